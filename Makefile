@@ -1,0 +1,48 @@
+# Every target works alone on a fresh clone: it builds .venv first, and only when what that depends on has changed.
+
+PYTHON ?= python3
+VENV := .venv
+PACKAGES := $(VENV)/.packages-installed
+JAVA := $(VENV)/java-home
+
+# Seen by every pip, also the one that pip starts to build the package. A relative path, as pip splits this at spaces.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# Spark starts the Java found by tools/ensure_java.py, and workers that are the same Python as the driver.
+WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: $(JAVA) ## Run the guided tour on built-in sample data
+	$(WITH_SPARK) $(VENV)/bin/trendweave demo
+
+test: $(JAVA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
+	$(WITH_SPARK) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+lint: $(PACKAGES) ## Check formatting, lint rules and types
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
+	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
+
+clean: ## Remove the environment and everything generated
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PACKAGES): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Trendweave needs Python 3.11 or newer; name one, for example: make PYTHON=python3.12 test" >&2; exit 1; }
+	@echo "Installing packages into $(VENV) (a few minutes the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev]'
+	@touch $@
+
+$(JAVA): $(PACKAGES) tools/ensure_java.py
+	@$(VENV)/bin/python tools/ensure_java.py

@@ -1,0 +1,1 @@
+"""Named workloads, run by one command: `python -m benchmarks`."""

@@ -1,0 +1,67 @@
+"""Run workloads: `python -m benchmarks [NAME ...] [--list] [--repeat N] [--write]`."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import traceback
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.registry import ResultRow, all_workloads
+from benchmarks.results_file import COLUMNS, cells, machine, write_section
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Run named workloads and show the numbers."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="workloads to run (default: all)")
+    parser.add_argument("--list", action="store_true", help="show the workloads and stop")
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="measured calls per number (default: 5)")
+    parser.add_argument("--write", action="store_true", help="also record the numbers in benchmarks/RESULTS.md")
+    options = parser.parse_args()
+    if options.repeat < 1:
+        parser.error("--repeat must be at least 1")
+
+    console = Console()
+    workloads = all_workloads()
+    if unknown := sorted(set(options.names) - set(workloads)):
+        parser.error(f"unknown workload {', '.join(unknown)}; known: {', '.join(workloads) or 'none'}")
+    if options.list:
+        for name, function in workloads.items():
+            print(f"{name}: {inspect.getdoc(function) or 'no description'}")
+        return 0
+    if not workloads:
+        console.print("There are no workloads yet.")
+
+    failed = []
+    console.print(machine(), highlight=False)
+    for name in options.names or workloads:
+        try:
+            rows = workloads[name](options.repeat)
+        except Exception:  # a wrong answer in one workload must not hide the numbers of the others
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        console.print(as_table(name, rows))
+        if options.write:
+            write_section(name, rows)
+    if failed:
+        console.print(f"Failed, and not recorded: {', '.join(failed)}", style="red")
+    return 1 if failed else 0
+
+
+def as_table(name: str, rows: list[ResultRow]) -> Table:
+    table = Table(*COLUMNS, title=name)
+    for row in rows:
+        # Escaped, as Rich would take the brackets of a pattern for its own markup.
+        table.add_row(*map(escape, cells(row)), style="red" if row["met"] is False else None)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""How we measure: one call to warm up (it may compile), then medians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from time import perf_counter
+
+
+def median_seconds(function: Callable[[], object], repeat: int) -> float:
+    """Median wall time of one call."""
+    return interleaved({"only": function}, repeat)["only"]
+
+
+def interleaved(functions: Mapping[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """Median wall time of each function, called in turn so that a noisy moment hits all of them alike."""
+    for function in functions.values():
+        function()
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeat):
+        for name, function in functions.items():
+            start = perf_counter()
+            function()
+            seconds[name].append(perf_counter() - start)
+    return {name: median(times) for name, times in seconds.items()}

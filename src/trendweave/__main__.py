@@ -1,0 +1,5 @@
+"""`python -m trendweave`."""
+
+from trendweave.cli import main
+
+main()

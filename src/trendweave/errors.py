@@ -1,0 +1,179 @@
+"""One hierarchy of errors, by the stage that found the problem.
+
+An error carries every problem that was found, not only the first: each has a stable code, a message, a way out
+and, where it comes from query text, the place in that text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "CODES",
+    "DataError",
+    "ExecutionError",
+    "LanguageError",
+    "PlanningError",
+    "Problem",
+    "TrendweaveError",
+    "near_names",
+    "raise_problems",
+]
+
+#: Every code with its meaning in a few words. A code is never reused for something else.
+CODES: dict[str, str] = {
+    # language: the text cannot be read
+    "TW101": "syntax error",
+    "TW102": "query text is too long",
+    "TW103": "query is nested too deeply",
+    "TW104": "clause is missing",
+    "TW105": "clause is given twice",
+    "TW106": "unknown time unit",
+    "TW107": "duration is zero, negative or too fine",
+    "TW108": "unknown function",
+    "TW109": "wrong number of arguments",
+    "TW110": "unknown aggregate",
+    "TW111": "unknown event selection strategy",
+    "TW112": "quantifier bounds are the wrong way round",
+    "TW113": "literal is not valid",
+    "TW114": "unknown type in CAST",
+    # planning: the query can be read, but it has no meaning or no plan
+    "TW201": "unknown variable",
+    "TW202": "variable stands for two event types",
+    "TW203": "attribute without a variable",
+    "TW204": "NOT is in a place where it has no meaning",
+    "TW205": "negated pattern begins or ends with NOT",
+    "TW206": "pattern matches the empty trend",
+    "TW207": "pattern matches nothing",
+    "TW208": "pattern has too many states",
+    "TW209": "negations cannot be kept apart",
+    "TW210": "AND is in a place where it has no meaning",
+    "TW211": "conjunction with something other than COUNT(*)",
+    "TW212": "aggregate over a negated variable",
+    "TW213": "aggregate has the wrong kind of argument",
+    "TW214": "two output columns have one name",
+    "TW215": "output is not a grouping attribute",
+    "TW216": "predicate between variables that are never neighbours",
+    "TW217": "predicate mixes more than two variables",
+    "TW218": "NEXT of another variable",
+    "TW219": "equivalence inside OR or NOT",
+    "TW220": "SLIDE is larger than WITHIN",
+    "TW221": "SLIDE without WITHIN",
+    "TW222": "predicate names no variable",
+    "TW223": "strategy and query do not go together",
+    # data: the query does not fit the table
+    "TW301": "unknown column",
+    "TW302": "time or type column is missing",
+    "TW303": "time or type column has a wrong type",
+    "TW304": "aggregate of a column that is not a number",
+    "TW305": "types cannot be compared",
+    "TW306": "operation does not fit the type",
+    "TW307": "column cannot be a key",
+    "TW308": "schema cannot be read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: what, where and the way out."""
+
+    code: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+    length: int = 1
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"{self.code} is not a known problem code")
+
+    def render(self, source: str | None = None) -> str:
+        """The problem as text, with a caret under the place when the source is known."""
+        place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
+        parts = [f"{self.code}: {self.message}{place}"]
+        if source is not None and self.line is not None and self.column is not None:
+            parts.extend(_underlined(source, self.line, self.column, self.length))
+        if self.hint:
+            parts.append(f"  way out: {self.hint}")
+        return "\n".join(parts)
+
+
+def _underlined(source: str, line: int, column: int, length: int) -> list[str]:
+    lines = source.split("\n")
+    if not 1 <= line <= len(lines):
+        return []
+    text = lines[line - 1].rstrip("\r")
+    # A very long line is cut around the place, so that the caret stays in sight.
+    first = max(0, column - 1 - 60)
+    shown = text[first : first + 110].replace("\t", " ")
+    room = max(1, len(shown) - (column - 1 - first))
+    return [f"    {shown}", "    " + " " * (column - 1 - first) + "^" * max(1, min(length, room))]
+
+
+class TrendweaveError(Exception):
+    """Base of every error this package raises on purpose."""
+
+    stage = "trendweave"
+
+    def __init__(self, problems: Iterable[Problem], source: str | None = None) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.source = source
+        super().__init__(self.problems, source)
+
+    def __str__(self) -> str:
+        count = len(self.problems)
+        head = f"{self.stage} error" if count == 1 else f"{count} problems"
+        return "\n".join([head, *(problem.render(self.source) for problem in self.problems)])
+
+
+class LanguageError(TrendweaveError):
+    """The query text cannot be read."""
+
+    stage = "language"
+
+
+class PlanningError(TrendweaveError):
+    """The query can be read, but it has no meaning or cannot be planned."""
+
+    stage = "planning"
+
+
+class DataError(TrendweaveError):
+    """The query does not fit the data."""
+
+    stage = "data"
+
+
+class ExecutionError(TrendweaveError):
+    """Something went wrong while the query ran."""
+
+    stage = "execution"
+
+
+_STAGES: dict[str, type[TrendweaveError]] = {
+    "1": LanguageError,
+    "2": PlanningError,
+    "3": DataError,
+    "4": ExecutionError,
+}
+
+
+def raise_problems(problems: Sequence[Problem], source: str | None = None) -> None:
+    """Raise all problems together, as the error of the earliest stage among them; do nothing when there are none."""
+    if not problems:
+        return
+    ordered = sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0, problem.code))
+    earliest = min(problem.code[2] for problem in problems)
+    raise _STAGES[earliest](dict.fromkeys(ordered), source)
+
+
+def near_names(name: str, known: Iterable[str]) -> str:
+    """A hint such as ``did you mean price or prices?``, or an empty string."""
+    choices: dict[str, str] = {}
+    for candidate in known:
+        choices.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), choices, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(choices[match] for match in close)}?" if close else ""

@@ -1,0 +1,144 @@
+"""Any table seen as events: which columns are time and type, and what kinds of values the others hold.
+
+Kinds are coarse on purpose. They decide what a query may do with a column; how wide a number is matters only to the
+engine that stores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from trendweave.errors import DataError, Problem
+
+
+class Kind(Enum):
+    BOOLEAN = "a boolean"
+    INTEGER = "a whole number"
+    FLOAT = "a float"
+    DECIMAL = "a decimal"
+    STRING = "a string"
+    TIMESTAMP = "a timestamp"
+    DATE = "a date"
+    DURATION = "a duration"
+    BINARY = "binary"
+    STRUCT = "a struct"
+    COLLECTION = "a list or map"
+    NULL = "NULL"
+    OTHER = "of another type"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    kind: Kind
+    fields: tuple[tuple[str, ColumnType], ...] = ()
+
+
+Schema = dict[str, ColumnType]
+
+
+def schema_of(source: Any) -> Schema:
+    """The columns of an Arrow schema, anything that has one (tables, readers, pandas and polars frames), a Spark
+    schema or DataFrame, or a mapping from names to Arrow types or type names."""
+    if isinstance(source, Mapping):
+        return {str(name): _named_type(name, value) for name, value in source.items()}
+    if hasattr(source, "jsonValue"):
+        return _spark_schema(source.jsonValue())
+    if hasattr(getattr(source, "schema", None), "jsonValue"):
+        return _spark_schema(source.schema.jsonValue())
+    return {field.name: _arrow_type(field.type) for field in _arrow_schema(source)}
+
+
+def _arrow_schema(source: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(source, pa.Schema):
+        return source
+    if isinstance(getattr(source, "schema", None), pa.Schema):
+        return source.schema
+    try:
+        if type(source).__module__.split(".")[0] == "pandas":
+            return pa.Schema.from_pandas(source, preserve_index=False)
+        if hasattr(source, "__arrow_c_schema__"):
+            return pa.schema(source)
+        if hasattr(source, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(source).schema
+    except (pa.ArrowException, TypeError) as error:
+        raise DataError(
+            [Problem("TW308", f"the schema cannot be read: {error}", "convert it to an Arrow table")]
+        ) from error
+    message = f"a schema cannot be read from {type(source).__name__}"
+    hint = "pass an Arrow schema or table, a pandas frame, a Spark DataFrame, or a dictionary of names and types"
+    raise DataError([Problem("TW308", message, hint)])
+
+
+def _arrow_type(arrow: Any) -> ColumnType:
+    import pyarrow.types as t
+
+    if t.is_dictionary(arrow):
+        return _arrow_type(arrow.value_type)
+    if t.is_struct(arrow):
+        return ColumnType(Kind.STRUCT, tuple((field.name, _arrow_type(field.type)) for field in arrow))
+    tests = (
+        (t.is_boolean, Kind.BOOLEAN),
+        (t.is_integer, Kind.INTEGER),
+        (t.is_floating, Kind.FLOAT),
+        (t.is_decimal, Kind.DECIMAL),
+        (lambda a: t.is_string(a) or t.is_large_string(a) or t.is_string_view(a), Kind.STRING),
+        (t.is_timestamp, Kind.TIMESTAMP),
+        (t.is_date, Kind.DATE),
+        (t.is_duration, Kind.DURATION),
+        (lambda a: t.is_binary(a) or t.is_large_binary(a) or t.is_fixed_size_binary(a), Kind.BINARY),
+        (t.is_nested, Kind.COLLECTION),
+        (t.is_null, Kind.NULL),
+    )
+    return ColumnType(next((kind for test, kind in tests if test(arrow)), Kind.OTHER))
+
+
+#: Names of types as Arrow and Spark write them, without their parameters.
+_NAMED = {
+    Kind.BOOLEAN: "bool boolean",
+    Kind.INTEGER: "int integer long bigint short smallint byte tinyint int8 int16 int32 int64 "
+    "uint8 uint16 uint32 uint64",
+    Kind.FLOAT: "float double float16 float32 float64 halffloat real",
+    Kind.DECIMAL: "decimal decimal128 decimal256",
+    Kind.STRING: "string str large_string utf8 varchar char",
+    Kind.TIMESTAMP: "timestamp timestamp_ntz timestamp_ltz datetime",
+    Kind.DATE: "date date32 date64",
+    Kind.DURATION: "duration interval",
+    Kind.BINARY: "binary large_binary",
+    Kind.COLLECTION: "array list map",
+    Kind.NULL: "null void",
+}
+_KIND_OF_NAME = {name: kind for kind, names in _NAMED.items() for name in names.split()}
+
+
+def _named_type(column: object, value: Any) -> ColumnType:
+    if not isinstance(value, str):
+        import pyarrow as pa
+
+        if isinstance(value, pa.DataType):
+            return _arrow_type(value)
+        value = getattr(value, "name", type(value).__name__)
+    name = str(value).lower().split("(")[0].split("[")[0].split("<")[0].split()[0]
+    if name not in _KIND_OF_NAME:
+        message = f"the type {value} of column {column} is not known"
+        raise DataError([Problem("TW308", message, "use names such as double, bigint, string, timestamp")])
+    return ColumnType(_KIND_OF_NAME[name])
+
+
+def _spark_schema(json: dict[str, Any]) -> Schema:
+    """From the JSON form of a Spark schema, so that this module needs no pyspark."""
+    return {field["name"]: _spark_type(field["type"]) for field in json["fields"]}
+
+
+def _spark_type(json: Any) -> ColumnType:
+    if isinstance(json, dict):
+        if json["type"] == "struct":
+            return ColumnType(
+                Kind.STRUCT, tuple((field["name"], _spark_type(field["type"])) for field in json["fields"])
+            )
+        return ColumnType(Kind.COLLECTION if json["type"] in ("array", "map") else Kind.OTHER)
+    return ColumnType(_KIND_OF_NAME.get(str(json).lower().split("(")[0].split()[0], Kind.OTHER))

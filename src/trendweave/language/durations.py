@@ -1,0 +1,59 @@
+"""Lengths of time: units with their short forms, exact to the nanosecond."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from trendweave.errors import Problem, near_names
+from trendweave.language.syntax_tree import Duration, Span, problem_at
+
+#: unit -> nanoseconds, with every spelling. Months and years have no fixed length and are left out on purpose.
+_SPELLINGS: dict[str, tuple[int, str]] = {
+    "week": (604_800_000_000_000, "weeks w"),
+    "day": (86_400_000_000_000, "days d"),
+    "hour": (3_600_000_000_000, "hours h hr hrs"),
+    "minute": (60_000_000_000, "minutes m min mins"),
+    "second": (1_000_000_000, "seconds s sec secs"),
+    "millisecond": (1_000_000, "milliseconds ms msec msecs milli millis"),
+    "microsecond": (1_000, "microseconds us µs μs usec usecs micro micros"),
+    "nanosecond": (1, "nanoseconds ns nsec nsecs nano nanos"),
+}
+UNITS: dict[str, int] = {
+    spelling: size for unit, (size, others) in _SPELLINGS.items() for spelling in (unit, *others.split())
+}
+#: Longest length of time that the engines can hold next to 64-bit times in nanoseconds.
+MAX_NANOSECONDS = 2**62
+
+
+def duration(amount: str, unit: str | None, span: Span | None, problems: list[Problem]) -> Duration:
+    """The duration, or one without a length and a problem added to the list."""
+
+    def unreadable(code: str, message: str, hint: str) -> Duration:
+        problems.append(problem_at(span, code, message, hint))
+        return Duration(None, span=span)
+
+    if unit is None:
+        return unreadable("TW106", "a length of time needs a unit", f"write for example {amount} seconds")
+    size = UNITS.get(unit) or UNITS.get(unit.lower())
+    if size is None:
+        known = "the units are " + ", ".join(f"{name}s" for name in _SPELLINGS)
+        if unit.lower().rstrip("s") in ("month", "mon", "year", "yr", "quarter"):
+            known = f"a {unit.lower().rstrip('s')} has no fixed length; write it in days"
+        return unreadable("TW106", f"unknown time unit {unit}", near_names(unit, UNITS) or known)
+    length = Fraction(amount) * size
+    if length <= 0:
+        return unreadable("TW107", "a length of time must be larger than zero", "write a positive length")
+    if length.denominator != 1:
+        return unreadable("TW107", "a length of time is a whole number of nanoseconds", "write it in a finer unit")
+    if length > MAX_NANOSECONDS:
+        return unreadable("TW107", "a length of time is at most 146 years", "leave WITHIN out for one window over all")
+    return Duration(int(length), span=span)
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Canonical text: the largest unit that divides the length, weeks left aside."""
+    for unit, (size, _) in _SPELLINGS.items():
+        if unit != "week" and nanoseconds % size == 0:
+            amount = nanoseconds // size
+            return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"
+    raise AssertionError("every length is a whole number of nanoseconds")

@@ -1,0 +1,172 @@
+"""Query text -> syntax tree.
+
+No step recurses over the text, so its nesting can exhaust nothing. A syntax error ends the parse; whatever else is
+wrong (an unknown unit, a clause given twice) is collected, so that it can be reported together with what the planner
+finds.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import VisitError
+
+from trendweave.errors import LanguageError, Problem, near_names
+from trendweave.language.syntax_tree import MAX_DEPTH, QueryTree, Span, problem_at, too_deep
+from trendweave.language.tree_builder import Clause, TreeBuilder
+
+MAX_TEXT_BYTES = 100_000
+CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLIDE")
+
+
+def parse(text: str) -> tuple[QueryTree, list[Problem]]:
+    """The tree of a query, and the problems that did not keep it from being read. Raises LanguageError otherwise."""
+    size = len(text.encode("utf-8", errors="surrogatepass"))
+    if size > MAX_TEXT_BYTES:
+        message = f"the query text has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read"
+        raise LanguageError([Problem("TW102", message, "shorten it; long lists of values belong into a column")])
+    _check_brackets(text)
+    builder = TreeBuilder()
+    try:
+        clauses: list[Clause] = builder.transform(_grammar().parse(text))
+    except UnexpectedInput as error:
+        raise LanguageError([_syntax_problem(error, text)], text) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, LanguageError):
+            raise LanguageError(error.orig_exc.problems, text) from None
+        raise
+    return _assemble(clauses, text, builder.problems), builder.problems
+
+
+@cache
+def _grammar() -> Lark:
+    grammar = files("trendweave.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", propagate_positions=True)
+
+
+_BRACKETS_AND_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/|[()]""")
+
+
+def _check_brackets(text: str) -> None:
+    """Refuse parentheses nested beyond the limit before any work is put into them."""
+    level = 0
+    for match in _BRACKETS_AND_QUOTED.finditer(text):
+        level += {"(": 1, ")": -1}.get(match[0], 0)
+        if level > MAX_DEPTH:
+            raise LanguageError([too_deep(_span(text, match.start(), match.end()))], text)
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    line_start = text.rfind("\n", 0, start) + 1
+    return Span(start, end, text.count("\n", 0, start) + 1, start - line_start + 1)
+
+
+def _assemble(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
+    """Clauses in any order -> a query. A clause given twice counts once, and is a problem."""
+    given: dict[str, Any] = {}
+    for keyword, value, span in clauses:
+        if keyword in given:
+            problems.append(problem_at(span, "TW105", f"{keyword} is given twice", f"join both into one {keyword}"))
+        given.setdefault(keyword, value)
+    if "PATTERN" not in given:
+        hint = "say what to look for, for example PATTERN Stock S+"
+        problem = problem_at(_span(text, 0, 1), "TW104", "the query has no PATTERN", hint)
+        raise LanguageError([*problems, problem], text)
+    return QueryTree(
+        pattern=given["PATTERN"],
+        returns=given.get("RETURN"),
+        where=given.get("WHERE", ()),
+        group_by=given.get("GROUP-BY", ()),
+        strategy=given.get("SEMANTICS"),
+        within=given.get("WITHIN"),
+        slide=given.get("SLIDE"),
+        span=_span(text, 0, len(text)),
+    )
+
+
+#: How a reader would call what the grammar expects; terminals that are not listed are called by their text.
+_TERMINALS = {
+    "NAME": "a name",
+    "QUOTED_NAME": "a name",
+    "INTEGER": "a number",
+    "DECIMAL": "a number",
+    "STRING": "a quoted string",
+    "COMPARE": "a comparison",
+    "GROUP_BY": "GROUP-BY",
+    "STRATEGY": "a strategy such as skip-till-next-match",
+    "STAR": "*",
+    "PLUS": "+",
+    "MINUS": "-",
+    "SLASH": "/",
+    "PERCENT": "%",
+    "QUESTION": "?",
+    "BANG": "!",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LSQB": "[",
+    "RSQB": "]",
+    "_BRACKETS": "[]",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "COMMA": ",",
+    "DOT": ".",
+    "SEMICOLON": ";",
+    "$END": "the end of the query",
+}
+#: Shown first when many things could come next.
+_TELLING = ("a name", "a number", *CLAUSES, ")", "]", "}", ",")
+
+
+def _syntax_problem(error: UnexpectedInput, text: str) -> Problem:
+    expected: set[str] = set()
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        token: Token = error.token
+        start = token.start_pos if token.start_pos is not None else len(text)
+        span = _span(text, start, start + max(1, len(token)))
+        message = f"did not expect {_shown(str(token))} here"
+        expected = set(error.accepts or error.expected)
+        near = _near_keyword(str(token), expected) or _near_keyword_before(text, start, expected)
+    elif isinstance(error, UnexpectedCharacters):
+        start = error.pos_in_stream or 0
+        span = _span(text, start, start + 1)
+        character = text[start]
+        word = re.match(r"\w+", text[start:])
+        expected = set(error.allowed or ())
+        near = _near_keyword(word[0], expected) if word else ""
+        message = f"did not expect {_shown(word[0] if word else character)} here"
+        if character in "'\"`":
+            message, near = f"the quote {character} is never closed", f"close it with another {character}"
+    else:
+        end = len(text.rstrip())
+        span = _span(text, end, end + 1)
+        message, near = "the query ends too early", ""
+        expected = set(error.accepts or error.expected) if isinstance(error, UnexpectedToken) else set()
+    return problem_at(span, "TW101", message, near or _expectation(expected))
+
+
+def _near_keyword(word: str, expected: set[str]) -> str:
+    keywords = {_TERMINALS.get(name, name) for name in expected if name.isupper()}
+    return near_names(word, (keyword for keyword in keywords if keyword.isupper())) if len(word) > 2 else ""
+
+
+def _near_keyword_before(text: str, start: int, expected: set[str]) -> str:
+    """A misspelt keyword may have been read as a name, and only what follows it looks wrong: `A WITHNI 5 minutes`."""
+    word = re.search(r"(\w+)\s*$", text[:start])
+    return _near_keyword(word[1], expected) if word else ""
+
+
+def _shown(token: str) -> str:
+    return token if len(token) <= 40 else token[:37] + "..."
+
+
+def _expectation(expected: set[str]) -> str:
+    names = {_TERMINALS.get(name, name) for name in expected}
+    ordered = [name for name in _TELLING if name in names] + sorted(names - set(_TELLING))
+    if not ordered:
+        return ""
+    shown = ", ".join(ordered[:6])
+    return f"expected {shown}" + (" or one of a few others" if len(ordered) > 6 else "")

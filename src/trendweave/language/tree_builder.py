@@ -1,0 +1,338 @@
+"""Lark's parse tree -> our syntax tree, rule by rule. The methods are named after the rules of `grammar.lark`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any, TypeAlias, cast
+
+from lark import Token, v_args
+from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
+
+from trendweave.errors import Problem, near_names
+from trendweave.language import syntax_tree as st
+from trendweave.language.durations import duration
+from trendweave.language.functions import AGGREGATES, CAST_TYPES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
+from trendweave.language.syntax_tree import Span, problem_at
+
+#: keyword, what it says, where
+Clause: TypeAlias = tuple[str, Any, Span]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?\s*(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_COMPARISONS = {"<>": "!=", "==": "="}
+
+
+def _span(meta: Meta) -> Span:
+    return Span(meta.start_pos, meta.end_pos, meta.line, meta.column)
+
+
+def _nodes(children: list[Any]) -> tuple[Any, ...]:
+    """Children without the tokens (keywords and signs) between them."""
+    return tuple(child for child in children if not isinstance(child, Token))
+
+
+def _tokens(children: list[Any]) -> tuple[str, ...]:
+    return tuple(str(child) for child in children if isinstance(child, Token))
+
+
+class _Name(str):
+    """A name that knows where it stands."""
+
+    span: Span
+
+
+@v_args(meta=True)
+class TreeBuilder(Transformer_NonRecursive[Token, Any]):
+    """Collects in `problems` whatever is wrong but does not keep the text from being read."""
+
+    def __init__(self) -> None:
+        super().__init__(visit_tokens=False)
+        self.problems: list[Problem] = []
+
+    def _problem(self, span: Span, code: str, message: str, hint: str) -> None:
+        self.problems.append(problem_at(span, code, message, hint))
+
+    # Clauses
+
+    def start(self, meta: Meta, children: list[Any]) -> list[Clause]:
+        return cast("list[Clause]", children)
+
+    def _returns(kind: st.ReturnKind, known: tuple[str, ...] = ()) -> Callable[..., Clause]:  # type: ignore[misc]
+        def method(self: TreeBuilder, meta: Meta, children: list[Any]) -> Clause:
+            outputs = _nodes(children)
+            for output in outputs:
+                if isinstance(output.value, st.Aggregate):
+                    self._check_aggregate(output.value, known)
+            return "RETURN", st.Return(kind, outputs, span=_span(meta)), _span(meta)
+
+        return method
+
+    return_aggregates = _returns("aggregates", AGGREGATES)
+    return_each = _returns("each", EACH_AGGREGATES)
+    return_trends = _returns("trends")
+    return_complete_trends = _returns("complete trends")
+
+    def _check_aggregate(self, aggregate: st.Aggregate, known: tuple[str, ...]) -> None:
+        if aggregate.function in known or aggregate.span is None:
+            return
+        hint = near_names(aggregate.function, known) or f"the aggregates are {', '.join(known)}"
+        if aggregate.function in EACH_AGGREGATES:
+            hint = f"{aggregate.function} speaks of one trend; use it with RETURN EACH"
+        self._problem(aggregate.span, "TW110", f"unknown aggregate {aggregate.function}", hint)
+
+    def output(self, meta: Meta, children: list[Any]) -> st.Output:
+        value, *alias = _nodes(children)
+        return st.Output(value, str(alias[0]) if alias else None, span=_span(meta))
+
+    def aggregate(self, meta: Meta, children: list[Any]) -> st.Aggregate:
+        function, argument = children
+        argument = None if isinstance(argument, Token) else argument
+        return st.Aggregate(function.upper(), argument, span=_span(meta))
+
+    def pattern_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "PATTERN", children[1], _span(meta)
+
+    def semantics_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        strategy = str(children[1]).lower().replace("_", "-")
+        if strategy not in STRATEGIES:
+            hint = near_names(strategy, STRATEGIES) or f"the strategies are {', '.join(STRATEGIES)}"
+            self._problem(_span(meta), "TW111", f"unknown event selection strategy {children[1]}", hint)
+        return "SEMANTICS", strategy, _span(meta)
+
+    def where_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        condition = children[1]
+        conjuncts = condition.parts if isinstance(condition, st.AllOf) else (condition,)
+        return "WHERE", conjuncts, _span(meta)
+
+    def group_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "GROUP-BY", _nodes(children), _span(meta)
+
+    def within_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "WITHIN", children[1], _span(meta)
+
+    def slide_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "SLIDE", children[1], _span(meta)
+
+    def length(self, meta: Meta, children: list[Any]) -> st.Duration:
+        amount = "".join(child for child in children if isinstance(child, Token))
+        unit = next((str(child) for child in children if isinstance(child, _Name)), None)
+        return duration(amount, unit, _span(meta), self.problems)
+
+    # Patterns
+
+    def either(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        return st.Alternatives(_nodes(children), span=_span(meta))
+
+    def both(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        return st.Conjunction(_nodes(children), span=_span(meta))
+
+    def negation(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        return st.Negation(children[1], span=_span(meta))
+
+    def unnamed_negation(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        name = children[1]
+        return st.Negation(st.EventPattern(str(name), span=name.span), span=_span(meta))
+
+    def repeated(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        body, *bounds = children
+        for low, high in bounds:
+            body = st.Repeat(body, low, high, span=_span(meta))
+        return cast("st.Pattern", body)
+
+    def variable_last(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        event, *bounds, variable = children
+        if isinstance(event, st.EventPattern) and event.variable is None:
+            event = st.EventPattern(event.type, str(variable), span=_span(meta))
+        else:
+            hint = "write the variable behind the type and the quantifier behind the variable, as in Stock S+"
+            self._problem(variable.span, "TW101", f"did not expect the name {variable} here", hint)
+        return self.repeated(meta, [event, *bounds])
+
+    def event(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        return st.EventPattern(*map(str, children), span=_span(meta))
+
+    def sequence(self, meta: Meta, children: list[Any]) -> st.Pattern:
+        return st.Sequence(_nodes(children), span=_span(meta))
+
+    def plus(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        return 1, None
+
+    def star(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        return 0, None
+
+    def question(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        return 0, 1
+
+    def exactly(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        count = self._bound(meta, children[0])
+        return count, count
+
+    def at_least(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        return self._bound(meta, children[0]), None
+
+    def from_to(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
+        low, high = (self._bound(meta, child) for child in children)
+        if low > high:
+            self._problem(_span(meta), "TW112", f"{{{low},{high}}} begins above its end", f"write {{{high},{low}}}")
+            high = low
+        return low, high
+
+    def _bound(self, meta: Meta, digits: Token) -> int:
+        if len(digits.lstrip("0")) > 9:
+            self._problem(_span(meta), "TW113", "the bound is too large", "use + or * for repetition without an end")
+            return 1
+        return int(digits)
+
+    # Conditions
+
+    def any_of(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.any_of(_nodes(children), _span(meta))
+
+    def all_of(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.all_of(_nodes(children), _span(meta))
+
+    def inverse(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Inverse(children[1], span=_span(meta))
+
+    def comparison(self, meta: Meta, children: list[Any]) -> st.Expression:
+        """`a = b = c`, as some papers write, means a = b AND b = c."""
+        pairs = []
+        for left, sign, right in zip(children[0::2], children[1::2], children[2::2], strict=False):
+            operator = cast("st.ComparisonOperator", _COMPARISONS.get(sign, str(sign)))
+            pairs.append(st.Comparison(operator, left, right, span=_span(meta)))
+        if len(pairs) > 1 and any(pair.operator != "=" for pair in pairs):
+            hint = "only = can be chained; join two comparisons with AND, or use BETWEEN"
+            self._problem(_span(meta), "TW101", "comparisons cannot be chained like this", hint)
+        return st.all_of(tuple(pairs), _span(meta))
+
+    def in_list(self, meta: Meta, children: list[Any]) -> st.Expression:
+        operand, *options = _nodes(children)
+        return st.InList(operand, tuple(options), len(_tokens(children)) == 2, span=_span(meta))
+
+    def between(self, meta: Meta, children: list[Any]) -> st.Expression:
+        operand, low, high = _nodes(children)
+        return st.Between(operand, low, high, len(_tokens(children)) == 3, span=_span(meta))
+
+    def is_null(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.IsNull(children[0], len(_tokens(children)) == 3, span=_span(meta))
+
+    def like(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Like(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
+
+    def equivalence(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Equivalence(tuple(children), span=_span(meta))
+
+    def arithmetic(self, meta: Meta, children: list[Any]) -> st.Expression:
+        left, sign, right = children
+        return st.Arithmetic(cast("st.ArithmeticOperator", str(sign)), left, right, span=_span(meta))
+
+    def minus(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.negative(children[1], _span(meta))
+
+    def next_attribute(self, meta: Meta, children: list[Any]) -> st.Expression:
+        variable, *names = map(str, _nodes(children))
+        return st.NextAttribute(variable, tuple(names), span=_span(meta))
+
+    def cast(self, meta: Meta, children: list[Any]) -> st.Expression:
+        operand, target = _nodes(children)
+        name = CAST_TYPES.get(target.upper())
+        if name is None:
+            hint = near_names(target, CAST_TYPES) or f"the types are {', '.join(sorted(set(CAST_TYPES.values())))}"
+            self._problem(target.span, "TW114", f"CAST does not know the type {target}", hint)
+        return st.Cast(operand, name or "DOUBLE", span=_span(meta))
+
+    def call(self, meta: Meta, children: list[Any]) -> st.Expression:
+        name, *arguments = _nodes(children)
+        function = name.upper()
+        if function not in SCALAR_FUNCTIONS:
+            hint = near_names(function, SCALAR_FUNCTIONS) or f"the functions are {', '.join(SCALAR_FUNCTIONS)}"
+            if function in EACH_AGGREGATES:
+                hint = "an aggregate speaks of whole trends; it belongs into RETURN"
+            self._problem(name.span, "TW108", f"unknown function {name}", hint)
+        else:
+            low, high = SCALAR_FUNCTIONS[function]
+            if not low <= len(arguments) <= (high or len(arguments)):
+                wanted = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
+                message = f"{function} takes {wanted} arguments, not {len(arguments)}"
+                self._problem(_span(meta), "TW109", message, f"write {function} with {wanted}")
+        return st.Call(function, tuple(arguments), span=_span(meta))
+
+    # Literals
+
+    def integer(self, meta: Meta, children: list[Any]) -> st.Expression:
+        digits = children[0].lstrip("0") or "0"
+        # The sign is read later, so the smallest 64-bit number is let through here.
+        if len(digits) > 19 or int(digits) > 2**63:
+            hint = "write it as a float such as 1e20"
+            self._problem(_span(meta), "TW113", "the number does not fit 64 bits", hint)
+            digits = "0"
+        return st.Literal(int(digits), span=_span(meta))
+
+    def decimal(self, meta: Meta, children: list[Any]) -> st.Expression:
+        value = float(children[0])
+        if not math.isfinite(value):
+            self._problem(_span(meta), "TW113", "the number is too large for a float", "write a smaller one")
+            value = 0.0
+        return st.Literal(value, span=_span(meta))
+
+    def string(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Literal(_unquoted(children[0]), span=_span(meta))
+
+    def true(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Literal(True, span=_span(meta))
+
+    def false(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Literal(False, span=_span(meta))
+
+    def null(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Literal(None, span=_span(meta))
+
+    def timestamp(self, meta: Meta, children: list[Any]) -> st.Expression:
+        text = _unquoted(children[1]).strip()
+        try:
+            if not _TIMESTAMP.fullmatch(text):
+                raise ValueError(text)
+            moment = datetime.fromisoformat(re.sub(r"\s+(?=Z|[+-]\d{2}:?\d{2}$)", "", text))
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            elapsed = moment - _EPOCH
+        except (ValueError, OverflowError):
+            hint = "write TIMESTAMP '2024-02-29 13:45:00', with microseconds and an offset where needed"
+            self._problem(_span(meta), "TW113", f"{children[1]} is not a timestamp", hint)
+            return st.TimestampLiteral(0, span=_span(meta))
+        microseconds = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+        return st.TimestampLiteral(microseconds, span=_span(meta))
+
+    def date(self, meta: Meta, children: list[Any]) -> st.Expression:
+        text = _unquoted(children[1]).strip()
+        try:
+            if not _DATE.fullmatch(text):
+                raise ValueError(text)
+            day = date.fromisoformat(text)
+        except ValueError:
+            self._problem(_span(meta), "TW113", f"{children[1]} is not a date", "write DATE '2024-02-29'")
+            return st.DateLiteral(0, span=_span(meta))
+        return st.DateLiteral((day - _EPOCH.date()).days, span=_span(meta))
+
+    def duration(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return duration(str(children[0]), str(children[1]), _span(meta), self.problems)
+
+    # Names
+
+    def attribute(self, meta: Meta, children: list[Any]) -> st.Attribute:
+        return st.Attribute(tuple(map(str, children)), span=_span(meta))
+
+    def name(self, meta: Meta, children: list[Any]) -> _Name:
+        token = str(children[0])
+        name = _Name(token[1:-1].replace("``", "`") if token.startswith("`") else token)
+        name.span = _span(meta)
+        return name
+
+
+def _unquoted(token: str) -> str:
+    quote = token[0]
+    return token[1:-1].replace(quote * 2, quote)

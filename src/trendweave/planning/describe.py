@@ -1,0 +1,111 @@
+"""Words for the parts of a plan, shared by every way of showing one."""
+
+from __future__ import annotations
+
+from trendweave.language import syntax_tree as st
+from trendweave.language.durations import duration_text
+from trendweave.language.printer import print_expression, print_name
+from trendweave.planning.plan import (
+    AggregateColumn,
+    EdgePlan,
+    Guard,
+    KeyColumn,
+    MovingWindow,
+    Path,
+    Plan,
+    SlidingWindow,
+    Template,
+    WholeInput,
+    Window,
+)
+from trendweave.planning.predicates import rewritten
+
+
+def path_text(path: Path) -> str:
+    return ".".join(print_name(name) for name in path)
+
+
+def qualified(variable: str | None, path: Path) -> str:
+    return path_text(path) if variable is None else path_text((variable, *path))
+
+
+def state_names(template: Template) -> list[str]:
+    """The variable of each state, numbered where several states share one."""
+    names = [state.variable for state in template.states]
+    seen: dict[str, int] = {}
+    numbered = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        numbered.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
+    return numbered
+
+
+def guard_text(guard: Guard, plan: Plan) -> str:
+    """`NOT N`, several joined by AND, alternatives by OR; empty where nothing is asked."""
+    if guard.always_open:
+        return ""
+    return " OR ".join(
+        " AND ".join(f"NOT {plan.negations[number].text}" for number in alternative)
+        for alternative in guard.alternatives
+    )
+
+
+def edge_text(edge: EdgePlan) -> str:
+    """The predicates of a pair of neighbours, as a query would write them."""
+
+    def of(variable: str, expression: st.Expression, following: bool) -> str:
+        return print_expression(_with_variable(expression, variable, following and edge.earlier == edge.later))
+
+    parts = [
+        f"{of(edge.earlier, comparison.previous, False)} {comparison.operator} {of(edge.later, comparison.next, True)}"
+        for comparison in edge.comparisons
+    ]
+    parts += [f"{of_two_rows(edge, expression)} (general)" for expression in edge.general]
+    return " AND ".join(parts)
+
+
+def of_two_rows(edge: EdgePlan, expression: st.Expression) -> str:
+    return print_expression(_with_variable(expression, edge.earlier, False, edge))
+
+
+def local_text(variable: str, expression: st.Expression) -> str:
+    return print_expression(_with_variable(expression, variable, False))
+
+
+def _with_variable(
+    expression: st.Expression, variable: str, following: bool, edge: EdgePlan | None = None
+) -> st.Expression:
+    def named(node: st.Attribute | st.NextAttribute) -> st.Expression:
+        if isinstance(node, st.NextAttribute) and edge is not None and edge.earlier != edge.later:
+            return st.Attribute((edge.later, *node.names))
+        if isinstance(node, st.NextAttribute):
+            return node
+        return st.NextAttribute(variable, node.names) if following else st.Attribute((variable, *node.names))
+
+    return rewritten(expression, named)
+
+
+def window_text(window: Window) -> str:
+    match window:
+        case SlidingWindow(length=length, slide=slide, pane=pane):
+            if length == slide:
+                return f"{duration_text(length)}, one after the other"
+            overlap = -(-length // slide)
+            return (
+                f"{duration_text(length)}, sliding by {duration_text(slide)}; "
+                f"an event lies in up to {overlap:,} windows; panes of {duration_text(pane)}"
+            )
+        case MovingWindow(length=length):
+            return f"{duration_text(length)}, moving with the stream: a row at each time at which trends end"
+        case WholeInput():
+            return "one over the whole input (batch only)"
+
+
+def key_text(key: KeyColumn) -> str:
+    return qualified(key.variable, key.path) + (" (NULL is a group)" if key.nullable else "")
+
+
+def aggregate_text(column: AggregateColumn) -> str:
+    if column.variable is None:
+        return f"{column.function}(*)"
+    return f"{column.function}({qualified(column.variable, column.path or ())})"

@@ -1,0 +1,173 @@
+"""The kind of value of each scalar expression, and what cannot be computed or compared.
+
+A duration next to a number is its number of seconds, so that `NEXT(S).time - S.time < 5 minutes` means the same for a
+table whose time is a timestamp and for one whose time is a number of seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trendweave.errors import Problem
+from trendweave.events import ColumnType, Kind
+from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.plan import Path
+
+_NUMBERS = frozenset({Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL})
+_MOMENTS = frozenset({Kind.TIMESTAMP, Kind.DATE})
+_COMPARABLE = (_NUMBERS, _MOMENTS, {Kind.STRING}, {Kind.BOOLEAN}, {Kind.DURATION}, {Kind.BINARY})
+
+
+class ExpressionTypes:
+    """`kind_of` gives the kind of an expression, or None when a problem was reported for a part of it."""
+
+    def __init__(self, column: Callable[[Path, Span | None], ColumnType | None], problems: list[Problem]) -> None:
+        self._column = column
+        self._problems = problems
+
+    def kind_of(self, expression: st.Expression) -> Kind | None:
+        match expression:
+            case st.Literal(value=value):
+                names = {bool: Kind.BOOLEAN, int: Kind.INTEGER, float: Kind.FLOAT, str: Kind.STRING}
+                return names.get(type(value), Kind.NULL)
+            case st.TimestampLiteral():
+                return Kind.TIMESTAMP
+            case st.DateLiteral():
+                return Kind.DATE
+            case st.Duration():
+                return Kind.DURATION
+            case st.Attribute(names=names):
+                return self._column_kind(names[1:], expression.span)
+            case st.NextAttribute(names=names):
+                return self._column_kind(names, expression.span)
+            case st.Negative(operand=operand):
+                return self._only(expression, operand, _NUMBERS | {Kind.DURATION}, "minus")
+            case st.Arithmetic():
+                return self._arithmetic(expression)
+            case st.Comparison(left=left, right=right):
+                self._compare(expression, left, right)
+                return Kind.BOOLEAN
+            case st.AllOf(parts=parts) | st.AnyOf(parts=parts):
+                for part in parts:
+                    self._only(part, part, {Kind.BOOLEAN}, "AND and OR")
+                return Kind.BOOLEAN
+            case st.Inverse(operand=operand):
+                self._only(expression, operand, {Kind.BOOLEAN}, "NOT")
+                return Kind.BOOLEAN
+            case st.InList(operand=operand, options=options):
+                for option in options:
+                    self._compare(expression, operand, option)
+                return Kind.BOOLEAN
+            case st.Between(operand=operand, low=low, high=high):
+                self._compare(expression, operand, low)
+                self._compare(expression, operand, high)
+                return Kind.BOOLEAN
+            case st.IsNull(operand=operand):
+                self.kind_of(operand)
+                return Kind.BOOLEAN
+            case st.Like(operand=operand):
+                self._only(expression, operand, {Kind.STRING}, "LIKE")
+                return Kind.BOOLEAN
+            case st.Call():
+                return self._call(expression)
+            case st.Cast(operand=operand, type=target):
+                self._only(expression, operand, _NUMBERS | {Kind.STRING, Kind.BOOLEAN}, "CAST")
+                return Kind.INTEGER if target == "BIGINT" else Kind.FLOAT
+            case st.Equivalence():
+                raise AssertionError("equivalences stand outside of expressions")
+
+    def _column_kind(self, path: Path, span: Span | None) -> Kind | None:
+        found = self._column(path, span)
+        return None if found is None else found.kind
+
+    def _only(
+        self, place: st.Expression, operand: st.Expression, kinds: set[Kind] | frozenset[Kind], what: str
+    ) -> Kind | None:
+        kind = self.kind_of(operand)
+        if kind is None or kind in kinds or kind is Kind.NULL:
+            return kind
+        wanted = " or ".join(sorted(kind.value for kind in kinds))
+        message = f"{what} needs {wanted}; {print_expression(operand)} is {kind.value}"
+        self._problems.append(problem_at(place.span, "TW306", message, "use another column, or CAST it"))
+        return None
+
+    def _compare(self, place: st.Expression, left: st.Expression, right: st.Expression) -> None:
+        kinds = (self.kind_of(left), self.kind_of(right))
+        if None in kinds or self._go_together(*kinds):
+            return
+        shown = [
+            f"{print_expression(side)} is {kind.value if kind else ''}"
+            for side, kind in zip((left, right), kinds, strict=True)
+        ]
+        message = f"these cannot be compared: {', '.join(shown)}"
+        self._problems.append(
+            problem_at(place.span, "TW305", message, "compare values of one kind; CAST turns text into numbers")
+        )
+
+    @staticmethod
+    def _go_together(left: Kind | None, right: Kind | None) -> bool:
+        if Kind.NULL in (left, right) or any(left in group and right in group for group in _COMPARABLE):
+            return True
+        return any(one is Kind.DURATION and other in _NUMBERS for one, other in ((left, right), (right, left)))
+
+    def _arithmetic(self, expression: st.Arithmetic) -> Kind | None:
+        left, right, sign = self.kind_of(expression.left), self.kind_of(expression.right), expression.operator
+        if left is None or right is None:
+            return None
+        if Kind.NULL in (left, right):
+            return left if right is Kind.NULL else right
+        if left in _NUMBERS and right in _NUMBERS:
+            if sign == "/" or Kind.FLOAT in (left, right):
+                return Kind.FLOAT
+            return Kind.DECIMAL if Kind.DECIMAL in (left, right) else Kind.INTEGER
+        if sign in "+-":
+            if left in _MOMENTS and right is Kind.DURATION:
+                return Kind.TIMESTAMP
+            if left is Kind.DURATION and right in _MOMENTS and sign == "+":
+                return Kind.TIMESTAMP
+            if left in _MOMENTS and right in _MOMENTS and sign == "-":
+                return Kind.DURATION
+            if left is Kind.DURATION and right is Kind.DURATION:
+                return Kind.DURATION
+            # A number of seconds and a duration.
+            if Kind.DURATION in (left, right) and (left in _NUMBERS or right in _NUMBERS):
+                return Kind.FLOAT
+        message = f"{left.value} {sign} {right.value} cannot be computed"
+        self._problems.append(
+            problem_at(expression.span, "TW306", message, "use numbers, or times and durations with + and -")
+        )
+        return None
+
+    def _call(self, call: st.Call) -> Kind | None:
+        first, *others = call.arguments
+        match call.function:
+            case "ABS" | "SIGN":
+                return self._only(call, first, _NUMBERS, call.function)
+            case "CEIL" | "FLOOR":
+                return Kind.INTEGER if self._only(call, first, _NUMBERS, call.function) else None
+            case "SQRT":
+                return Kind.FLOAT if self._only(call, first, _NUMBERS, call.function) else None
+            case "LENGTH":
+                return Kind.INTEGER if self._only(call, first, {Kind.STRING}, call.function) else None
+            case "LOWER" | "UPPER" | "TRIM" | "CONCAT":
+                kinds = [self._only(call, argument, {Kind.STRING}, call.function) for argument in call.arguments]
+                return None if None in kinds else Kind.STRING
+            case "SUBSTRING":
+                kinds = [self._only(call, first, {Kind.STRING}, call.function)]
+                kinds += [self._only(call, other, {Kind.INTEGER}, call.function) for other in others]
+                return None if None in kinds else Kind.STRING
+            case _:  # COALESCE, GREATEST, LEAST, NULLIF: arguments of one kind
+                for other in others:
+                    self._compare(call, first, other)
+                kinds = [kind for kind in map(self.kind_of_quietly, call.arguments) if kind is not Kind.NULL]
+                if None in kinds:
+                    return None
+                if len(set(kinds)) > 1 and set(kinds) <= _NUMBERS:
+                    return Kind.FLOAT if Kind.FLOAT in kinds else Kind.DECIMAL
+                return kinds[0] if kinds else Kind.NULL
+
+    def kind_of_quietly(self, expression: st.Expression) -> Kind | None:
+        """The kind again, without reporting the same problems twice."""
+        return ExpressionTypes(self._column, []).kind_of(expression)

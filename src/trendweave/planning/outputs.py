@@ -1,0 +1,106 @@
+"""RETURN and GROUP-BY -> the columns of the result."""
+
+from __future__ import annotations
+
+from trendweave.errors import Problem
+from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_output_value
+from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.plan import AggregateColumn, GroupColumn, MovingWindow, Path, Window
+from trendweave.planning.predicates import split_key
+from trendweave.planning.variables import Variables
+
+
+def window_columns(window: Window) -> tuple[str, ...]:
+    return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")
+
+
+def plan_groups(query: st.QueryTree, variables: Variables, problems: list[Problem]) -> tuple[GroupColumn, ...]:
+    """Grouping attributes in the order of GROUP-BY; RETURN may rename them."""
+    aliases: dict[tuple[str | None, Path], str] = {}
+    for output in query.returns.outputs if query.returns is not None else ():
+        if isinstance(output.value, st.Attribute) and output.alias is not None:
+            aliases[split_key(output.value, variables)] = output.alias
+    columns: dict[tuple[str | None, Path], GroupColumn] = {}
+    for attribute in query.group_by:
+        variable, path = split_key(attribute, variables)
+        if variable is not None and variable not in variables.positive:
+            hint = "group by a variable that trends contain"
+            problems.append(problem_at(attribute.span, "TW212", f"{variable} occurs only under NOT", hint))
+        columns[variable, path] = GroupColumn(aliases.get((variable, path), "_".join(path)), path, variable)
+    return tuple(columns.values())
+
+
+def plan_aggregates(
+    query: st.QueryTree, groups: tuple[GroupColumn, ...], variables: Variables, problems: list[Problem]
+) -> tuple[AggregateColumn, ...]:
+    columns = []
+    grouped = {(group.variable, group.path) for group in groups}
+    for output in query.returns.outputs if query.returns is not None else ():
+        value = output.value
+        if isinstance(value, st.Aggregate):
+            column = _aggregate(value, output.alias, variables, problems)
+            if column is not None:
+                columns.append(column)
+        elif split_key(value, variables) not in grouped:
+            name = print_output_value(value)
+            hint = f"add {name} to GROUP-BY, or aggregate it"
+            problems.append(problem_at(value.span, "TW215", f"{name} is not a grouping attribute", hint))
+    return tuple(columns)
+
+
+def _aggregate(
+    value: st.Aggregate, alias: str | None, variables: Variables, problems: list[Problem]
+) -> AggregateColumn | None:
+    function, argument = value.function, value.argument
+    names = argument.names if argument is not None else ()
+    wrong = ""
+    if function == "COUNT" and len(names) > 1:
+        wrong = f"COUNT(*) counts trends, COUNT({names[0]}) counts events read as {names[0]}"
+    elif function != "COUNT" and len(names) < 2:
+        known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
+        wrong = f"write {function}({known}.attribute)"
+    if wrong:
+        message = f"{print_output_value(value)} has the wrong kind of argument"
+        problems.append(problem_at(value.span, "TW213", message, wrong))
+        return None
+    if names and names[0] not in variables.types:
+        problems.append(variables.unknown(names[0], value.span))
+        return None
+    if names and names[0] not in variables.positive:
+        message = f"{names[0]} occurs only under NOT, so no trend contains it"
+        problems.append(problem_at(value.span, "TW212", message, "aggregate a variable that trends contain"))
+        return None
+    name = alias if alias is not None else "_".join((function.lower(), *names))
+    return AggregateColumn(name, function, names[0] if names else None, names[1:] if len(names) > 1 else None)
+
+
+def check_names(
+    query: st.QueryTree,
+    window: Window,
+    groups: tuple[GroupColumn, ...],
+    aggregates: tuple[AggregateColumn, ...],
+    problems: list[Problem],
+) -> None:
+    span: Span | None = query.returns.span if query.returns is not None else query.span
+    seen: set[str] = set()
+    for name in (*window_columns(window), *(group.name for group in groups), *(column.name for column in aggregates)):
+        if name in seen:
+            problems.append(problem_at(span, "TW214", f"two output columns are named {name}", "rename one with AS"))
+        seen.add(name)
+
+
+def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
+    """Pairs of trends can only be counted."""
+    if not isinstance(query.pattern, st.Conjunction):
+        return
+    hint = "return COUNT(*) alone, or query each side by itself"
+    if query.returns is None or query.returns.kind != "aggregates":
+        kind = "complete trends" if query.returns is None else query.returns.kind
+        span = query.pattern.span if query.returns is None else query.returns.span
+        problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
+        return
+    for output in query.returns.outputs:
+        if isinstance(output.value, st.Aggregate) and output.value.argument is not None:
+            name = print_output_value(output.value)
+            problems.append(problem_at(output.span, "TW211", f"a conjunction cannot return {name}", hint))

@@ -1,0 +1,267 @@
+"""The plan: frozen, hashable, picklable data. Runners and kernels read it; nothing in it knows where the data lives.
+
+Expressions in a plan are *row expressions*: an `Attribute` in them is the path of a column of the row at hand. Only
+general edge predicates look at two rows; there `NextAttribute` is a column of the later one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from trendweave.language.syntax_tree import ComparisonOperator, Expression, ReturnKind
+
+Path: TypeAlias = tuple[str, ...]
+
+
+# The template
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Guard:
+    """Which negated patterns a gap must be clean of.
+
+    `alternatives` are sets of negation numbers, sorted: the gap is open iff all negations of one alternative are
+    clean in it. The guard that is always open has one empty alternative.
+    """
+
+    alternatives: tuple[tuple[int, ...], ...] = ((),)
+
+    @property
+    def always_open(self) -> bool:
+        return () in self.alternatives
+
+
+OPEN = Guard()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A place in the template: the trend's last event was read as `variable`."""
+
+    number: int
+    variable: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A trend may begin in this state; the guard is a leading NOT, its gap begins with the window."""
+
+    state: int
+    guard: Guard = OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A trend may end in this state; the guard is a trailing NOT, its gap ends with the window."""
+
+    state: int
+    guard: Guard = OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    source: int
+    target: int
+    guard: Guard = OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A deterministic automaton over variables; from one state, a variable leads to one state at most."""
+
+    states: tuple[State, ...]
+    starts: tuple[Start, ...]
+    transitions: tuple[Transition, ...]
+    ends: tuple[End, ...]
+
+    def accepts(self, word: tuple[str, ...]) -> bool:
+        """Does the word of variables spell a trend? Guards play no part."""
+        if not word:
+            return False
+        reached = [start.state for start in self.starts if self.states[start.state].variable == word[0]]
+        for variable in word[1:]:
+            reached = [
+                step.target
+                for step in self.transitions
+                if step.source in reached and self.states[step.target].variable == variable
+            ]
+        return any(end.state in reached for end in self.ends)
+
+    def neighbours(self) -> frozenset[tuple[str, str]]:
+        """Pairs of variables of which the second may directly follow the first."""
+        variable = [state.variable for state in self.states]
+        return frozenset((variable[step.source], variable[step.target]) for step in self.transitions)
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedPattern:
+    """A pattern under NOT, with a template of its own; guards name it by number."""
+
+    number: int
+    text: str
+    template: Template
+
+
+# Predicates
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePlan:
+    """How events are read as a variable: their type, and the conditions they must meet on their own."""
+
+    name: str
+    type: str
+    negated: bool
+    local: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeComparison:
+    """`previous op next`: one row expression of the earlier event against one of the later event."""
+
+    previous: Expression
+    operator: ComparisonOperator
+    next: Expression
+
+
+class Way(Enum):
+    """How the sum over an event's predecessors is found (cheapest first)."""
+
+    RUNNING_SUMS = "running sums"
+    NEIGHBOURS = "neighbours"
+    SUCCESSORS = "successors"
+    SUMS_PER_VALUE = "sums per value"
+    SUMS_OVER_RANKS = "sums over ranks"
+    RANKS_PER_VALUE = "ranks per value"
+    SCAN = "scan"
+
+    @property
+    def cost(self) -> str:
+        """Cost per event; n is the number of events in a window."""
+        return {
+            Way.SUMS_OVER_RANKS: "O(log n)",
+            Way.RANKS_PER_VALUE: "O(log n)",
+            Way.SCAN: "O(n)",
+        }.get(self, "O(1)")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePlan:
+    """What must hold when an event read as `later` directly follows one read as `earlier`, and how that is summed."""
+
+    earlier: str
+    later: str
+    comparisons: tuple[EdgeComparison, ...]
+    general: tuple[Expression, ...]
+    way: Way
+    reason: str
+
+
+# Windows and keys
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """`[i * slide, i * slide + length)`, in nanoseconds from the Unix epoch. Windows share panes."""
+
+    length: int
+    slide: int
+    pane: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovingWindow:
+    """`(t - length, t]` for each time t at which a trend ends, in nanoseconds."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class WholeInput:
+    """One window over all events."""
+
+
+Window: TypeAlias = SlidingWindow | MovingWindow | WholeInput
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column that events of a trend have in common.
+
+    Without a variable it binds all events, negated ones included, and splits the input into partitions; with one it
+    binds only events read as that variable. A nullable key treats NULL as a value of its own (grouping); others leave
+    out events with NULL (equivalence).
+    """
+
+    path: Path
+    variable: str | None
+    nullable: bool
+
+
+# Results
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """A grouping attribute in the result."""
+
+    name: str
+    path: Path
+    variable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateColumn:
+    """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path."""
+
+    name: str
+    function: str
+    variable: str | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeColumns:
+    """The columns that events of a type must carry."""
+
+    type: str
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a runner needs to know about a query, apart from the data.
+
+    `templates` holds one template; a conjunction has three: both sides, and what both match (GRETA, Section 9).
+    """
+
+    text: str
+    returns: ReturnKind
+    strategy: str
+    window: Window
+    variables: tuple[VariablePlan, ...]
+    templates: tuple[Template, ...]
+    negations: tuple[NegatedPattern, ...]
+    edges: tuple[EdgePlan, ...]
+    partition_key: tuple[KeyColumn, ...]
+    bound_keys: tuple[KeyColumn, ...]
+    groups: tuple[GroupColumn, ...]
+    aggregates: tuple[AggregateColumn, ...]
+    needed_columns: tuple[TypeColumns, ...]
+
+    @property
+    def template(self) -> Template:
+        return self.templates[0]
+
+    @property
+    def is_conjunction(self) -> bool:
+        return len(self.templates) > 1
+
+    def variable(self, name: str) -> VariablePlan:
+        return next(variable for variable in self.variables if variable.name == name)
+
+    def edge(self, earlier: str, later: str) -> EdgePlan:
+        return next(edge for edge in self.edges if (edge.earlier, edge.later) == (earlier, later))

@@ -1,0 +1,203 @@
+"""Syntax tree -> plan. All that can be wrong without data is found here, and reported together."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from trendweave.errors import Problem
+from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_pattern, print_query
+from trendweave.language.syntax_tree import problem_at
+from trendweave.planning import plan as p
+from trendweave.planning.choose_way import choose_way
+from trendweave.planning.outputs import check_conjunction, check_names, plan_aggregates, plan_groups
+from trendweave.planning.positions import MAX_STATES, TooManyStates
+from trendweave.planning.predicates import Predicates, classify
+from trendweave.planning.template import (
+    Automaton,
+    NegationsNotKeptApart,
+    as_template,
+    build_automaton,
+    intersection,
+)
+from trendweave.planning.variables import Variables, check_places, find_variables
+
+
+def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
+    """The plan, or None when problems were added to the list."""
+    variables = find_variables(query.pattern, problems)
+    check_places(query.pattern, problems)
+    check_conjunction(query, problems)
+    window = _plan_window(query, problems)
+    groups = plan_groups(query, variables, problems)
+    aggregates = plan_aggregates(query, groups, variables, problems)
+    check_names(query, window, groups, aggregates, problems)
+    # Predicates between variables can only be judged on a pattern that makes sense.
+    sound = not any(problem.code in ("TW202", "TW204", "TW205", "TW210") for problem in problems)
+    built = _build_templates(query.pattern, variables, problems) if sound else None
+    if built is None:
+        everything = frozenset((one, other) for one in variables.types for other in variables.types)
+        classify(query.where, variables, everything, problems)
+        return None
+    templates, negations = built
+    neighbours = frozenset[tuple[str, str]]().union(
+        *(template.neighbours() for template in (*templates, *(negated.template for negated in negations)))
+    )
+    predicates = classify(query.where, variables, neighbours, problems)
+    if problems:
+        return None
+    partition_key, bound_keys = _plan_keys(predicates, groups)
+    strategy = query.strategy or "skip-till-any-match"
+    return p.Plan(
+        text=print_query(query),
+        returns="complete trends" if query.returns is None else query.returns.kind,
+        strategy=strategy,
+        window=window,
+        variables=tuple(
+            p.VariablePlan(name, type_, name not in variables.positive, tuple(predicates.local.get(name, ())))
+            for name, type_ in variables.types.items()
+        ),
+        templates=templates,
+        negations=negations,
+        edges=_plan_edges(neighbours, variables, predicates, strategy),
+        partition_key=partition_key,
+        bound_keys=bound_keys,
+        groups=groups,
+        aggregates=aggregates,
+        needed_columns=_needed_columns(variables, predicates, (*partition_key, *bound_keys), aggregates),
+    )
+
+
+def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
+    if query.within is None:
+        if query.slide is not None:
+            hint = "add WITHIN with the length of the window"
+            problems.append(problem_at(query.slide.span, "TW221", "SLIDE needs WITHIN", hint))
+        return p.WholeInput()
+    length = query.within.nanoseconds or 1
+    if query.slide is None:
+        return p.MovingWindow(length)
+    slide = query.slide.nanoseconds or 1
+    if slide > length and query.within.nanoseconds is not None:
+        message = "SLIDE is larger than WITHIN, so events between windows would be lost"
+        hint = "make SLIDE at most as long as WITHIN; equal lengths give windows side by side"
+        problems.append(problem_at(query.slide.span, "TW220", message, hint))
+    return p.SlidingWindow(length, slide, math.gcd(length, slide))
+
+
+def _build_templates(
+    pattern: st.Pattern, variables: Variables, problems: list[Problem]
+) -> tuple[tuple[p.Template, ...], tuple[p.NegatedPattern, ...]] | None:
+    """Templates of the pattern (three for a conjunction) and of every pattern under NOT, nested ones included."""
+    numbers: dict[st.Pattern, int] = {}
+    parts = pattern.parts if isinstance(pattern, st.Conjunction) else (pattern,)
+    automata = [_build(part, numbers, problems) for part in parts]
+    negated: list[Automaton | None] = []
+    # Building one may number further ones that are nested inside it.
+    while len(negated) < len(numbers):
+        negated.append(_build(list(numbers)[len(negated)], numbers, problems))
+    if any(automaton is None for automaton in (*automata, *negated)):
+        return None
+    sides = [automaton for automaton in automata if automaton is not None]
+    if len(sides) == 2:
+        try:
+            sides.append(intersection(*sides))
+        except TooManyStates:
+            problems.append(_too_many_states(pattern))
+            return None
+    return (
+        tuple(as_template(automaton, variables.types) for automaton in sides),
+        tuple(
+            p.NegatedPattern(number, print_pattern(body), as_template(automaton, variables.types))
+            for (body, number), automaton in zip(numbers.items(), negated, strict=True)
+            if automaton is not None
+        ),
+    )
+
+
+def _build(pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[Problem]) -> Automaton | None:
+    try:
+        automaton, empty = build_automaton(pattern, numbers)
+    except TooManyStates:
+        problems.append(_too_many_states(pattern))
+        return None
+    except NegationsNotKeptApart as error:
+        message = f"the same events can be read in two ways that differ in their NOTs (at {error.variable})"
+        hint = f"give the two places of {error.variable} different variables, or leave one of the NOTs out"
+        problems.append(problem_at(pattern.span, "TW209", message, hint))
+        return None
+    if not automaton.moves[0]:
+        hint = "ask for at least one event"
+        problems.append(problem_at(pattern.span, "TW207", "the pattern matches nothing", hint))
+        return None
+    if empty:
+        message = "the pattern matches the empty trend"
+        hint = "ask for at least one event, for example with + instead of *"
+        problems.append(problem_at(pattern.span, "TW206", message, hint))
+        return None
+    return automaton
+
+
+def _too_many_states(pattern: st.Pattern) -> Problem:
+    message = f"the pattern needs more than {MAX_STATES:,} states"
+    return problem_at(pattern.span, "TW208", message, "use smaller bounds, or + for repetition without an end")
+
+
+def _plan_keys(
+    predicates: Predicates, groups: tuple[p.GroupColumn, ...]
+) -> tuple[tuple[p.KeyColumn, ...], tuple[p.KeyColumn, ...]]:
+    """Keys of all events (they split the input) and keys of single variables. A key that is in both lists must not be
+    NULL."""
+    keys = list(predicates.keys)
+    for group in groups:
+        if not any((key.path, key.variable) == (group.path, group.variable) for key in keys):
+            keys.append(p.KeyColumn(group.path, group.variable, nullable=True))
+    return (
+        tuple(key for key in keys if key.variable is None),
+        tuple(key for key in keys if key.variable is not None),
+    )
+
+
+def _plan_edges(
+    neighbours: frozenset[tuple[str, str]], variables: Variables, predicates: Predicates, strategy: str
+) -> tuple[p.EdgePlan, ...]:
+    order = {name: index for index, name in enumerate(variables.types)}
+    edges = []
+    for pair in sorted(neighbours, key=lambda pair: (order[pair[0]], order[pair[1]])):
+        comparisons = tuple(predicates.comparisons.get(pair, ()))
+        general = tuple(predicates.general.get(pair, ()))
+        edges.append(p.EdgePlan(*pair, comparisons, general, *choose_way(comparisons, general, strategy)))
+    return tuple(edges)
+
+
+def _needed_columns(
+    variables: Variables,
+    predicates: Predicates,
+    keys: tuple[p.KeyColumn, ...],
+    aggregates: tuple[p.AggregateColumn, ...],
+) -> tuple[p.TypeColumns, ...]:
+    """Columns per type, sorted: what predicates, keys and aggregates look at."""
+    paths: dict[str, set[p.Path]] = defaultdict(set)
+    for variable, type_ in variables.types.items():
+        needed = paths[type_]
+        needed.update(key.path for key in keys if key.variable in (None, variable))
+        needed.update(column.path for column in aggregates if column.variable == variable and column.path)
+        for expression in predicates.local.get(variable, ()):
+            needed.update(columns_of(expression))
+        for (earlier, later), comparisons in predicates.comparisons.items():
+            for comparison in comparisons:
+                needed.update(columns_of(comparison.previous) if earlier == variable else ())
+                needed.update(columns_of(comparison.next) if later == variable else ())
+        for (earlier, later), expressions in predicates.general.items():
+            for expression in expressions:
+                needed.update(columns_of(expression) if earlier == variable else ())
+                needed.update(columns_of(expression, of_next=True) if later == variable else ())
+    return tuple(p.TypeColumns(type_, tuple(sorted(columns))) for type_, columns in paths.items())
+
+
+def columns_of(expression: st.Expression, of_next: bool = False) -> set[p.Path]:
+    """Columns of the row that a row expression looks at; in a general predicate, those of the earlier or the later
+    row."""
+    kind = st.NextAttribute if of_next else st.Attribute
+    return {node.names for node in expression.walk() if isinstance(node, kind)}

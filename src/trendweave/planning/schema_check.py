@@ -1,0 +1,109 @@
+"""Does a query fit a table? Unknown columns, values that cannot be compared, time and type columns: all found before
+anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trendweave.errors import Problem, near_names
+from trendweave.events import ColumnType, Kind, Schema
+from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_expression, print_output_value
+from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.expression_types import ExpressionTypes
+from trendweave.planning.plan import Path, Plan
+from trendweave.planning.predicates import split_key
+from trendweave.planning.variables import Variables
+
+_TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+
+
+def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, type_: str | None) -> list[Problem]:
+    """Problems of a sound query with a given table, in no particular order."""
+    problems: list[Problem] = []
+    _check_time_and_type(plan, schema, time, type_, problems)
+    types = {variable.name: variable.type for variable in plan.variables}
+    positive = frozenset(variable.name for variable in plan.variables if not variable.negated)
+    variables = Variables(types, positive)
+
+    def column(path: Path, span: Span | None) -> ColumnType | None:
+        return find_column(schema, path, span, problems)
+
+    for conjunct in query.where:
+        if not isinstance(conjunct, st.Equivalence):
+            _check_condition(conjunct, column, problems)
+    keys = [
+        attribute
+        for conjunct in query.where
+        if isinstance(conjunct, st.Equivalence)
+        for attribute in conjunct.attributes
+    ]
+    for attribute in (*keys, *query.group_by):
+        found = column(split_key(attribute, variables)[1], attribute.span)
+        if found is not None and found.kind is Kind.COLLECTION:
+            message = f"{print_expression(attribute)} is a list or map and cannot be a key"
+            problems.append(problem_at(attribute.span, "TW307", message, "use a column with a single value"))
+    for output in query.returns.outputs if query.returns is not None else ():
+        if isinstance(output.value, st.Aggregate):
+            _check_aggregate(output.value, column, problems)
+    return problems
+
+
+def find_column(schema: Schema, path: Path, span: Span | None, problems: list[Problem]) -> ColumnType | None:
+    """The type of a column, possibly inside structs; a problem and None where there is none."""
+    known = dict(schema)
+    found: ColumnType | None = None
+    for index, name in enumerate(path):
+        if name not in known:
+            where = f" in {'.'.join(path[:index])}" if index else ""
+            hint = near_names(name, known) or f"the columns are {', '.join(list(known)[:12]) or '(none)'}"
+            problems.append(problem_at(span, "TW301", f"unknown column {name}{where}", hint))
+            return None
+        found = known[name]
+        known = dict(found.fields)
+    return found
+
+
+def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | None, problems: list[Problem]) -> None:
+    if time not in schema:
+        hint = near_names(time, schema) or "name it with time="
+        problems.append(Problem("TW302", f"there is no time column {time}", hint))
+    elif schema[time].kind not in _TIME_KINDS:
+        message = f"the time column {time} is {schema[time].kind.value}"
+        problems.append(Problem("TW303", message, "use a timestamp or a number of seconds"))
+    if type_ is None:
+        named = sorted({variable.type for variable in plan.variables})
+        if len(named) > 1:
+            message = f"type=None needs a pattern with one event type; this one has {', '.join(named)}"
+            problems.append(Problem("TW302", message, "name the column that holds the type with type="))
+    elif type_ not in schema:
+        hint = near_names(type_, schema) or "name it with type=, or type=None where all rows are of the one type"
+        problems.append(Problem("TW302", f"there is no type column {type_}", hint))
+    elif schema[type_].kind is not Kind.STRING:
+        message = f"the type column {type_} is {schema[type_].kind.value}"
+        problems.append(Problem("TW303", message, "use a string column"))
+
+
+def _check_condition(
+    conjunct: st.Expression, column: Callable[[Path, Span | None], ColumnType | None], problems: list[Problem]
+) -> None:
+    kind = ExpressionTypes(column, problems).kind_of(conjunct)
+    if kind not in (None, Kind.BOOLEAN, Kind.NULL):
+        message = f"{print_expression(conjunct)} is {kind.value if kind else ''}, not a condition"
+        problems.append(problem_at(conjunct.span, "TW306", message, "compare it with something"))
+
+
+def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], problems: list[Problem]) -> None:
+    if aggregate.argument is None or aggregate.function in ("COUNT", "FIRST", "LAST"):
+        if aggregate.argument is not None and len(aggregate.argument.names) > 1:
+            column(aggregate.argument.names[1:], aggregate.argument.span)
+        return
+    found = column(aggregate.argument.names[1:], aggregate.argument.span)
+    ordered = aggregate.function in ("MIN", "MAX")
+    allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE) if ordered else _NUMBERS
+    if found is not None and found.kind not in allowed:
+        message = f"{print_output_value(aggregate)} needs a number; the column is {found.kind.value}"
+        hint = "MIN and MAX also take timestamps and dates" if not ordered else "use a number, timestamp or date"
+        problems.append(problem_at(aggregate.span, "TW304", message, hint))

@@ -1,0 +1,60 @@
+"""A query that was read, checked and planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from trendweave.errors import Problem, raise_problems
+from trendweave.events import schema_of
+from trendweave.language import QueryTree, parse, print_query
+from trendweave.planning import Plan, make_plan
+
+ExplainFormat = Literal["text", "mermaid", "dot", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Immutable; equal queries have equal trees. `str()` is canonical text, `source` is what was written."""
+
+    tree: QueryTree
+    plan: Plan = field(compare=False, repr=False)
+    source: str = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return print_query(self.tree)
+
+    def explain(self, format: ExplainFormat = "text") -> str:
+        """What will be computed and how: as text, as a drawing of the template (mermaid, dot), or as JSON."""
+        from trendweave.planning.drawing import as_json, dot, mermaid
+        from trendweave.planning.explain import explain_text
+
+        ways = {"text": explain_text, "mermaid": mermaid, "dot": dot, "json": as_json}
+        if format not in ways:
+            raise ValueError(f"explain knows the formats {', '.join(ways)}, not {format}")
+        return ways[format](self.plan)
+
+    def check(self, schema: Any, time: str = "time", type: str | None = "type") -> None:
+        """Raise DataError with everything that does not fit a table: columns, types, time and type.
+
+        `schema` is an Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column
+        names to types.
+        """
+        from trendweave.planning.schema_check import check_schema
+
+        raise_problems(check_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
+
+
+def query(text: str) -> Query:
+    """Read, check and plan a query. All problems are raised together, as one TrendweaveError."""
+    tree, problems = parse(text)
+    return planned(tree, problems, text)
+
+
+def planned(tree: QueryTree, problems: list[Problem], source: str) -> Query:
+    """Plan a tree; `problems` are those found while it was read."""
+    found = list(problems)
+    plan = make_plan(tree, found)
+    raise_problems(found, source)
+    assert plan is not None, "a query without a plan has problems"
+    return Query(tree, plan, source)
