@@ -25,7 +25,14 @@ from typing import TypeAlias
 from trendweave.errors import LanguageError, Problem, raise_problems
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration
-from trendweave.language.functions import AGGREGATES, CAST_TYPES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
+from trendweave.language.functions import (
+    AGGREGATES,
+    CAST_TYPES,
+    EACH_AGGREGATES,
+    SCALAR_FUNCTIONS,
+    STRATEGIES,
+    argument_count,
+)
 from trendweave.language.printer import print_query
 from trendweave.queries import Query, planned
 
@@ -239,7 +246,11 @@ def call(function: str, *arguments: Value) -> Scalar:
         raise LanguageError([Problem("TW108", f"unknown function {function}", f"the functions are {known}")])
     if not low <= len(arguments) <= (high or len(arguments)):
         raise LanguageError(
-            [Problem("TW109", f"{function} does not take {len(arguments)} arguments", f"at least {low}")]
+            [
+                Problem(
+                    "TW109", f"{function} does not take {len(arguments)}", f"give it {argument_count(function.upper())}"
+                )
+            ]
         )
     return Scalar(st.Call(function.upper(), tuple(lit(argument).tree for argument in arguments)))
 

@@ -62,7 +62,6 @@ CODES: dict[str, str] = {
     "TW220": "SLIDE is larger than WITHIN",
     "TW221": "SLIDE without WITHIN",
     "TW222": "predicate names no variable",
-    "TW223": "strategy and query do not go together",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",

@@ -37,3 +37,11 @@ CAST_TYPES: dict[str, str] = {
     "DOUBLE": "DOUBLE",
     "FLOAT": "DOUBLE",
 }
+
+
+def argument_count(function: str) -> str:
+    """How many arguments a scalar function takes, in words."""
+    low, high = SCALAR_FUNCTIONS[function]
+    if high == 1:
+        return "1 argument"
+    return f"{low} arguments" if low == high else f"{low} to {high} arguments" if high else f"{low} or more arguments"

@@ -39,6 +39,8 @@ def parse(text: str) -> tuple[QueryTree, list[Problem]]:
         if isinstance(error.orig_exc, LanguageError):
             raise LanguageError(error.orig_exc.problems, text) from None
         raise
+    if any(problem.code == "TW101" for problem in builder.problems):
+        raise LanguageError(builder.problems, text)
     return _assemble(clauses, text, builder.problems), builder.problems
 
 
@@ -168,5 +170,6 @@ def _expectation(expected: set[str]) -> str:
     ordered = [name for name in _TELLING if name in names] + sorted(names - set(_TELLING))
     if not ordered:
         return ""
-    shown = ", ".join(ordered[:6])
-    return f"expected {shown}" + (" or one of a few others" if len(ordered) > 6 else "")
+    if len(ordered) > 6:
+        return f"expected {' or '.join(ordered[:6])}, among others"
+    return f"expected {' or '.join(ordered)}"

@@ -77,7 +77,7 @@ def print_pattern(pattern: st.Pattern, level: int = 0) -> str:
         case st.EventPattern(type=type_, variable=variable):
             return print_name(type_) if variable is None else f"{print_name(type_)} {print_name(variable)}"
         case st.Sequence(parts=parts):
-            return f"SEQ({', '.join(print_pattern(part) for part in parts)})"
+            text, own = f"SEQ({', '.join(print_pattern(part) for part in parts)})", 3
         case st.Repeat(body=body, low=low, high=high):
             text, own = print_pattern(body, 4) + _quantifier(low, high), 3
         case st.Negation(body=body):

@@ -39,8 +39,8 @@ class Node:
         object.__setattr__(self, "depth", depth)
 
     def children(self) -> Iterator[Node]:
-        for spec in fields(self):
-            value = getattr(self, spec.name)
+        for name in parts_of(type(self)):
+            value = getattr(self, name)
             if isinstance(value, Node):
                 yield value
             elif isinstance(value, tuple):
@@ -51,6 +51,16 @@ class Node:
         yield self
         for child in self.children():
             yield from child.walk()
+
+
+_PARTS: dict[type, tuple[str, ...]] = {}
+
+
+def parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields that make a node what it is, in the order of the text."""
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(spec.name for spec in fields(kind) if spec.name not in ("span", "depth"))
+    return _PARTS[kind]
 
 
 def too_deep(span: Span | None) -> Problem:

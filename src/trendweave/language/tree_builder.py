@@ -15,7 +15,14 @@ from lark.visitors import Transformer_NonRecursive
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration
-from trendweave.language.functions import AGGREGATES, CAST_TYPES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
+from trendweave.language.functions import (
+    AGGREGATES,
+    CAST_TYPES,
+    EACH_AGGREGATES,
+    SCALAR_FUNCTIONS,
+    STRATEGIES,
+    argument_count,
+)
 from trendweave.language.syntax_tree import Span, problem_at
 
 #: keyword, what it says, where
@@ -257,9 +264,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         else:
             low, high = SCALAR_FUNCTIONS[function]
             if not low <= len(arguments) <= (high or len(arguments)):
-                wanted = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
-                message = f"{function} takes {wanted} arguments, not {len(arguments)}"
-                self._problem(_span(meta), "TW109", message, f"write {function} with {wanted}")
+                message = f"{function} takes {argument_count(function)}, not {len(arguments)}"
+                self._problem(_span(meta), "TW109", message, f"give {function} {argument_count(function)}")
         return st.Call(function, tuple(arguments), span=_span(meta))
 
     # Literals
@@ -268,7 +274,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         digits = children[0].lstrip("0") or "0"
         # The sign is read later, so the smallest 64-bit number is let through here.
         if len(digits) > 19 or int(digits) > 2**63:
-            hint = "write it as a float such as 1e20"
+            hint = "write a float such as 1e20 for a large number"
             self._problem(_span(meta), "TW113", "the number does not fit 64 bits", hint)
             digits = "0"
         return st.Literal(int(digits), span=_span(meta))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
@@ -32,11 +34,11 @@ def qualified(variable: str | None, path: Path) -> str:
 def state_names(template: Template) -> list[str]:
     """The variable of each state, numbered where several states share one."""
     names = [state.variable for state in template.states]
-    seen: dict[str, int] = {}
+    total, seen = Counter(names), Counter[str]()
     numbered = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        numbered.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
+        seen[name] += 1
+        numbered.append(f"{name}#{seen[name]}" if total[name] > 1 else name)
     return numbered
 
 

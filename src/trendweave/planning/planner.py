@@ -96,7 +96,7 @@ def _build_templates(
     negated: list[Automaton | None] = []
     # Building one may number further ones that are nested inside it.
     while len(negated) < len(numbers):
-        negated.append(_build(list(numbers)[len(negated)], numbers, problems))
+        negated.append(_build(list(numbers)[len(negated)], numbers, problems, "negated pattern"))
     if any(automaton is None for automaton in (*automata, *negated)):
         return None
     sides = [automaton for automaton in automata if automaton is not None]
@@ -109,14 +109,16 @@ def _build_templates(
     return (
         tuple(as_template(automaton, variables.types) for automaton in sides),
         tuple(
-            p.NegatedPattern(number, print_pattern(body), as_template(automaton, variables.types))
+            p.NegatedPattern(number, print_pattern(body, level=2), as_template(automaton, variables.types))
             for (body, number), automaton in zip(numbers.items(), negated, strict=True)
             if automaton is not None
         ),
     )
 
 
-def _build(pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[Problem]) -> Automaton | None:
+def _build(
+    pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[Problem], what: str = "pattern"
+) -> Automaton | None:
     try:
         automaton, empty = build_automaton(pattern, numbers)
     except TooManyStates:
@@ -129,10 +131,10 @@ def _build(pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[P
         return None
     if not automaton.moves[0]:
         hint = "ask for at least one event"
-        problems.append(problem_at(pattern.span, "TW207", "the pattern matches nothing", hint))
+        problems.append(problem_at(pattern.span, "TW207", f"the {what} matches nothing", hint))
         return None
     if empty:
-        message = "the pattern matches the empty trend"
+        message = f"the {what} matches the empty trend"
         hint = "ask for at least one event, for example with + instead of *"
         problems.append(problem_at(pattern.span, "TW206", message, hint))
         return None

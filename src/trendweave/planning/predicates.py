@@ -7,9 +7,11 @@ it is and marked general.
 
 from __future__ import annotations
 
+import math
+
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 from trendweave.errors import Problem
@@ -73,10 +75,16 @@ def _references_are_good(conjunct: st.Expression, variables: Variables, problems
             problem = _attribute_problem(node, variables)
             if problem is not None:
                 problems.append(problem)
-        elif isinstance(node, st.Literal) and type(node.value) is int and node.value == 2**63:
-            hint = "write it as a float such as 1e20"
+        elif isinstance(node, st.Literal) and not _is_storable(node.value):
+            hint = "write a float such as 1e20 for a large number"
             problems.append(problem_at(node.span, "TW113", "the number does not fit 64 bits", hint))
     return len(problems) == found
+
+
+def _is_storable(value: None | bool | int | float | str) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem | None:
@@ -169,14 +177,14 @@ def rewritten(node: _NodeType, change: Callable[[Any], st.Expression]) -> _NodeT
     """A copy with every column replaced; places in the text are dropped, as they would only make plans differ."""
     if isinstance(node, st.Attribute | st.NextAttribute):
         return cast("_NodeType", change(node))
-    changes: dict[str, Any] = {"span": None}
-    for spec in fields(node):
-        value = getattr(node, spec.name)
+    parts: dict[str, Any] = {}
+    for name in st.parts_of(type(node)):
+        value = parts[name] = getattr(node, name)
         if isinstance(value, st.Node):
-            changes[spec.name] = rewritten(value, change)
+            parts[name] = rewritten(value, change)
         elif isinstance(value, tuple):
-            changes[spec.name] = tuple(rewritten(item, change) if isinstance(item, st.Node) else item for item in value)
-    return replace(node, **changes)
+            parts[name] = tuple(rewritten(item, change) if isinstance(item, st.Node) else item for item in value)
+    return type(node)(**parts)
 
 
 # Normal form of edge predicates

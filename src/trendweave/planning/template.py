@@ -145,10 +145,15 @@ class _Dominance:
             return reached
         if self._pairs is None:
             self._pairs = self._simulation()
-        kept = dict(reached)
-        for weak in reached:
+        # Positions with the same future are one; any way to one of them will do.
+        merged: dict[int, Ways] = {}
+        for position, ways in reached.items():
+            twin = next((p for p in merged if {(p, position), (position, p)} <= self._pairs), position)
+            merged[twin] = either(merged.get(twin, NO_WAY), ways)
+        kept = dict(merged)
+        for weak in merged:
             for strong in kept:
-                if strong != weak and (weak, strong) in self._pairs and no_stricter(reached[strong], reached[weak]):
+                if strong != weak and (weak, strong) in self._pairs and no_stricter(merged[strong], merged[weak]):
                     del kept[weak]
                     break
         return kept
@@ -208,31 +213,33 @@ def _useful(automaton: Automaton) -> Automaton:
 def smallest(automaton: Automaton) -> Automaton:
     """Merge states that nothing tells apart (Hopcroft's partition refinement, on an automaton with missing moves)."""
     count = len(automaton.moves)
-    before: dict[Hashable, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    entering: list[list[tuple[Hashable, int]]] = [[] for _ in range(count)]
     for state, moves in enumerate(automaton.moves):
         for variable, (ways, target) in moves.items():
-            before[variable, ways][target].append(state)
+            entering[target].append(((variable, ways), state))
     kinds = [(automaton.variables[state], automaton.ends[state], state == 0) for state in range(count)]
     blocks = [set(members) for members in _grouped(range(count), kinds)]
     block_of = {state: index for index, block in enumerate(blocks) for state in block}
-    waiting = {(index, label) for index in range(len(blocks)) for label in before}
+    waiting = set(range(len(blocks)))
     while waiting:
-        splitter, label = waiting.pop()
-        touched: dict[int, set[int]] = defaultdict(set)
-        for target in blocks[splitter]:
-            for state in before[label].get(target, ()):
+        leading_here: dict[Hashable, list[int]] = defaultdict(list)
+        for target in blocks[waiting.pop()]:
+            for label, state in entering[target]:
+                leading_here[label].append(state)
+        for states in leading_here.values():
+            touched: dict[int, set[int]] = defaultdict(set)
+            for state in states:
                 touched[block_of[state]].add(state)
-        for index, inside in touched.items():
-            if len(inside) == len(blocks[index]):
-                continue
-            outside = blocks[index] - inside
-            small, large = sorted((inside, outside), key=len)
-            blocks[index] = large
-            blocks.append(small)
-            for state in small:
-                block_of[state] = len(blocks) - 1
-            # The new block is the smaller one, so adding it is right whether or not the old one still waits.
-            waiting.update((len(blocks) - 1, other) for other in before)
+            for index, inside in touched.items():
+                if len(inside) == len(blocks[index]):
+                    continue
+                small, large = sorted((inside, blocks[index] - inside), key=len)
+                blocks[index] = large
+                blocks.append(small)
+                for state in small:
+                    block_of[state] = len(blocks) - 1
+                # The new block is the smaller one: splitting by it is enough, unless the old one waits anyway.
+                waiting.add(len(blocks) - 1)
     return _merged(automaton, blocks, block_of)
 
 

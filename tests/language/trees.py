@@ -1,0 +1,128 @@
+"""Hypothesis strategies for syntax trees. Trees need not make sense; they must survive printing and parsing."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as hs
+from hypothesis.strategies import SearchStrategy
+
+from trendweave.language import syntax_tree as st
+from trendweave.language.functions import AGGREGATES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
+
+names = hs.sampled_from(
+    [
+        "A",
+        "b",
+        "price",
+        "Stock",
+        "select",
+        "next",
+        "TRENDS",
+        "Each",
+        "seq",
+        "x1",
+        "_",
+        "größe",
+        "a b",
+        "1st",
+        "`",
+        "a.b",
+    ]
+) | hs.text(hs.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+variables = hs.none() | names
+paths = hs.lists(names, min_size=1, max_size=3).map(tuple)
+attributes = paths.map(st.Attribute)
+durations = hs.integers(1, 2**62).map(st.Duration) | hs.sampled_from([10**9, 6 * 10**10, 86_400 * 10**9]).map(
+    st.Duration
+)
+
+# Patterns
+
+
+def _repeat(body: SearchStrategy[st.Pattern]) -> SearchStrategy[st.Pattern]:
+    bounds = hs.sampled_from([(1, None), (0, None), (0, 1), (3, 3), (2, 5), (0, 0)]) | hs.integers(0, 9).map(
+        lambda low: (low, None)
+    )
+    return hs.builds(lambda inner, bound: st.Repeat(inner, *bound), body, bounds)
+
+
+def _pattern_layer(inner: SearchStrategy[st.Pattern]) -> SearchStrategy[st.Pattern]:
+    several = hs.lists(inner, min_size=2, max_size=3).map(tuple)
+    return hs.one_of(
+        hs.lists(inner, min_size=1, max_size=3).map(lambda parts: st.Sequence(tuple(parts))),
+        several.map(st.Alternatives),
+        several.map(st.Conjunction),
+        inner.map(st.Negation),
+        _repeat(inner),
+    )
+
+
+patterns = hs.recursive(hs.builds(st.EventPattern, names, variables), _pattern_layer, max_leaves=8)
+
+# Expressions
+
+literals = hs.one_of(
+    hs.none(),
+    hs.booleans(),
+    hs.integers(-(2**63), 2**63 - 1),
+    hs.floats(allow_nan=False, allow_infinity=False),
+    hs.text(hs.characters(exclude_categories=["Cs"]), max_size=8),
+).map(st.Literal)
+scalars = hs.one_of(
+    literals,
+    attributes,
+    hs.builds(st.NextAttribute, names, paths),
+    hs.integers(-(10**15), 10**16).map(st.TimestampLiteral),
+    hs.integers(-100_000, 100_000).map(st.DateLiteral),
+    durations,
+)
+
+
+def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st.Expression]:
+    several = hs.lists(inner, min_size=2, max_size=3).map(tuple)
+    some = hs.lists(inner, min_size=1, max_size=3).map(tuple)
+    return hs.one_of(
+        inner.map(st.negative),
+        hs.builds(st.Arithmetic, hs.sampled_from("+-*/%"), inner, inner),
+        hs.builds(st.Comparison, hs.sampled_from(["<", "<=", ">", ">=", "=", "!="]), inner, inner),
+        several.map(st.all_of),
+        several.map(st.any_of),
+        inner.map(st.Inverse),
+        hs.builds(st.InList, inner, some, hs.booleans()),
+        hs.builds(st.Between, inner, inner, inner, hs.booleans()),
+        hs.builds(st.IsNull, inner, hs.booleans()),
+        hs.builds(st.Like, inner, hs.text("ab%_'\\", max_size=5), hs.booleans()),
+        hs.builds(st.Call, hs.sampled_from(sorted(SCALAR_FUNCTIONS)), some),
+        hs.builds(st.Cast, inner, hs.sampled_from(["BIGINT", "DOUBLE"])),
+    )
+
+
+expressions = hs.recursive(scalars, _expression_layer, max_leaves=10)
+equivalences = hs.lists(attributes, min_size=1, max_size=3).map(lambda parts: st.Equivalence(tuple(parts)))
+
+# Queries
+
+
+def _return(kind: st.ReturnKind, known: tuple[str, ...]) -> SearchStrategy[st.Return]:
+    aggregates = hs.builds(st.Aggregate, hs.sampled_from(known), hs.none() | attributes)
+    outputs = hs.lists(hs.builds(st.Output, aggregates | attributes, variables), min_size=1, max_size=3)
+    return outputs.map(lambda listed: st.Return(kind, tuple(listed)))
+
+
+returns = hs.one_of(
+    hs.none(),
+    _return("aggregates", AGGREGATES),
+    _return("each", EACH_AGGREGATES),
+    hs.just(st.Return("trends")),
+    hs.just(st.Return("complete trends")),
+)
+conjuncts = (expressions | equivalences).filter(lambda node: not isinstance(node, st.AllOf))
+queries = hs.builds(
+    st.QueryTree,
+    pattern=patterns,
+    returns=returns,
+    where=hs.lists(conjuncts, max_size=3).map(tuple),
+    group_by=hs.lists(attributes, max_size=2).map(tuple),
+    strategy=hs.none() | hs.sampled_from(STRATEGIES),
+    within=hs.none() | durations,
+    slide=hs.none() | durations,
+)

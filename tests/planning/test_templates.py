@@ -1,0 +1,140 @@
+"""Templates against a naive expansion of the pattern, which is written apart from the planner (tests/reference/pattern.py)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import assume, given, settings
+
+import trendweave
+from tests.reference.pattern import Event, Pattern, Repeat, Seq, can_be_empty, plus, readings, seq, text, words
+from tests.reference.streams import patterns
+from trendweave.errors import PlanningError
+from trendweave.language import parse, print_query
+from trendweave.planning.plan import Guard, Plan
+
+LONGEST = 6
+
+
+def plan_of(pattern: Pattern) -> Plan:
+    return trendweave.query(f"RETURN COUNT(*) PATTERN {text(pattern)}").plan
+
+
+def accepted_words(plan: Plan) -> set[tuple[str, ...]]:
+    names = sorted({state.variable for state in plan.template.states})
+    return {word for n in range(1, LONGEST + 1) for word in product(names, repeat=n) if plan.template.accepts(word)}
+
+
+@given(patterns(negation=False, max_leaves=5))
+@settings(max_examples=200)
+def test_a_template_accepts_the_words_of_the_pattern(pattern: Pattern) -> None:
+    assume(words(pattern, 1) - {()})
+    if can_be_empty(pattern):
+        with pytest.raises(PlanningError, match="TW206"):
+            plan_of(pattern)
+        pattern = seq(pattern, Event("Z"))
+    plan = plan_of(pattern)
+    assert accepted_words(plan) == words(pattern, LONGEST) - {()}
+
+
+@given(patterns(negation=False, max_leaves=5))
+def test_a_template_is_deterministic_and_has_no_idle_states(pattern: Pattern) -> None:
+    assume(not can_be_empty(pattern))
+    template = plan_of(pattern).template
+    variable = [state.variable for state in template.states]
+    steps = [(step.source, variable[step.target]) for step in template.transitions]
+    assert len(steps) == len(set(steps))
+    starts = [variable[start.state] for start in template.starts]
+    assert len(starts) == len(set(starts))
+    reached = {start.state for start in template.starts} | {step.target for step in template.transitions}
+    leading_on = {end.state for end in template.ends} | {step.source for step in template.transitions}
+    assert reached == leading_on == set(range(len(template.states)))
+
+
+def canonical(negated: Pattern) -> str:
+    """The text by which a plan names a negated pattern."""
+    tree, _ = parse(f"PATTERN SEQ(Z, NOT ({text(negated)}))")
+    return print_query(tree).removeprefix("PATTERN SEQ(Z, NOT ").removesuffix(")")
+
+
+def is_clean(guard: Guard, clean: set[tuple[int, str]], gap: int, plan: Plan) -> bool:
+    return any(all((gap, plan.negations[n].text) in clean for n in way) for way in guard.alternatives)
+
+
+def valid_in_template(plan: Plan, word: tuple[str, ...], clean: set[tuple[int, str]]) -> bool:
+    """Follow the one path of the word, and ask each guard on it. Gap i lies before the i-th event."""
+    template, reached = plan.template, None
+    for gap, variable in enumerate(word):
+        moves = template.starts if gap == 0 else [step for step in template.transitions if step.source == reached]
+        target = {True: lambda move: move.state, False: lambda move: move.target}[gap == 0]
+        (move,) = [move for move in moves if template.states[target(move)].variable == variable] or [None]
+        if move is None or not is_clean(move.guard, clean, gap, plan):
+            return False
+        reached = target(move)
+    return any(end.state == reached and is_clean(end.guard, clean, len(word), plan) for end in template.ends)
+
+
+@given(patterns(negation=True, max_leaves=3, empty=False))
+@settings(max_examples=150)
+def test_guards_say_the_same_as_the_readings_of_the_pattern(pattern: Pattern) -> None:
+    """For every word, and for every choice of which gap is clean of which negation."""
+    try:
+        plan = plan_of(pattern)
+    except PlanningError as refused:
+        assert [problem.code for problem in refused.problems] in (["TW209"], ["TW206"])  # noqa: PT017
+        return
+    variables = sorted({state.variable for state in plan.template.states})
+    negations = [negated.text for negated in plan.negations]
+    for length in range(1, 4):
+        gaps = [(gap, name) for gap in range(length + 1) for name in negations]
+        if len(gaps) > 8:
+            continue
+        for word in product(variables, repeat=length):
+            ways = [{(gap, canonical(body)) for gap, body in way} for way in readings(pattern, word)]
+            for flags in product([False, True], repeat=len(gaps)):
+                clean = {gap for gap, flag in zip(gaps, flags, strict=True) if flag}
+                expected = any(way <= clean for way in ways)
+                assert valid_in_template(plan, word, clean) == expected, (word, clean)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A+", "(A+)+"),
+        ("A+", "SEQ(A, (A+)?)"),
+        ("A{3,}", "SEQ(A, A, A+)"),
+        ("SEQ(A, B) OR SEQ(A, C)", "SEQ(A, (B OR C))"),
+        ("SEQ(A*, B)", "SEQ(A+, B) OR B"),
+        ("SEQ(A?, B)", "SEQ(A, B) OR B"),
+        ("SEQ(A, NOT N, B)", "SEQ(SEQ(A, NOT N), B)"),
+        ("SEQ(A, NOT N, B?, C)", "SEQ(A, NOT N, B, C) OR SEQ(A, NOT N, C)"),
+        ("SEQ(A, B)", "SEQ(A, B) OR SEQ(A, NOT N, B)"),
+        ("A{2,4}", "A{2} OR A{3} OR A{4}"),
+    ],
+)
+def test_patterns_with_the_same_trends_have_the_same_template(one: str, other: str) -> None:
+    templates = [trendweave.query(f"RETURN COUNT(*) PATTERN {pattern}").plan.template for pattern in (one, other)]
+    assert templates[0] == templates[1]
+
+
+def test_greta_figure_5_nested_negation() -> None:
+    """(SEQ(A+, NOT SEQ(C, NOT E, D), B))+ splits into (SEQ(A+, B))+, SEQ(C, D) and E (GRETA, Example 1)."""
+    plan = trendweave.query("RETURN COUNT(*) PATTERN (SEQ(A+, NOT SEQ(C, NOT E, D), B))+").plan
+    steps = {
+        (
+            plan.template.states[step.source].variable,
+            plan.template.states[step.target].variable,
+        ): step.guard.alternatives
+        for step in plan.template.transitions
+    }
+    assert steps == {("A", "A"): ((),), ("A", "B"): ((0,),), ("B", "A"): ((),)}
+    assert [negated.text for negated in plan.negations] == ["SEQ(C, NOT E, D)", "E"]
+    (inner,) = plan.negations[0].template.transitions
+    assert inner.guard.alternatives == ((1,),)
+
+
+def test_bounds_are_limited_by_states_and_not_by_their_text() -> None:
+    assert len(plan_of(Repeat(Event("A"), 10_000, 10_000)).template.states) == 10_000
+    with pytest.raises(PlanningError, match="TW208"):
+        plan_of(Seq((plus(Event("B")), Repeat(Event("A"), 10_000, 10_000))))

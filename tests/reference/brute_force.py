@@ -1,0 +1,272 @@
+"""Every trend of a query, one by one, and the result rows made from them (semantics, the whole page).
+
+A trend is a tuple of (index of the event in the input, variable) pairs. Trends are grown event by event, because every
+condition on a trend but negation is a condition on its beginnings; negation is looked at when the trend is complete.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from .pattern import And, Pattern, begins, readings, variable_types
+from .query import (
+    ANY_MATCH,
+    CONTIGUOUS,
+    NEXT_MATCH,
+    Arithmetic,
+    Column,
+    Constant,
+    Edge,
+    Expression,
+    Local,
+    Moving,
+    Query,
+    Sliding,
+)
+from .scalars import Scalar, calculate, holds, identity, same
+
+Row = dict[str, Scalar]
+Trend = tuple[tuple[int, str], ...]
+Key = tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time; which of its ends belongs to it depends on the kind of window."""
+
+    kind: str
+    start: float | None
+    end: float | None
+
+    def holds(self, time: float) -> bool:
+        match self.kind:
+            case "sliding":
+                return self.start <= time < self.end
+            case "moving":
+                return self.start < time <= self.end
+        return True
+
+
+@dataclass(frozen=True)
+class Found:
+    """A trend, with the window and the partition it was found in. The same trend is found in several windows."""
+
+    window: Window
+    partition: Key
+    trend: Trend
+
+
+def is_event(row: Row) -> bool:
+    """Rows with a NULL time or type are not events."""
+    return row["time"] is not None and row["type"] is not None
+
+
+def dropped(rows: list[Row]) -> int:
+    return sum(not is_event(row) for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------- windows and partitions
+
+
+def windows(query: Query, rows: list[Row]) -> list[Window]:
+    """Every window that holds at least one event."""
+    times = sorted({row["time"] for row in rows if is_event(row)})
+    if not times:
+        return []
+    match query.window:
+        case None:
+            return [Window("whole", None, None)]
+        case Moving(within=within):
+            return [Window("moving", time - within, time) for time in times]
+        case Sliding(within=within, slide=slide):
+            first, last = math.floor((times[0] - within) / slide), math.ceil(times[-1] / slide)
+            every = [Window("sliding", i * slide, i * slide + within) for i in range(first, last + 1)]
+            return [window for window in every if any(window.holds(time) for time in times)]
+
+
+def partitions(query: Query, rows: list[Row], window: Window) -> dict[Key, list[int]]:
+    """The events of a window, split by the unqualified equivalence and grouping attributes; earliest first.
+
+    An event with a NULL equivalence attribute is in no partition. A NULL grouping attribute is a value like others.
+    """
+    bound_and_known = [a.name for a in query.equivalence if a.variable is None]
+    bound = bound_and_known + [a.name for a in query.group_by if a.variable is None]
+    parts: dict[Key, list[int]] = {}
+    for index in sorted((i for i, row in enumerate(rows) if is_event(row)), key=lambda i: rows[i]["time"]):
+        row = rows[index]
+        if window.holds(row["time"]) and all(row[name] is not None for name in bound_and_known):
+            parts.setdefault(tuple(identity(row[name]) for name in bound), []).append(index)
+    return parts
+
+
+# --------------------------------------------------------------------------------------------------------------- trends
+
+
+def trends(query: Query, rows: list[Row]) -> list[Found]:
+    """Every trend of every window and partition."""
+    assert not isinstance(query.pattern, And), "a conjunction has pairs of trends: see `pairs`"
+    return list(_found(query, query.pattern, rows))
+
+
+def pairs(query: Query, rows: list[Row]) -> dict[tuple[Window, Key], set[frozenset[Trend]]]:
+    """The matches of `P1 AND P2`: two different trends, one of P1, one of P2, of one window and partition.
+
+    They are unordered, which gives GRETA's number (Section 9): Ci*Cj + Ci*Cij + Cj*Cij + Cij*(Cij - 1)/2.
+    """
+    assert isinstance(query.pattern, And)
+    lefts = list(_found(query, query.pattern.left, rows))
+    rights = list(_found(query, query.pattern.right, rows))
+    matched: dict[tuple[Window, Key], set[frozenset[Trend]]] = {}
+    for a in lefts:
+        for b in rights:
+            if (a.window, a.partition) == (b.window, b.partition) and a.trend != b.trend:
+                matched.setdefault((a.window, a.partition), set()).add(frozenset([a.trend, b.trend]))
+    return matched
+
+
+def complete_trends(query: Query, rows: list[Row]) -> list[Found]:
+    """The trends that are not a proper sub-sequence of another of the same window and partition ("Detection")."""
+    every = trends(query, rows)
+    return [
+        found
+        for found in every
+        if not any(
+            (other.window, other.partition) == (found.window, found.partition)
+            and len(other.trend) > len(found.trend)
+            and set(found.trend) < set(other.trend)  # both are sorted by time: a subset is a sub-sequence
+            for other in every
+        )
+    ]
+
+
+def _found(query: Query, pattern: Pattern, rows: list[Row]) -> Iterator[Found]:
+    for window in windows(query, rows):
+        for partition, members in partitions(query, rows, window).items():
+            for trend in Matcher(query, rows, members).matches(pattern, query.strategy):
+                yield Found(window, partition, trend)
+
+
+class Matcher:
+    """Matches patterns, the query's and those under its NOTs, against the events of one window and partition."""
+
+    def __init__(self, query: Query, rows: list[Row], members: list[int]) -> None:
+        self.query, self.rows, self.members = query, rows, members
+        self.negated_matches = cache(lambda body: list(self.matches(body, ANY_MATCH)))
+
+    def time(self, pair: tuple[int, str]) -> float:
+        return self.rows[pair[0]]["time"]
+
+    def matches(self, pattern: Pattern, strategy: str) -> Iterator[Trend]:
+        """Every non-empty sequence of pairs that is a trend of this pattern."""
+        beginnings: list[Trend] = [()]
+        while beginnings:
+            beginning = beginnings.pop()
+            if beginning and self.is_complete(pattern, beginning):
+                yield beginning
+            beginnings += self.longer_by_one(pattern, strategy, beginning)
+
+    def longer_by_one(self, pattern: Pattern, strategy: str, beginning: Trend) -> Iterator[Trend]:
+        for index in self.members:
+            for variable in variable_types(pattern):
+                pair = (index, variable)
+                if self.can_follow(pattern, beginning, pair) and self.skips_nothing(
+                    pattern, strategy, beginning, self.time(pair)
+                ):
+                    yield (*beginning, pair)
+
+    def can_follow(self, pattern: Pattern, beginning: Trend, pair: tuple[int, str]) -> bool:
+        """Can this event, read as this variable, come next? (Event selection and negation play no part.)"""
+        index, variable = pair
+        row = self.rows[index]
+        return (
+            row["type"] == variable_types(pattern)[variable]
+            and (not beginning or self.time(beginning[-1]) < row["time"])
+            and begins(pattern, (*_word(beginning), variable))
+            and self.local_predicates_hold(pair)
+            and (not beginning or self.edge_predicates_hold(beginning[-1], pair))
+            and self.qualified_attributes_agree((*beginning, pair))
+        )
+
+    def is_complete(self, pattern: Pattern, trend: Trend) -> bool:
+        """Does the pattern read it, in at least one way in which every gap with a NOT is clean?"""
+        return any(
+            all(self.gap_is_clean(trend, place, body) for place, body in guards)
+            for guards in readings(pattern, _word(trend))
+        )
+
+    # ---- predicates
+
+    def local_predicates_hold(self, pair: tuple[int, str]) -> bool:
+        row = self.rows[pair[0]]
+        return all(
+            holds(evaluate(p.left, row, None), p.comparison, evaluate(p.right, row, None))
+            for p in self.query.predicates
+            if isinstance(p, Local) and p.variable == pair[1]
+        )
+
+    def edge_predicates_hold(self, earlier: tuple[int, str], later: tuple[int, str]) -> bool:
+        rows = self.rows[earlier[0]], self.rows[later[0]]
+        return all(
+            holds(evaluate(p.left, *rows), p.comparison, evaluate(p.right, *rows))
+            for p in self.query.predicates
+            if isinstance(p, Edge) and (p.earlier, p.later) == (earlier[1], later[1])
+        )
+
+    def qualified_attributes_agree(self, trend: Trend) -> bool:
+        """`[P.vehicle]`: P's events have one, known vehicle. `GROUP-BY T.district`: T's events have one, or all none."""
+        for attribute in self.query.equivalence + self.query.group_by:
+            values = [self.rows[index][attribute.name] for index, variable in trend if variable == attribute.variable]
+            if not all(same(value, values[0]) for value in values):
+                return False
+            if attribute in self.query.equivalence and None in values:
+                return False
+        return True
+
+    # ---- event selection
+
+    def skips_nothing(self, pattern: Pattern, strategy: str, beginning: Trend, time: float) -> bool:
+        """Does the strategy allow the step from the last event of this beginning to an event at this time?"""
+        if not beginning:
+            return True
+        between = [i for i in self.members if self.time(beginning[-1]) < self.rows[i]["time"] < time]
+        if strategy == CONTIGUOUS:
+            return not between
+        if strategy == NEXT_MATCH:
+            return not any(
+                self.can_follow(pattern, beginning, (index, variable))
+                for index in between
+                for variable in variable_types(pattern)
+            )
+        return True
+
+    # ---- negation
+
+    def gap_is_clean(self, trend: Trend, place: int, body: Pattern) -> bool:
+        """Is there no match of the negated pattern between the trend's events before and after this place?
+
+        Where one of them is missing, the window is the limit: all matches lie inside it already.
+        """
+        after = -math.inf if place == 0 else self.time(trend[place - 1])
+        before = math.inf if place == len(trend) else self.time(trend[place])
+        return not any(
+            after < self.time(match[0]) and self.time(match[-1]) < before for match in self.negated_matches(body)
+        )
+
+
+def evaluate(expression: Expression, row: Row, next_row: Row | None) -> Scalar:
+    """The value of a scalar expression; `next_row` is the later event of an edge predicate."""
+    match expression:
+        case Constant(value=value):
+            return value
+        case Column(attribute=attribute, later=later):
+            return (next_row if later else row)[attribute]
+        case Arithmetic(left=left, operator=operator, right=right):
+            return calculate(evaluate(left, row, next_row), operator, evaluate(right, row, next_row))
+    raise TypeError(expression)
+
+
+def _word(trend: Trend) -> tuple[str, ...]:
+    return tuple(variable for _, variable in trend)

@@ -1,0 +1,245 @@
+"""A query as plain data, and its text in the query language (semantics, all sections).
+
+Predicates say here outright which event is the earlier one; `text` writes them so that the language's rule about the
+order of two variables gives back the same meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .pattern import And, Pattern, neighbours
+from .pattern import text as pattern_text
+
+ANY_MATCH = "skip-till-any-match"
+NEXT_MATCH = "skip-till-next-match"
+CONTIGUOUS = "contiguous"
+STRATEGIES = (ANY_MATCH, NEXT_MATCH, CONTIGUOUS)
+
+# --------------------------------------------------------------------------------------------------- scalar expressions
+
+
+@dataclass(frozen=True)
+class Column:
+    """An attribute of the event a predicate is about. In an Edge, `later` picks the second event of the two."""
+
+    attribute: str
+    later: bool = False
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: int | float | str
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    left: Expression
+    operator: str
+    right: Expression
+
+
+Expression = Column | Constant | Arithmetic
+
+
+def columns(expression: Expression) -> Iterator[Column]:
+    """The columns of an expression, in the order in which they are written."""
+    match expression:
+        case Column():
+            yield expression
+        case Arithmetic(left=left, right=right):
+            yield from columns(left)
+            yield from columns(right)
+
+
+# ----------------------------------------------------------------------------------------------------------- predicates
+
+
+@dataclass(frozen=True)
+class Local:
+    """`S.volume > 100`: decides which events can be read as the variable."""
+
+    variable: str
+    left: Expression
+    comparison: str
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`S.price > NEXT(S).price`, `A.x < B.y`: holds for each `earlier` directly followed by a `later`."""
+
+    earlier: str
+    later: str
+    left: Expression
+    comparison: str
+    right: Expression
+
+
+Predicate = Local | Edge
+
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """`company`, which binds all events, or `P.vehicle`, which binds those read as P. For `[...]` and GROUP-BY."""
+
+    name: str
+    variable: str | None = None
+
+
+# ----------------------------------------------------------------------------------------------- windows and aggregates
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """`WITHIN w SLIDE s`, in seconds."""
+
+    within: int
+    slide: int
+
+
+@dataclass(frozen=True)
+class Moving:
+    """`WITHIN w` alone, in seconds: the window moves with the stream."""
+
+    within: int
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`COUNT(*)` (no variable), `COUNT(S)` (no attribute), `SUM(S.price)`; `name` is what `AS` gives it."""
+
+    function: str
+    variable: str | None = None
+    attribute: str | None = None
+    name: str | None = None
+
+    @property
+    def column(self) -> str:
+        if self.name is not None:
+            return self.name
+        return "_".join(part for part in (self.function.lower(), self.variable, self.attribute) if part is not None)
+
+
+COUNT_ALL = Aggregate("COUNT")
+
+
+@dataclass(frozen=True)
+class Query:
+    pattern: Pattern
+    aggregates: tuple[Aggregate, ...] = (COUNT_ALL,)
+    predicates: tuple[Predicate, ...] = ()
+    equivalence: tuple[Attribute, ...] = ()
+    group_by: tuple[Attribute, ...] = ()
+    window: Sliding | Moving | None = None
+    strategy: str = ANY_MATCH
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pattern, And):
+            assert self.aggregates == (COUNT_ALL,), "a conjunction is for COUNT(*) only"
+            assert all(a.variable is None for a in self.group_by), (
+                "a conjunction has no groups by one variable's events"
+            )
+        names = self.column_names()
+        assert len(names) == len(set(names)), f"two columns of the result have the same name: {names}"
+
+    def column_names(self) -> list[str]:
+        """The columns of the result, in order (semantics, "Groups and results")."""
+        first = ["time"] if isinstance(self.window, Moving) else ["window_start", "window_end"]
+        return first + [attribute.name for attribute in self.group_by] + [a.column for a in self.aggregates]
+
+
+# ----------------------------------------------------------------------------------------------------------------- text
+
+
+def text(query: Query) -> str:
+    """The whole query in the query language, one clause per line."""
+    returned = [_attribute_text(attribute) for attribute in query.group_by]
+    returned += [_aggregate_text(aggregate) for aggregate in query.aggregates]
+    lines = [f"RETURN {', '.join(returned)}", f"PATTERN {pattern_text(query.pattern)}"]
+    if query.strategy != ANY_MATCH:
+        lines.append(f"SEMANTICS {query.strategy}")
+    conditions = []
+    if query.equivalence:
+        conditions.append(f"[{', '.join(_attribute_text(attribute) for attribute in query.equivalence)}]")
+    conditions += [predicate_text(predicate, query.pattern) for predicate in query.predicates]
+    if conditions:
+        lines.append(f"WHERE {' AND '.join(conditions)}")
+    if query.group_by:
+        lines.append(f"GROUP-BY {', '.join(_attribute_text(attribute) for attribute in query.group_by)}")
+    match query.window:
+        case Sliding(within=within, slide=slide):
+            lines.append(f"WITHIN {_duration(within)} SLIDE {_duration(slide)}")
+        case Moving(within=within):
+            lines.append(f"WITHIN {_duration(within)}")
+    return "\n".join(lines)
+
+
+def _duration(seconds: int) -> str:
+    return "1 second" if seconds == 1 else f"{seconds} seconds"
+
+
+def predicate_text(predicate: Predicate, pattern: Pattern) -> str:
+    if isinstance(predicate, Edge) and not _order_is_understood(predicate, pattern):
+        mirrored = Edge(
+            predicate.earlier, predicate.later, predicate.right, MIRRORED[predicate.comparison], predicate.left
+        )
+        if not _order_is_understood(mirrored, pattern):
+            raise ValueError(f"no text says this of two variables that can come in either order: {predicate}")
+        predicate = mirrored
+    return f"{_side(predicate.left, predicate)} {predicate.comparison} {_side(predicate.right, predicate)}"
+
+
+def _order_is_understood(edge: Edge, pattern: Pattern) -> bool:
+    """Semantics: the variable written first is the earlier event, unless the pattern allows only the other order."""
+    if edge.earlier == edge.later:
+        return True
+    possible = neighbours(pattern)
+    as_meant, as_not_meant = (edge.earlier, edge.later) in possible, (edge.later, edge.earlier) in possible
+    first = next(column for column in [*columns(edge.left), *columns(edge.right)])
+    written_first_is_earlier = not first.later
+    return as_meant and (written_first_is_earlier or not as_not_meant)
+
+
+def _side(expression: Expression, predicate: Predicate) -> str:
+    match expression:
+        case Constant(value=str() as value):
+            return "'" + value.replace("'", "''") + "'"
+        case Constant(value=value):
+            return repr(value)
+        case Column(attribute=attribute, later=later):
+            if isinstance(predicate, Local):
+                return f"{predicate.variable}.{attribute}"
+            if not later:
+                return f"{predicate.earlier}.{attribute}"
+            if predicate.earlier == predicate.later:
+                return f"NEXT({predicate.later}).{attribute}"
+            return f"{predicate.later}.{attribute}"
+        case Arithmetic(left=left, operator=operator, right=right):
+            return f"{_operand(left, predicate)} {operator} {_operand(right, predicate)}"
+    raise TypeError(expression)
+
+
+def _operand(expression: Expression, predicate: Predicate) -> str:
+    """Brackets round every calculation inside another, so that no rule of precedence is needed."""
+    written = _side(expression, predicate)
+    return f"({written})" if isinstance(expression, Arithmetic) else written
+
+
+def _attribute_text(attribute: Attribute) -> str:
+    return attribute.name if attribute.variable is None else f"{attribute.variable}.{attribute.name}"
+
+
+def _aggregate_text(aggregate: Aggregate) -> str:
+    match aggregate:
+        case Aggregate(variable=None):
+            inside = "*"
+        case Aggregate(variable=variable, attribute=None):
+            inside = variable
+        case Aggregate(variable=variable, attribute=attribute):
+            inside = f"{variable}.{attribute}"
+    renamed = "" if aggregate.name is None else f" AS {aggregate.name}"
+    return f"{aggregate.function}({inside}){renamed}"

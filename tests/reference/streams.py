@@ -1,0 +1,314 @@
+"""Hypothesis strategies: random patterns, queries that cross all features, and streams to run them on.
+
+Everything drawn is legal by the semantics: edge predicates stand between possible neighbours, NOTs inside SEQ, and a
+negated pattern neither begins nor ends with NOT nor can be empty. Drawn things are small, and shrink to smaller ones.
+
+Attributes of the streams: `x` integer, `y` double, `s` string, `k` small integer key, `g` string group.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from .pattern import And, Event, Not, Or, Pattern, Repeat, Seq, can_be_empty, leaves, neighbours, variable_types
+from .query import (
+    ANY_MATCH,
+    CONTIGUOUS,
+    COUNT_ALL,
+    NEXT_MATCH,
+    Aggregate,
+    Arithmetic,
+    Attribute,
+    Column,
+    Constant,
+    Edge,
+    Expression,
+    Local,
+    Moving,
+    Query,
+    Sliding,
+    predicate_text,
+)
+
+NUMBERS, KEYS = ("x", "y"), ("k", "g", "s")
+
+# Leaves with and without a variable, one and two variables of a type. A type without a variable is nowhere given one.
+LEAVES = (
+    (Event("A"), Event("B"), Event("C")),
+    (Event("A", "a"), Event("B", "b"), Event("C", "c")),
+    (Event("A", "a"), Event("A", "aa"), Event("B", "b")),
+    (Event("A", "a"), Event("B", "b"), Event("B", "bb"), Event("C")),
+    (Event("A"),),
+)
+# Under a NOT: types of their own, and a type that trends have too.
+NEGATED_LEAVES = (Event("N"), Event("M", "m"))
+NEGATED_LEAF_OF_A_SHARED_TYPE = Event("A", "na")
+
+
+def _rarely(draw: DrawFn, one_in: int) -> bool:
+    return draw(st.integers(0, one_in - 1)) == one_in - 1
+
+
+# ------------------------------------------------------------------------------------------------------------- patterns
+
+
+@st.composite
+def repeats(draw: DrawFn, body: SearchStrategy[Pattern]) -> Repeat:
+    low, high = draw(st.sampled_from([(1, None), (1, None), (0, None), (0, 1), (2, None), (1, 2), (2, 3), (0, 2)]))
+    return Repeat(draw(body), low, high)
+
+
+def positive_patterns(pool: tuple[Event, ...], max_leaves: int = 4) -> SearchStrategy[Pattern]:
+    """Patterns without NOT over these leaves. A leaf, and with it a variable, may occur several times."""
+    leaf = st.sampled_from(pool)
+    return st.recursive(
+        st.one_of(leaf, repeats(leaf)),
+        lambda inner: st.one_of(
+            st.lists(inner, min_size=2, max_size=3).map(lambda parts: Seq(tuple(parts))),
+            st.lists(inner, min_size=2, max_size=3).map(lambda parts: Seq(tuple(parts))),
+            st.lists(inner, min_size=2, max_size=2, unique=True).map(lambda parts: Or(tuple(parts))),
+            repeats(inner),
+        ),
+        max_leaves=max_leaves,
+    )
+
+
+@st.composite
+def negated_patterns(draw: DrawFn, pool: tuple[Event, ...]) -> Pattern:
+    """What may stand under a NOT; one in five times with a NOT of its own. No leaf occurs twice."""
+    first, second, *others = draw(st.permutations(pool))
+    shape = draw(st.sampled_from(["one", "one", "two", "either", "plus", "nested"]))
+    if shape == "nested" and others:
+        return Seq((first, Not(others[0]), second))
+    if shape == "either":
+        return Or((first, second))
+    if shape == "plus":
+        return Seq((Repeat(first, 1, None), second))
+    return first if shape == "one" else Seq((first, second))
+
+
+@st.composite
+def patterns(draw: DrawFn, negation: bool | None = None, max_leaves: int = 4, empty: bool = True) -> Pattern:
+    """Patterns with one or two NOTs, without any, or (None) either. `empty=False`: none that can match nothing."""
+    pool = draw(st.sampled_from(LEAVES))
+    positive = positive_patterns(pool, max_leaves)
+    pattern = draw(positive if empty else positive.filter(lambda drawn: not can_be_empty(drawn)))
+    if negation is None:
+        negation = _rarely(draw, 3)
+    if not negation:
+        return pattern
+    unnamed = any(leaf == Event("A") for leaf in pool)
+    negated = NEGATED_LEAVES + (() if unnamed else (NEGATED_LEAF_OF_A_SHARED_TYPE,))
+    if not _has_seq(pattern):
+        pattern = Seq((pattern,))
+    pattern = _with_not(draw, pattern, negated)
+    used = {leaf.name for leaf, under_not in leaves(pattern) if under_not}
+    unused = tuple(leaf for leaf in negated if leaf.name not in used)
+    # The second NOT is a leaf, and names a variable of its own.
+    return _with_not(draw, pattern, unused) if unused and _rarely(draw, 4) else pattern
+
+
+def _has_seq(pattern: Pattern) -> bool:
+    match pattern:
+        case Seq():
+            return True
+        case Or(alternatives=parts):
+            return any(_has_seq(part) for part in parts)
+        case Repeat(body=body):
+            return _has_seq(body)
+    return False
+
+
+def _with_not(draw: DrawFn, pattern: Pattern, pool: tuple[Event, ...]) -> Pattern:
+    """The pattern with one NOT more, somewhere in one of its SEQs, never directly next to another NOT."""
+    match pattern:
+        case Repeat(body=body, low=low, high=high):
+            return Repeat(_with_not(draw, body, pool), low, high)
+        case Or(alternatives=parts):
+            place = draw(st.sampled_from([i for i, part in enumerate(parts) if _has_seq(part)]))
+            return Or((*parts[:place], _with_not(draw, parts[place], pool), *parts[place + 1 :]))
+        case Seq(parts=parts):
+            deeper = [i for i, part in enumerate(parts) if _has_seq(part)]
+            if deeper and draw(st.booleans()):
+                place = draw(st.sampled_from(deeper))
+                return Seq((*parts[:place], _with_not(draw, parts[place], pool), *parts[place + 1 :]))
+            free = [
+                i for i in range(len(parts) + 1) if not any(isinstance(p, Not) for p in parts[max(i - 1, 0) : i + 1])
+            ]
+            if not free:
+                return pattern
+            place = draw(st.sampled_from(free))
+            body = draw(negated_patterns(pool) if len(pool) >= 2 else st.sampled_from(pool))
+            return Seq((*parts[:place], Not(body), *parts[place:]))
+    raise TypeError(pattern)
+
+
+# -------------------------------------------------------------------------------------------------------------- queries
+
+
+# Mostly such that a good part of the events passes: a query without trends tests little.
+MANY_COMPARISONS = ("<", "<=", ">", ">=", "!=", "<=", ">=", "!=", "=")
+
+
+def constants() -> SearchStrategy[Constant]:
+    return st.sampled_from([1, 0, 2, 0.5, 1.5]).map(Constant)
+
+
+def limits() -> SearchStrategy[Constant]:
+    return st.sampled_from([0, 1, -1, 0.5, -0.75]).map(Constant)
+
+
+@st.composite
+def _sides(draw: DrawFn, later: bool) -> Expression:
+    """`S.x`, or `S.x * 1.5`"""
+    column = Column(draw(st.sampled_from(NUMBERS)), later)
+    if not _rarely(draw, 3):
+        return column
+    return Arithmetic(column, draw(st.sampled_from("+-*/")), draw(constants()))
+
+
+@st.composite
+def local_predicates(draw: DrawFn, variable: str) -> Local:
+    comparison = draw(st.sampled_from(MANY_COMPARISONS))
+    if _rarely(draw, 4):
+        return Local(variable, Column("s"), comparison, Constant(draw(st.sampled_from(["p", "q"]))))
+    return Local(variable, draw(_sides(False)), comparison, draw(limits()))
+
+
+@st.composite
+def edge_predicates(draw: DrawFn, pattern: Pattern) -> Edge:
+    """Between two variables that can be neighbours, and such that some text says it."""
+    earlier, later = draw(st.sampled_from(sorted(neighbours(pattern))))
+    comparison = draw(st.sampled_from(MANY_COMPARISONS))
+    shape = draw(st.sampled_from(["order", "order", "text", "product"]))
+    if shape == "order":
+        left, right = draw(_sides(False)), draw(_sides(True))
+    elif shape == "text":
+        left, right = Column("s"), Column("s", later=True)
+    else:
+        operator, columns = draw(st.sampled_from("+-*/")), draw(st.tuples(*[st.sampled_from(NUMBERS)] * 2))
+        left = Arithmetic(Column(columns[0]), operator, Column(columns[1], later=True))
+        right = draw(limits())
+    edge = Edge(earlier, later, left, comparison, right)
+    if shape != "product" and draw(st.booleans()):
+        edge = replace(edge, left=right, right=left)
+    predicate_text(edge, pattern)
+    return edge
+
+
+@st.composite
+def attributes(draw: DrawFn, variables: list[str]) -> tuple[Attribute, ...]:
+    """None, one or two attributes of different names; one in three is bound to one variable."""
+    drawn = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
+    return tuple(Attribute(name, draw(st.sampled_from(variables)) if _rarely(draw, 3) else None) for name in drawn)
+
+
+@st.composite
+def aggregates(draw: DrawFn, variables: list[str]) -> tuple[Aggregate, ...]:
+    over_attributes = st.builds(
+        Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), st.sampled_from(variables), st.sampled_from(NUMBERS)
+    )
+    one = st.one_of(
+        st.just(COUNT_ALL), st.builds(Aggregate, st.just("COUNT"), st.sampled_from(variables)), over_attributes
+    )
+    drawn = draw(st.lists(one, min_size=1, max_size=4, unique_by=lambda aggregate: aggregate.column))
+    if _rarely(draw, 6):
+        drawn[0] = replace(drawn[0], name="renamed")
+    return tuple(drawn)
+
+
+@st.composite
+def time_windows(draw: DrawFn) -> Sliding | Moving | None:
+    within = draw(st.sampled_from([10, 1, 2, 4, 6, 8, 10, 12]))
+    kind = draw(st.sampled_from(["none", "none", "sliding", "sliding", "moving"]))
+    if kind == "none":
+        return None
+    return Moving(within) if kind == "moving" else Sliding(within, draw(st.integers(1, within)))
+
+
+@st.composite
+def queries(draw: DrawFn, negation: bool | None = None, conjunction: bool | None = None, empty: bool = True) -> Query:
+    """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`."""
+    if conjunction is None:
+        conjunction = _rarely(draw, 10)
+    strategy = draw(st.sampled_from([ANY_MATCH, ANY_MATCH, ANY_MATCH, NEXT_MATCH, CONTIGUOUS]))
+    if conjunction:
+        side = positive_patterns(draw(st.sampled_from(LEAVES)), max_leaves=2)
+        pattern = And(draw(side), draw(side))
+    else:
+        pattern = draw(patterns(negation, empty=empty))
+    trend_variables = sorted(variable_types(pattern))
+    all_variables = sorted({leaf.name for leaf, _ in leaves(pattern)})
+    predicates = []
+    if _rarely(draw, 3):
+        predicates += draw(st.lists(st.sampled_from(all_variables).flatmap(local_predicates), min_size=1, max_size=2))
+    if neighbours(pattern) and _rarely(draw, 2):
+        predicates += draw(st.lists(edge_predicates(pattern), min_size=1, max_size=2))
+    group_by, window = draw(attributes(trend_variables)), draw(time_windows())
+    if conjunction:
+        group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
+        window = None if isinstance(window, Moving) else window
+    return Query(
+        pattern=pattern,
+        aggregates=(COUNT_ALL,) if conjunction else draw(aggregates(trend_variables)),
+        predicates=tuple(predicates),
+        equivalence=draw(attributes(all_variables)) if _rarely(draw, 3) else (),
+        group_by=group_by if _rarely(draw, 3) else (),
+        window=window,
+        strategy=strategy,
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- streams
+
+
+def _or_null(values: SearchStrategy, one_in: int = 12) -> SearchStrategy:
+    return st.integers(0, one_in - 1).flatmap(lambda n: st.none() if n == one_in - 1 else values)
+
+
+def event_rows(types: list[str]) -> SearchStrategy[dict]:
+    """One row, yet without a time. Doubles are multiples of a quarter: every order of summation gives the same sum."""
+    quarters = st.integers(-6, 6).map(lambda n: n / 4)
+    return st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(types),
+            "x": _or_null(st.integers(-2, 3)),
+            "y": _or_null(st.one_of(quarters, quarters, quarters, st.just(math.nan))),
+            "s": _or_null(st.sampled_from(["p", "q", "r"])),
+            "k": _or_null(st.integers(1, 2)),
+            "g": _or_null(st.sampled_from(["u", "v"])),
+        }
+    )
+
+
+@st.composite
+def event_streams(draw: DrawFn, pattern: Pattern, max_events: int = 8, null_rows: bool = True) -> list[dict]:
+    """Rows of the pattern's types, and of a type nobody asked for: ties, bursts, pauses; the order of rows is free.
+
+    Some rows stand there twice, some (unless `null_rows` is False) have no time or no type. Times may be negative.
+    """
+    types = sorted({leaf.type for leaf, _ in leaves(pattern)}) * 3 + ["Z"]
+    # The larger of two: Hypothesis likes the first of a list, and an empty stream tests little.
+    sizes = [min(size, max_events) for size in (0, 1, 3, 5, 6, max_events, max_events)]
+    size = max(draw(st.tuples(st.sampled_from(sizes), st.sampled_from(sizes))))
+    rows = draw(st.lists(event_rows(types), min_size=size, max_size=size))
+    time = draw(st.integers(-4, 3))
+    for place, row in enumerate(rows):
+        time += draw(st.sampled_from([1, 1, 1, 0, 0, 2, 5]))
+        rows[place] = {"time": time, **row}
+    if len(rows) >= 2 and _rarely(draw, 6):
+        rows[-1] = dict(rows[0])
+    if rows and null_rows and _rarely(draw, 10):
+        rows[0]["time" if draw(st.booleans()) else "type"] = None
+    return draw(st.permutations(rows)) if _rarely(draw, 3) else rows
+
+
+@st.composite
+def queries_and_streams(draw: DrawFn, max_events: int = 8, **options: bool | None) -> tuple[Query, list[dict]]:
+    """A query (see `queries` for the options) and a stream for it."""
+    query = draw(queries(**options))
+    return query, draw(event_streams(query.pattern, max_events))

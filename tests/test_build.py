@@ -1,0 +1,106 @@
+"""Queries from Python give the same trees as queries from text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+import trendweave
+from trendweave import build as b
+from trendweave.errors import LanguageError, PlanningError
+from trendweave.queries import Query
+
+A, B, S = b.event("A"), b.event("B", "b"), b.event("Stock", "S")
+x = b.attr("A.x")
+
+SAME: list[tuple[Callable[[], Query], str]] = [
+    (
+        lambda: b.query(
+            b.plus(S),
+            returns=["sector", b.count()],
+            where=[b.same("company", "sector"), b.attr("S.price") > b.next_of("S.price")],
+            group_by=["sector"],
+            within="10 minutes",
+            slide=timedelta(seconds=10),
+        ),
+        "RETURN sector, COUNT(*) PATTERN Stock S+ WHERE [company, sector] AND S.price > NEXT(S).price "
+        "GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds",
+    ),
+    (lambda: b.query(b.seq(A, b.negate(b.event("N")), B)), "PATTERN SEQ(A, NOT N, B b)"),
+    (
+        lambda: b.query(b.seq(b.star(A), b.optional(B), b.times(S, 2, 5), b.times(A, 3)), returns=b.trends()),
+        "RETURN TRENDS PATTERN SEQ(A*, B b?, Stock S{2,5}, A{3,})",
+    ),
+    (lambda: b.query(b.either(A, B), returns=b.complete_trends()), "RETURN COMPLETE TRENDS PATTERN A OR B b"),
+    (lambda: b.query(b.both(A, B), returns=[b.count()]), "RETURN COUNT(*) PATTERN A AND B b"),
+    (
+        lambda: b.query(A, returns=b.each(b.first("A.x", "low"), b.last("A.x"), b.count("A"))),
+        "RETURN EACH FIRST(A.x) AS low, LAST(A.x), COUNT(A) PATTERN A",
+    ),
+    (
+        lambda: b.query(A, returns=[b.total("A.x"), b.minimum("A.x"), b.maximum("A.x"), b.avg("A.x", alias="mean")]),
+        "RETURN SUM(A.x), MIN(A.x), MAX(A.x), AVG(A.x) AS mean PATTERN A",
+    ),
+    (
+        lambda: b.query(
+            A,
+            semantics="contiguous",
+            where=[
+                ((x >= 1) & (x <= -2.5)) | ~(x != 3),
+                x.is_in(1, 2) & x.between(0, 9),
+                x.is_null(),
+                b.attr("A", "odd.name").is_not_null(),
+                b.attr("A.s").like("a%"),
+                1 + x * 2 - x / 3 > 4 - -x % 5,
+                b.call("coalesce", x, 0) == b.cast(b.attr("A.s"), "double"),
+                b.attr("A.t") < datetime(2024, 1, 1, 12, tzinfo=UTC),
+                b.attr("A.d") == date(2024, 1, 1),
+                b.attr("A.g") < timedelta(minutes=5),
+                b.attr("A.flag") == True,  # noqa: E712
+            ],
+        ),
+        "PATTERN A SEMANTICS contiguous WHERE (A.x >= 1 AND A.x <= -2.5 OR NOT A.x != 3) AND A.x IN (1, 2) AND "
+        "A.x BETWEEN 0 AND 9 AND A.x IS NULL AND A.`odd.name` IS NOT NULL AND A.s LIKE 'a%' AND "
+        "1 + A.x * 2 - A.x / 3 > 4 - -A.x % 5 AND COALESCE(A.x, 0) = CAST(A.s AS DOUBLE) AND "
+        "A.t < TIMESTAMP '2024-01-01 12:00:00' AND A.d = DATE '2024-01-01' AND A.g < 5 minutes AND A.flag = TRUE",
+    ),
+]
+
+
+@pytest.mark.parametrize(("built", "text"), SAME, ids=[text[:40] for _, text in SAME])
+def test_built_and_written_queries_are_equal(built: Callable[[], Query], text: str) -> None:
+    query = built()
+    assert query == trendweave.query(text)
+    assert query.plan == trendweave.query(text).plan
+    assert str(query).replace("\n", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: b.query(b.star(A)), "TW206"),
+        (lambda: b.query(A, where=[b.attr("Z.x") > 1]), "TW201"),
+        (lambda: b.query(A, returns=[b.first("A.x")]), "TW110"),
+        (lambda: b.query(A, semantics="any"), "TW111"),
+        (lambda: b.query(A, within="10 parsecs"), "TW106"),
+        (lambda: b.query(A, within="ten minutes"), "TW107"),
+        (lambda: b.query(A, within=timedelta(0)), "TW107"),
+        (lambda: b.times(A, 5, 2), "TW112"),
+        (lambda: b.call("median", 1), "TW108"),
+        (lambda: b.call("abs", 1, 2), "TW109"),
+        (lambda: b.cast(1, "blob"), "TW114"),
+        (lambda: b.query(A, where=[x > 2**64]), "TW113"),
+        (lambda: b.query(A, where=[x > float("nan")]), "TW113"),
+    ],
+)
+def test_built_queries_are_checked_alike(make: Callable[[], object], code: str) -> None:
+    with pytest.raises((LanguageError, PlanningError)) as caught:
+        make()
+    assert caught.value.problems[0].code == code
+
+
+def test_python_cannot_decide_a_condition() -> None:
+    with pytest.raises(TypeError, match="join conditions with & and"):
+        bool(x > 1)
