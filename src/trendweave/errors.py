@@ -106,7 +106,7 @@ def _underlined(source: str, line: int, column: int, length: int) -> list[str]:
         return []
     text = lines[line - 1].rstrip("\r")
     # A very long line is cut around the place, so that the caret stays in sight.
-    first = max(0, column - 1 - 60)
+    first = max(0, column - 1 - 60) if len(text) > 110 else 0
     shown = text[first : first + 110].replace("\t", " ")
     room = max(1, len(shown) - (column - 1 - first))
     return [f"    {shown}", "    " + " " * (column - 1 - first) + "^" * max(1, min(length, room))]

@@ -74,3 +74,11 @@ def test_several_problems_are_told_together_in_the_order_of_the_text() -> None:
         trendweave.query("RETURN SUM(T.x), COUNT(*) PATTERN A a{5,2} WHERE b.x > 1 WITHIN 5 parsecs")
     assert [problem.code for problem in caught.value.problems] == ["TW201", "TW112", "TW201", "TW106"]
     assert str(caught.value).startswith("4 problems\n")
+
+
+def test_the_caret_stays_in_sight_on_a_long_line() -> None:
+    with pytest.raises(TrendweaveError) as caught:
+        trendweave.query("RETURN COUNT(*) PATTERN A WHERE " + "A.x > 1 AND " * 50 + "B.x > 1")
+    shown, caret = str(caught.value).split("\n")[2:4]
+    assert len(shown) <= 114
+    assert shown[caret.index("^") :].startswith("B.x")

@@ -97,8 +97,8 @@ def test_aggregates_need_numbers() -> None:
         "TW304 SUM(S.company) needs a number; the column is a string | MIN and MAX also take timestamps and dates",
         "TW304 AVG(S.time) needs a number; the column is a timestamp | MIN and MAX also take timestamps and dates",
         "TW304 MIN(S.open) needs a number; the column is a boolean | use a number, timestamp or date",
-        "TW301 unknown column nothing | the columns are time, type, company, price, volume, cost, day, open, gap, tags, "
-        "address",
+        "TW301 unknown column nothing | the columns are time, type, company, price, volume, cost, day, open, gap, "
+        "tags, address",
     ]
 
 

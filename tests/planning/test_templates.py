@@ -1,4 +1,4 @@
-"""Templates against a naive expansion of the pattern, which is written apart from the planner (tests/reference/pattern.py)."""
+"""Templates against a naive expansion of the pattern, written apart from the planner (tests/reference/pattern.py)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The reference twin: what a query means, computed slowly and straight from the definitions.
 
-Nothing here imports the package under test. Read the files in this order: pattern, query, scalars, brute_force, results;
+Nothing here imports the package under test. Read in this order: pattern, query, scalars, brute_force, results;
 then comparer and streams, which tests use to hold the twin against the engine.
 """

@@ -216,7 +216,7 @@ class Matcher:
         )
 
     def qualified_attributes_agree(self, trend: Trend) -> bool:
-        """`[P.vehicle]`: P's events have one, known vehicle. `GROUP-BY T.district`: T's events have one, or all none."""
+        """`[P.vehicle]`: P's events have one known vehicle. `GROUP-BY T.district`: T's events have one, or all none."""
         for attribute in self.query.equivalence + self.query.group_by:
             values = [self.rows[index][attribute.name] for index, variable in trend if variable == attribute.variable]
             if not all(same(value, values[0]) for value in values):

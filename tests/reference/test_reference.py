@@ -128,11 +128,19 @@ def test_query_text():
 def test_scalars():
     nan = math.nan
     assert not any(holds(None, op, 1) or holds(1, op, None) or holds(None, op, None) for op in ("=", "!=", "<", ">="))
-    assert holds(nan, "=", nan) and holds(nan, ">", math.inf) and holds(nan, ">=", nan) and holds(1, "<", nan)
-    assert not holds(nan, "!=", nan) and not holds(nan, "<", 1)
-    assert calculate(1, "/", 0) is None and calculate(nan, "/", 0.0) is None and calculate(1, "/", 2) == 0.5
-    assert calculate(2**63 - 1, "+", 1) is None and calculate(2**62, "*", -2) == -(2**63)
-    assert calculate(1e308, "*", 10) == math.inf and calculate(None, "+", 1) is None
+    assert holds(nan, "=", nan)
+    assert holds(nan, ">", math.inf)
+    assert holds(nan, ">=", nan)
+    assert holds(1, "<", nan)
+    assert not holds(nan, "!=", nan)
+    assert not holds(nan, "<", 1)
+    assert calculate(1, "/", 0) is None
+    assert calculate(nan, "/", 0.0) is None
+    assert calculate(1, "/", 2) == 0.5
+    assert calculate(2**63 - 1, "+", 1) is None
+    assert calculate(2**62, "*", -2) == -(2**63)
+    assert calculate(1e308, "*", 10) == math.inf
+    assert calculate(None, "+", 1) is None
 
 
 def test_qualified_equivalence_binds_one_variable():
@@ -191,7 +199,7 @@ def test_negated_events_share_the_partition_and_have_predicates():
     assert count(pattern, events, predicates=(Local("C", Column("k"), ">", Constant(2)),)) == 1
 
 
-# ---------------------------------------------------------------------------------------------------- groups and results
+# --------------------------------------------------------------------------------------------------- groups and results
 
 
 def test_null_group_is_a_group_and_null_key_is_none():

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import trendweave
+from trendweave.planning.explain import explain_text
+
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
@@ -34,3 +37,19 @@ def test_map_in_arrow_round_trip(spark: SparkSession) -> None:
     rows = events.mapInArrow(double, "type string, price long").collect()
 
     assert sorted(tuple(row) for row in rows) == [("a", 2), ("b", 4), ("c", None)]
+
+
+def test_a_plan_travels_to_a_worker(spark: SparkSession) -> None:
+    plan = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A+, NOT N, B) WHERE A.x < NEXT(A).x WITHIN 1 hour").plan
+
+    def describe(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        from trendweave.planning.explain import explain_text
+
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_pydict({"text": [explain_text(plan)]})
+
+    (row,) = spark.range(1).coalesce(1).mapInArrow(describe, "text string").collect()
+
+    assert row.text == explain_text(plan)

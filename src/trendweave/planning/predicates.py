@@ -8,7 +8,6 @@ it is and marked general.
 from __future__ import annotations
 
 import math
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -81,7 +80,7 @@ def _references_are_good(conjunct: st.Expression, variables: Variables, problems
     return len(problems) == found
 
 
-def _is_storable(value: None | bool | int | float | str) -> bool:
+def _is_storable(value: bool | int | float | str | None) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63

@@ -1,0 +1,85 @@
+"""The command line: what it prints, where, and its exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+GOOD = "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price > NEXT(S).price WITHIN 1 minute SLIDE 10 s"
+
+
+def trendweave(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trendweave", *arguments]
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def query_file(tmp_path: Path) -> Path:
+    path = tmp_path / "query.tw"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def test_check_a_file_and_standard_input(query_file: Path) -> None:
+    for result in (trendweave("check", str(query_file)), trendweave("check", "-", text=GOOD)):
+        assert (result.returncode, result.stdout, result.stderr) == (0, "ok\n", "")
+
+
+def test_a_wrong_query_is_told_on_stderr() -> None:
+    result = trendweave("check", "-", text="RETURN COUNT(*) PATTERN Stock S+ WHERE [x] AND T.price[1] > 5")
+    assert (result.returncode, result.stdout) == (1, "")
+    result = trendweave("explain", "-", text="RETURN COUNT(*) PATTERN Stock S+ WHERE [x] AND T.price > 5")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "planning error\n"
+        "TW201: unknown variable T (line 1, column 48)\n"
+        "    RETURN COUNT(*) PATTERN Stock S+ WHERE [x] AND T.price > 5\n"
+        "                                                   ^^^^^^^\n"
+        "  way out: the pattern has S\n"
+    )
+
+
+def test_check_against_the_columns_of_a_file(query_file: Path, tmp_path: Path) -> None:
+    table = pa.table({"ts": [1.0], "kind": ["Stock"], "prise": [1.0]})
+    pq.write_table(table, tmp_path / "events.parquet")
+    with pa.OSFile(str(tmp_path / "events.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in ("events.parquet", "events.arrow"):
+        schema = str(tmp_path / name)
+        result = trendweave("check", str(query_file), "--schema", schema, "--time", "ts", "--type", "kind")
+        assert result.returncode == 1
+        assert "TW301: unknown column price" in result.stderr
+        assert "did you mean prise?" in result.stderr
+    assert trendweave("check", str(query_file), "--schema", str(query_file)).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("format", "beginning"),
+    [("text", "query\n  RETURN COUNT(*)"), ("mermaid", "flowchart LR"), ("dot", "digraph"), ("json", "{\n")],
+)
+def test_explain(query_file: Path, format: str, beginning: str) -> None:
+    result = trendweave("explain", str(query_file), "--format", format)
+    assert result.returncode == 0
+    assert result.stdout.startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["check"], ["check", "no such file"], ["wibble"], ["explain", "-", "--format", "png"]]
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    result = trendweave(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr
+
+
+def test_demo_explains_three_queries() -> None:
+    result = trendweave("demo")
+    assert result.returncode == 0
+    assert result.stdout.count("way to sum") == 3
+    assert result.stdout.count("sums over ranks") == 3
