@@ -161,6 +161,21 @@ def test_skip_till_next_match():
     assert names(Query(seq(A, plus(B)), predicates=(large,), strategy=NEXT_MATCH), events) == {"a1 b4"}
 
 
+def test_skip_till_next_match_asks_whether_an_event_agrees_with_what_is_bound():
+    # b3 has another key than b2, so it cannot follow a trend with b2 in it; to a1 alone it can, and so can b2 before.
+    events = stream("a1 b2 b3 b4", k=[0, 1, 2, 1])
+    query = Query(seq(A, plus(B)), equivalence=(Attribute("k", "B"),), strategy=NEXT_MATCH)
+    assert names(query, events) == {"a1 b2", "a1 b2 b4"}
+
+
+def test_skip_till_next_match_does_not_look_at_negation():
+    # b3 is not allowed by NOT C, yet it is able to follow a1: (a1, b4) skips it, and nothing is left.
+    events = stream("a1 c2 b3 b4")
+    assert names(Query(seq(A, Not(C), B), strategy=NEXT_MATCH), events) == set()
+    # Only b4 is stopped here, and (a1, b3) is not.
+    assert names(Query(seq(A, Not(C), B), strategy=NEXT_MATCH), stream("a1 b2 c3 b4")) == {"a1 b2"}
+
+
 def test_contiguous_sees_every_event_of_the_partition():
     events = stream("a1 z2 a3 a4", k=[1, 2, 1, 1])
     assert names(Query(plus(A), strategy=CONTIGUOUS), events) == {"a1", "a3", "a4", "a3 a4"}
@@ -191,6 +206,19 @@ def test_a_trend_is_valid_if_one_reading_is():
     assert count(pattern, stream("a1 c2 d2 b3")) == 0
 
 
+def test_trailing_negation_in_a_moving_window():
+    # At 3 the window is (0, 3]: a1 is followed by c2 and gone, a3 is not.
+    assert moving_counts(seq(A, Not(C)), 3, stream("a1 c2 a3")) == {1: 1, 3: 1}
+
+
+def test_nested_negation():
+    # NOT SEQ(C, NOT E, D): a match of it is c ... d with no e between.
+    pattern = seq(A, Not(seq(C, Not(Event("E")), D)), B)
+    assert names(Query(pattern), stream("a1 c2 d3 b4")) == set()
+    assert names(Query(pattern), stream("a1 c2 e3 d4 b5")) == {"a1 b5"}
+    assert names(Query(pattern), stream("a1 c2 e2 d4 b5")) == set()
+
+
 def test_negated_events_share_the_partition_and_have_predicates():
     pattern = seq(A, Not(C), B)
     events = stream("a1 c2 b3", k=[1, 2, 1])
@@ -209,6 +237,17 @@ def test_null_group_is_a_group_and_null_key_is_none():
     assert_same_rows([base | {"g": None, "count": 3}, base | {"g": "u", "count": 1}], grouped)
     known = rows(Query(plus(A), equivalence=(Attribute("g"),), group_by=(Attribute("g"),)), events)
     assert_same_rows([base | {"g": "u", "count": 1}], known)
+
+
+def test_nan_is_one_key():
+    nans = [float("nan"), float("nan"), 1.0]
+    assert names(Query(plus(A), equivalence=(Attribute("k"),)), stream("a1 a2 a3", k=nans)) == {
+        "a1",
+        "a2",
+        "a1 a2",
+        "a3",
+    }
+    assert len(rows(Query(plus(A), group_by=(Attribute("k"),)), stream("a1 a2 a3", k=nans))) == 2
 
 
 def test_group_by_one_variable():
