@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "TW220": "SLIDE is larger than WITHIN",
     "TW221": "SLIDE without WITHIN",
     "TW222": "predicate names no variable",
+    "TW223": "strategy and keys do not go together",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",
@@ -70,7 +71,14 @@ CODES: dict[str, str] = {
     "TW305": "types cannot be compared",
     "TW306": "operation does not fit the type",
     "TW307": "column cannot be a key",
-    "TW308": "schema cannot be read",
+    "TW308": "schema or table cannot be read",
+    "TW309": "window is finer than the time column",
+    "TW310": "time or value is out of range",
+    # execution: the query fits, but it cannot be carried out on these rows
+    "TW401": "predicate on two events has too many pairs of values",
+    "TW402": "number does not fit the type of the result",
+    "TW403": "exact numbers need too much memory",
+    "TW404": "result is not supported yet",
 }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import schema_of
 from trendweave.language import QueryTree, parse, print_query
 from trendweave.planning import Plan, make_plan
+
+if TYPE_CHECKING:
+    from trendweave.runners.result_table import Numbers
 
 ExplainFormat = Literal["text", "mermaid", "dot", "json"]
 
@@ -43,6 +46,18 @@ class Query:
         from trendweave.planning.schema_check import check_schema
 
         raise_problems(check_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
+
+    def run(self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal") -> Any:
+        """The rows that the query asks for, as the kind of table that the events came in.
+
+        `events` is an Arrow table or reader, a pandas or polars frame; rows may be in any order. `time` and `type`
+        name the columns that hold the time (a timestamp, or a number of seconds) and the type; with `type=None` every
+        row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are written: "decimal"
+        (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
+        """
+        from trendweave.runners.local import run_local
+
+        return run_local(self, events, time, type, numbers)
 
 
 def query(text: str) -> Query:

@@ -100,6 +100,9 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
+    if query.within is not None and query.slide is None:
+        message = "a conjunction cannot be counted in a window that moves with the stream"
+        problems.append(problem_at(query.within.span, "TW211", message, "add SLIDE"))
     for output in query.returns.outputs:
         if isinstance(output.value, st.Aggregate) and output.value.argument is not None:
             name = print_output_value(output.value)

@@ -11,6 +11,7 @@ from trendweave.language.printer import print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
 from trendweave.planning.choose_way import choose_way
+from trendweave.planning.guards import FREE_WAY
 from trendweave.planning.outputs import check_conjunction, check_names, plan_aggregates, plan_groups
 from trendweave.planning.positions import MAX_STATES, TooManyStates
 from trendweave.planning.predicates import Predicates, classify
@@ -45,10 +46,11 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         *(template.neighbours() for template in (*templates, *(negated.template for negated in negations)))
     )
     predicates = classify(query.where, variables, neighbours, problems)
-    if problems:
-        return None
     partition_key, bound_keys = _plan_keys(predicates, groups)
     strategy = query.strategy or "skip-till-any-match"
+    _check_bound_keys(query, bound_keys, strategy, problems)
+    if problems:
+        return None
     return p.Plan(
         text=print_query(query),
         returns="complete trends" if query.returns is None else query.returns.kind,
@@ -99,6 +101,13 @@ def _build_templates(
         negated.append(_build(list(numbers)[len(negated)], numbers, problems, "negated pattern"))
     if any(automaton is None for automaton in (*automata, *negated)):
         return None
+    for body, automaton in zip(list(numbers), negated, strict=True):
+        # NOT SEQ(C?, NOT E, D) begins with a NOT where there is no C.
+        if automaton is not None and not _has_plain_ends(automaton):
+            message = "an optional part lets the negated pattern begin or end with NOT"
+            hint = "make the part before and after the inner NOT one that always reads an event"
+            problems.append(problem_at(body.span, "TW205", message, hint))
+            return None
     sides = [automaton for automaton in automata if automaton is not None]
     if len(sides) == 2:
         try:
@@ -141,6 +150,12 @@ def _build(
     return automaton
 
 
+def _has_plain_ends(automaton: Automaton) -> bool:
+    """Does every match begin and end with an event, and not with a NOT?"""
+    starts = [ways for ways, _ in automaton.moves[0].values()]
+    return all(not ways or ways == FREE_WAY for ways in (*starts, *automaton.ends))
+
+
 def _too_many_states(pattern: st.Pattern) -> Problem:
     message = f"the pattern needs more than {MAX_STATES:,} states"
     return problem_at(pattern.span, "TW208", message, "use smaller bounds, or + for repetition without an end")
@@ -159,6 +174,22 @@ def _plan_keys(
         tuple(key for key in keys if key.variable is None),
         tuple(key for key in keys if key.variable is not None),
     )
+
+
+def _check_bound_keys(
+    query: st.QueryTree, bound_keys: tuple[p.KeyColumn, ...], strategy: str, problems: list[Problem]
+) -> None:
+    """Keys of one variable split trends apart; not all that queries can say goes together with that."""
+    if not bound_keys:
+        return
+    name = f"{bound_keys[0].variable}.{'.'.join(bound_keys[0].path)}"
+    hint = f"use the key for all events: {'.'.join(bound_keys[0].path)}"
+    if strategy == "skip-till-next-match":
+        message = f"skip-till-next-match cannot be combined with {name}, a key of one variable"
+        problems.append(problem_at(query.span, "TW223", message, hint))
+    if isinstance(query.pattern, st.Conjunction):
+        message = f"a conjunction cannot be combined with {name}, a key of one variable"
+        problems.append(problem_at(query.pattern.span, "TW211", message, hint))
 
 
 def _plan_edges(

@@ -1,0 +1,106 @@
+"""What the trend kernels read and return: named tuples of plain arrays.
+
+Rows are sorted by (segment, time). Nothing here knows the query language: a template is a deterministic automaton over
+variables, a condition compares two columns of order-preserving integer codes, a window is a number.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
+SELECTIONS = ("any", "next", "contiguous")
+KINDS = ("count", "sum", "avg", "min", "max")
+
+
+class Rows(NamedTuple):
+    """The events of all segments.
+
+    segment_starts  int64[k+1]  rows of segment i are segment_starts[i]:segment_starts[i+1]
+    tick            int64[n]    dense number of the distinct time inside the partition; gaps are allowed
+    window_first    int64[n]    first and last window that hold the row, both nondecreasing inside a segment;
+    window_last     int64[n]    first > last: in no window. Rows with the same tick lie in the same windows
+    letters         uint64[n] or uint64[n, words]   bit v is set iff the row may be read as variable v
+    """
+
+    segment_starts: np.ndarray
+    tick: np.ndarray
+    window_first: np.ndarray
+    window_last: np.ndarray
+    letters: np.ndarray
+
+
+class Template(NamedTuple):
+    """The determinised position automaton (GRETA, Section 4.1): every state reads one variable."""
+
+    state_variable: np.ndarray
+    is_start: np.ndarray
+    is_final: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+
+
+class Comparison(NamedTuple):
+    """`previous[p] operator next[e]` on int64 codes ranked jointly; a code below 0 is NULL and never compares true."""
+
+    previous: np.ndarray
+    operator: str
+    next: np.ndarray
+
+
+class PairTest(NamedTuple):
+    """A predicate on two rows that is no comparison of two columns, decided beforehand for all pairs of their values.
+
+    previous  int64[n]  the number of the row's value as the earlier row
+    next      int64[n]  the number of the row's value as the later row
+    answers   bool[.,.] answers[previous[p], next[e]]: whether the predicate holds
+    """
+
+    previous: np.ndarray
+    next: np.ndarray
+    answers: np.ndarray
+
+
+class Condition(NamedTuple):
+    """When a transition may be taken from p to e.
+
+    All comparisons hold; tick[p] >= guard[e] (`guard` nondecreasing inside a segment); the pair test is true.
+    """
+
+    comparisons: tuple = ()
+    guard: np.ndarray | None = None
+    pair_test: PairTest | None = None
+
+
+class Aggregate(NamedTuple):
+    """One aggregate over the occurrences, in all trends, of the variables in the mask.
+
+    kind       count, sum, avg, min or max
+    variables  integer with bit v set for each variable v that counts
+    values     int64[n] or float64[n]; not used by count
+    valid      bool[n] or None (all): rows whose value is not NULL
+    """
+
+    kind: str
+    variables: int
+    values: np.ndarray | None = None
+    valid: np.ndarray | None = None
+
+
+class Results(NamedTuple):
+    """One entry per (segment, window) with at least one trend, sorted by both.
+
+    count       int64, or object (Python integers) when one of them needs more, or float64 as asked
+    aggregates  one array per aggregate, typed likewise
+    valid       one per aggregate: None, or bool array that is False where there was nothing to aggregate (SQL NULL).
+                None for count and sum: a count over the same mask tells an empty sum from zero
+    """
+
+    segment: np.ndarray
+    window: np.ndarray
+    count: np.ndarray
+    aggregates: tuple
+    valid: tuple
+
+
+NO_CONDITION = Condition()

@@ -1,0 +1,95 @@
+"""What an engine computes per row before any kernel runs: columns by name, and who may be read as what.
+
+The runner's own engine (Arrow, Spark SQL) evaluates these row expressions, so no kernel ever sees an expression. The
+same expression is computed once, however often the query uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path, Plan
+from trendweave.planning.predicates import rewritten
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedColumns:
+    """`previous op next`, as names of prepared columns."""
+
+    previous: str
+    operator: st.ComparisonOperator
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedEdge:
+    """The conditions of an edge of the plan; in `general`, names of prepared columns stand for paths."""
+
+    comparisons: tuple[ComparedColumns, ...]
+    general: tuple[st.Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates."""
+
+    columns: tuple[tuple[str, st.Expression], ...]
+    readable: tuple[st.Expression | None, ...]
+    partition_key: tuple[str, ...]
+    bound_keys: tuple[str, ...]
+    edges: tuple[PreparedEdge, ...]
+    values: tuple[str | None, ...]
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Gives each different expression a name."""
+
+    names: dict[st.Expression, str] = field(default_factory=dict)
+
+    def name(self, expression: st.Expression) -> str:
+        return self.names.setdefault(expression, f"c{len(self.names)}")
+
+    def name_of_path(self, path: Path) -> str:
+        return self.name(st.Attribute(path))
+
+
+def prepare(plan: Plan) -> Preparation:
+    columns = _Columns()
+
+    def renamed(node: st.Attribute | st.NextAttribute) -> st.Expression:
+        name = columns.name_of_path(node.names)
+        return st.NextAttribute(node.variable, (name,)) if isinstance(node, st.NextAttribute) else st.Attribute((name,))
+
+    edges = tuple(
+        PreparedEdge(
+            tuple(
+                ComparedColumns(columns.name(comparison.previous), comparison.operator, columns.name(comparison.next))
+                for comparison in edge.comparisons
+            ),
+            tuple(rewritten(expression, renamed) for expression in edge.general),
+        )
+        for edge in plan.edges
+    )
+    return Preparation(
+        readable=tuple(_readable(plan, variable.name, variable.local) for variable in plan.variables),
+        partition_key=tuple(columns.name_of_path(key.path) for key in plan.partition_key),
+        bound_keys=tuple(columns.name_of_path(key.path) for key in plan.bound_keys),
+        edges=edges,
+        values=tuple(
+            None if aggregate.path is None else columns.name_of_path(aggregate.path) for aggregate in plan.aggregates
+        ),
+        columns=tuple((name, expression) for expression, name in columns.names.items()),
+    )
+
+
+def _readable(plan: Plan, variable: str, local: tuple[st.Expression, ...]) -> st.Expression | None:
+    """The condition, apart from the type, under which a row can be read as a variable; None where there is none."""
+    known_keys = tuple(
+        st.IsNull(st.Attribute(key.path), negated=True)
+        for key in plan.bound_keys
+        if key.variable == variable and not key.nullable
+    )
+    conditions = (*local, *known_keys)
+    return st.all_of(conditions) if conditions else None

@@ -1,0 +1,164 @@
+"""Aggregates -> a table with the columns that the query promises, in types that are settled before anything runs."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan
+from trendweave.runners.partial_results import Component
+from trendweave.runners.partition_task import TaskResult
+
+Numbers = Literal["decimal", "int64", "text", "float64", "log2"]
+NUMBERS: tuple[Numbers, ...] = ("decimal", "int64", "text", "float64", "log2")
+_DIGITS = 38
+
+
+def column_type(schema: pa.Schema, path: tuple[str, ...]) -> pa.DataType:
+    """The type of a column, possibly inside structs; dictionaries count as what they hold."""
+    kind = schema.field(path[0]).type
+    for name in path[1:]:
+        kind = kind.field(name).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def result_schema(plan: Plan, events: pa.Schema, time: str, numbers: Numbers) -> pa.Schema:
+    """The columns of the result of an aggregate query, in order."""
+    moment = events.field(time).type
+    names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
+    fields = [pa.field(name, moment) for name in names]
+    fields += [pa.field(group.name, column_type(events, group.path)) for group in plan.groups]
+    fields += [pa.field(column.name, _aggregate_type(column, events, numbers)) for column in plan.aggregates]
+    return pa.schema(fields)
+
+
+def _aggregate_type(column: AggregateColumn, events: pa.Schema, numbers: Numbers) -> pa.DataType:
+    kind = None if column.path is None else column_type(events, column.path)
+    if column.function == "AVG":
+        return pa.float64()
+    if column.function in ("MIN", "MAX"):
+        return kind
+    if kind is not None and pa.types.is_floating(kind):
+        return pa.float64()
+    if kind is not None and pa.types.is_decimal(kind):
+        return {"text": pa.string(), "float64": pa.float64(), "log2": pa.float64()}.get(
+            numbers, pa.decimal128(_DIGITS, kind.scale)
+        )
+    return {
+        "decimal": pa.decimal128(_DIGITS, 0),
+        "int64": pa.int64(),
+        "text": pa.string(),
+        "float64": pa.float64(),
+        "log2": pa.float64(),
+    }[numbers]
+
+
+def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.Schema, numbers: Numbers) -> pa.Table:
+    columns: list[pa.Array] = [*result.windows.values()]
+    columns += [group.cast(schema.field(len(columns) + index).type) for index, group in enumerate(result.groups)]
+    offset = len(columns)
+    for index, column in enumerate(plan.aggregates):
+        component = result.partials.components[1 + index]
+        kind = schema.field(offset + index).type
+        scale = 0
+        if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
+            scale = column_type(events, column.path).scale
+        writer = _Column(column, kind, numbers, scale, result)
+        columns.append(writer.write(component))
+    return pa.table(columns, schema=schema)
+
+
+class _Column:
+    """Writes one aggregate in its type; a number that does not fit is an error that names the window."""
+
+    def __init__(
+        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, result: TaskResult
+    ) -> None:
+        self.column, self.kind, self.numbers, self.scale, self.result = column, kind, numbers, scale, result
+
+    def write(self, component: Component) -> pa.Array:
+        unknown = None if component.known is None else ~component.known
+        if self.column.function in ("MIN", "MAX"):
+            return self._extremum(component.values, unknown)
+        if self.column.function == "AVG":
+            return pa.array(self._average(component), pa.float64(), mask=unknown)
+        if component.values.dtype == np.float64:
+            return self._floats(component, unknown)
+        return self._whole(component.values, unknown)
+
+    def _extremum(self, values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
+        if pa.types.is_decimal(self.kind):
+            scaled = [None if missing else _decimal(int(v), self.scale) for v, missing in self._pairs(values, unknown)]
+            return pa.array(scaled, self.kind)
+        array = pa.array(values, mask=unknown)
+        if pa.types.is_date32(self.kind):
+            array = array.cast(pa.int32())
+        return array.cast(self.kind)
+
+    def _average(self, component: Component) -> np.ndarray:
+        if component.kind == "avg":
+            return component.values
+        weight = np.where(component.known, component.weight, 1)
+        if component.values.dtype != object and weight.dtype != object:
+            return component.values / weight / 10**self.scale
+        # Python divides large integers with one rounding.
+        return np.array(
+            [int(v) / (int(w) * 10**self.scale) for v, w in zip(component.values, weight, strict=True)], np.float64
+        )
+
+    def _floats(self, component: Component, unknown: np.ndarray | None) -> pa.Array:
+        """Sums of floats, and everything in float64 numbers. Infinity where all values were finite is not an answer."""
+        values = component.values / 10**self.scale if self.scale else component.values
+        if self.column.path is None and np.isinf(values).any():
+            self._too_large(int(np.flatnonzero(np.isinf(values))[0]), 309)
+        return pa.array(values, pa.float64(), mask=unknown)
+
+    def _whole(self, values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
+        pairs = self._pairs(values, unknown)
+        if self.numbers == "log2" and self.column.path is None:
+            return pa.array([math.log2(int(v)) if v else -math.inf for v, _ in pairs], pa.float64(), mask=unknown)
+        if pa.types.is_floating(self.kind):
+            return pa.array([self._as_float(i, v) for i, (v, _) in enumerate(pairs)], pa.float64(), mask=unknown)
+        if pa.types.is_string(self.kind):
+            texts = [None if missing else str(_decimal(int(v), self.scale)) for v, missing in pairs]
+            return pa.array(texts if self.scale else [None if m else str(int(v)) for v, m in pairs], pa.string())
+        limit = 2**63 if pa.types.is_integer(self.kind) else 10**_DIGITS
+        if values.dtype == object:
+            for index, (value, missing) in enumerate(pairs):
+                if not missing and not -limit <= int(value) < limit:
+                    self._too_large(index, len(str(abs(int(value)))))
+        if pa.types.is_integer(self.kind):
+            return pa.array(values.astype(np.int64), pa.int64(), mask=unknown)
+        if values.dtype == np.int64 and not self.scale:
+            return pa.array(values, pa.int64(), mask=unknown).cast(pa.decimal128(_DIGITS, 0))
+        scaled = [None if missing else _decimal(int(v), self.scale) for v, missing in pairs]
+        return pa.array(scaled, self.kind)
+
+    def _as_float(self, index: int, value: int) -> float:
+        try:
+            return int(value) / 10**self.scale
+        except OverflowError:
+            self._too_large(index, len(str(abs(int(value)))))
+            raise AssertionError("unreachable") from None
+
+    @staticmethod
+    def _pairs(values: np.ndarray, unknown: np.ndarray | None) -> list[tuple[int, bool]]:
+        missing = np.zeros(values.size, np.bool_) if unknown is None else unknown
+        return list(zip(values.tolist(), missing.tolist(), strict=True))
+
+    def _too_large(self, index: int, digits: int) -> None:
+        edges = ", ".join(f"{name} {column[index]}" for name, column in self.result.windows.items())
+        message = f"{self.column.name} needs {digits:,} digits at {edges}; {self.kind} cannot hold it"
+        hint = 'ask for numbers="text" (exact, any size), "log2" or "float64"'
+        raise ExecutionError([Problem("TW402", message, hint)])
+
+
+def _decimal(value: int, scale: int) -> Decimal:
+    """Exact, whatever the precision of the thread's decimal context."""
+    sign, digits = (1, -value) if value < 0 else (0, value)
+    return Decimal((sign, tuple(map(int, str(digits))), -scale))

@@ -1,0 +1,90 @@
+"""Rows in segments: one segment per partition, or per partition and value of a key that binds only some variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """`row[starts[i]:starts[i+1]]` are the rows of segment i, in order of time; a row may be in several segments.
+
+    `letters` says what a row can be read as in that segment. `keys` holds, per bound variable, a row of each segment
+    whose key the segment has.
+    """
+
+    row: np.ndarray
+    starts: np.ndarray
+    letters: np.ndarray
+    partition: np.ndarray
+    keys: dict[str, np.ndarray]
+
+    @property
+    def count(self) -> int:
+        return self.starts.size - 1
+
+    def of_rows(self) -> np.ndarray:
+        """The segment of each row."""
+        return np.repeat(np.arange(self.count), np.diff(self.starts))
+
+
+def bit_of(variable: int, words: int) -> np.ndarray:
+    """uint64[words] with the bit of a variable."""
+    bits = np.zeros(words, np.uint64)
+    bits[variable // 64] = np.uint64(1) << np.uint64(variable % 64)
+    return bits
+
+
+def readable(segments: Segments, allowed: np.ndarray) -> Segments:
+    """Only rows that can be read as an allowed variable, and only as those."""
+    letters = segments.letters & allowed
+    kept = letters.any(axis=1)
+    if kept.all():
+        return replace(segments, letters=letters)
+    counts = np.add.reduceat(np.append(kept, False), segments.starts[:-1]) if segments.count else np.empty(0, np.int64)
+    counts[np.diff(segments.starts) == 0] = 0
+    return replace(
+        segments, row=segments.row[kept], letters=letters[kept], starts=np.concatenate([[0], np.cumsum(counts)])
+    )
+
+
+def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
+    """One segment per value of the variable's key: its rows, and all rows that can be read as something else.
+
+    `key` holds a number per row of the table. Segments without any row of the variable disappear: a trend that is
+    looked for here contains one.
+    """
+    segment = segments.of_rows()
+    bound = (segments.letters & bit).any(axis=1)
+    other_letters = segments.letters & ~bit
+    bound_at = np.flatnonzero(bound)
+    width = np.int64(key.max()) + 1 if key.size else np.int64(1)
+    values, child = np.unique(segment[bound_at] * width + key[segments.row[bound_at]], return_inverse=True)
+    parent = values // width
+    own_child = np.full(bound.size, -1, np.int64)
+    own_child[bound_at] = child
+    # Rows that can be read as another variable go into every child of their segment, without the bound variable's
+    # letter; into their own child they go once, with all letters.
+    first_child = np.searchsorted(parent, np.arange(segments.count))
+    children = np.searchsorted(parent, np.arange(segments.count), side="right") - first_child
+    free_at = np.flatnonzero(other_letters.any(axis=1))
+    copies = children[segment[free_at]]
+    copied_at = np.repeat(free_at, copies)
+    within = np.arange(copied_at.size) - np.repeat(np.cumsum(copies) - copies, copies)
+    target = first_child[segment[copied_at]] + within
+    foreign = target != own_child[copied_at]
+    position = np.concatenate([bound_at, copied_at[foreign]])
+    target = np.concatenate([child, target[foreign]])
+    letters = np.concatenate([segments.letters[bound_at], other_letters[copied_at[foreign]]])
+    order = np.lexsort((position, target))
+    first_bound = np.full(values.size, -1, np.int64)
+    first_bound[child[::-1]] = segments.row[bound_at[::-1]]
+    return Segments(
+        row=segments.row[position[order]],
+        starts=np.searchsorted(target[order], np.arange(values.size + 1)),
+        letters=letters[order],
+        partition=segments.partition[parent],
+        keys={name: rows[parent] for name, rows in segments.keys.items()} | {variable: first_bound},
+    )

@@ -1,0 +1,47 @@
+"""Tables in, the same kind of table out: Arrow, pandas, polars, and whatever speaks Arrow's C interface."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
+
+
+def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+    """The events as an Arrow table, and how to hand a result back in the caller's kind of table."""
+    if isinstance(events, pa.Table):
+        return events, _unchanged
+    if isinstance(events, pa.RecordBatch):
+        return pa.Table.from_batches([events]), _unchanged
+    if isinstance(events, pa.RecordBatchReader):
+        return events.read_all(), _unchanged
+    package = type(events).__module__.split(".")[0]
+    if package == "pandas":
+        return pa.Table.from_pandas(events, preserve_index=False), _as_pandas
+    if package == "polars" and hasattr(events, "collect"):
+        events = events.collect()
+    if hasattr(events, "__arrow_c_stream__"):
+        table = pa.table(events)
+        return table, _as_polars if package == "polars" else _unchanged
+    message = f"events cannot be read from {type(events).__name__}"
+    hint = "pass an Arrow table or reader, a pandas or polars frame, or anything with the Arrow C stream interface"
+    raise DataError([Problem("TW308", message, hint)])
+
+
+def _unchanged(table: pa.Table) -> pa.Table:
+    return table
+
+
+def _as_pandas(table: pa.Table) -> Any:
+    frame = table.to_pandas()
+    frame.attrs |= {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return frame
+
+
+def _as_polars(table: pa.Table) -> Any:
+    # Whoever passed a polars frame has imported it.
+    return sys.modules["polars"].from_arrow(table)

@@ -1,0 +1,114 @@
+"""Times as integers in the unit of the time column, and the windows that hold them.
+
+A time column is a timestamp or a number of seconds. Floats are compared as they are; which window holds one is
+decided on the nearest nanosecond, so that 0.3 lies in the window that begins at 0.3 although no float is exactly
+that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import DataError, Problem
+from trendweave.language.durations import duration_text
+from trendweave.planning.plan import MovingWindow, SlidingWindow
+
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType:
+    """How a time column counts: its Arrow type, and the nanoseconds in one step of the integers that stand for it."""
+
+    arrow: pa.DataType
+    step: int
+
+    @property
+    def is_float(self) -> bool:
+        return pa.types.is_floating(self.arrow)
+
+
+def time_type(arrow: pa.DataType) -> TimeType:
+    if pa.types.is_timestamp(arrow):
+        return TimeType(arrow, _NANOSECONDS[arrow.unit])
+    return TimeType(arrow, 1 if pa.types.is_floating(arrow) else 10**9)
+
+
+def steps_of(length: int, kind: TimeType, what: str) -> int:
+    """A length of nanoseconds in steps of the time column; it must be a whole number of them."""
+    if length % kind.step:
+        message = f"{what} {duration_text(length)} is finer than the time column, which is {kind.arrow}"
+        hint = "cast the time column to a finer unit, or use whole seconds"
+        raise DataError([Problem("TW309", message, hint)])
+    return length // kind.step
+
+
+def as_order(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
+    """The times as numpy numbers in their own order: int64, or float64 for float seconds."""
+    if pa.types.is_timestamp(kind.arrow):
+        column = pc.cast(column, pa.int64())
+    target = pa.float64() if kind.is_float else pa.int64()
+    return pc.cast(column, target).to_numpy()
+
+
+def as_steps(order: np.ndarray, kind: TimeType) -> np.ndarray:
+    """int64 steps for window arithmetic."""
+    if not kind.is_float:
+        return order
+    if order.size and np.abs(order).max() * 1e9 >= _LARGEST:
+        raise _out_of_range("times beyond 146 years from 1970 cannot be held in nanoseconds")
+    # Rounded to the nearest nanosecond in two parts, so that the fraction is not lost beside large whole seconds.
+    whole = np.floor(order)
+    return whole.astype(np.int64) * 10**9 + np.rint((order - whole) * 1e9).astype(np.int64)
+
+
+def sliding_range(steps: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[np.ndarray, np.ndarray]:
+    """First and last number i of the windows `[i * slide, i * slide + length)` that hold each time."""
+    length, slide = steps_of(window.length, kind, "WITHIN"), steps_of(window.slide, kind, "SLIDE")
+    if steps.size and (int(steps.min()) < -(2**63) + length or int(steps.max()) > 2**63 - 1 - length):
+        raise _out_of_range("a window around them would begin or end outside of 64 bits")
+    last = np.floor_divide(steps, slide)
+    if length == slide:
+        return last, last
+    return np.floor_divide(steps - length, slide) + 1, last
+
+
+def moving_reach(window: MovingWindow, kind: TimeType) -> tuple[int, bool]:
+    """(steps, exact): time p lies in the window of t iff p > t - steps, or p >= t - steps where the length is not
+    exact."""
+    steps = Fraction(window.length, kind.step)
+    whole = steps.numerator // steps.denominator
+    return whole, whole == steps
+
+
+def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[pa.Array, pa.Array]:
+    """`window_start` and `window_end` in the type of the time column."""
+    slide, length = window.slide // kind.step, window.length // kind.step
+    start = windows * slide
+    return as_times(start, kind), as_times(start + length, kind)
+
+
+def as_times(steps: np.ndarray, kind: TimeType) -> pa.Array:
+    if kind.is_float:
+        return pa.array(steps / 1e9, pa.float64()).cast(kind.arrow)
+    numbers = pa.array(steps, pa.int64())
+    return numbers.cast(kind.arrow) if pa.types.is_timestamp(kind.arrow) else _narrowed(numbers, kind.arrow)
+
+
+def _narrowed(numbers: pa.Array, target: Any) -> pa.Array:
+    try:
+        return numbers.cast(target)
+    except pa.ArrowInvalid:
+        raise _out_of_range(f"a window edge does not fit the time column, which is {target}") from None
+
+
+def _out_of_range(why: str) -> DataError:
+    hint = "remove broken times, or cast the time column to a wider or coarser type"
+    return DataError([Problem("TW310", f"times are out of range: {why}", hint)])

@@ -1,0 +1,120 @@
+"""Numbers near and beyond 64 bits: exact, or refused, never wrong."""
+
+import brute_force
+import numpy as np
+import pytest
+
+import kernels.trend_aggregates as entry
+from kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template, aggregate
+
+KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
+
+
+def one_window(count, letters=None):
+    zero = np.zeros(count, np.int64)
+    letters = np.ones(count, np.uint64) if letters is None else letters
+    return Rows(np.array([0, count]), np.arange(count), zero, zero, letters)
+
+
+@pytest.mark.parametrize("force_way", [None, "general", "scan"])
+@pytest.mark.parametrize("count", [1, 50, 59, 60, 61, 62, 63, 64, 65, 126, 127, 128, 129, 700])
+def test_kleene_plus_at_every_border(count, force_way):
+    # PATTERN A+: 2^n - 1 trends, each event in 2^(n-1) of them
+    values = np.arange(count) - 7
+    wanted = [Aggregate("count", 1), Aggregate("sum", 1, values), Aggregate("avg", 1, values / 4)]
+    results = aggregate(one_window(count), KLEENE, None, wanted, force_way=force_way)
+    each = 2 ** (count - 1)
+    assert int(results.count[0]) == 2**count - 1
+    assert int(results.aggregates[0][0]) == count * each
+    assert int(results.aggregates[1][0]) == int(values.sum()) * each
+    assert results.aggregates[2][0] == pytest.approx(values.sum() / 4 / count)
+    assert results.count.dtype == (np.int64 if count < 64 else object)
+
+
+def test_ten_thousand_bits():
+    assert aggregate(one_window(10_000), KLEENE).count[0] == 2**10_000 - 1
+    assert aggregate(one_window(10_000), KLEENE, numbers="log2").count[0] == pytest.approx(10_000)
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**62, -(2**62), 2**31, -(2**31) - 1])
+@pytest.mark.parametrize("force_way", [None, "general", "scan"])
+def test_sums_of_extreme_values(value, force_way):
+    for count in (1, 2, 5, 80):
+        values = np.full(count, value, np.int64)
+        results = aggregate(one_window(count), KLEENE, None, [Aggregate("sum", 1, values)], force_way=force_way)
+        assert int(results.aggregates[0][0]) == value * count * 2 ** (count - 1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300, 0.1])
+def test_sums_of_floats_beyond_float_range(scale):
+    count = 1500
+    values = (np.arange(count) % 7 - 3) * scale
+    results = aggregate(one_window(count), KLEENE, None, [Aggregate("avg", 1, values), Aggregate("sum", 1, values)])
+    assert results.aggregates[0][0] == pytest.approx(values.mean(), rel=1e-9)
+    assert results.valid[0][0]
+
+
+def test_average_of_zeros_over_more_trends_than_floats_can_count():
+    results = aggregate(one_window(1500), KLEENE, None, [Aggregate("avg", 1, np.zeros(1500))])
+    assert results.aggregates[0][0] == 0.0
+
+
+def test_sum_of_two_extremes_cancels_exactly():
+    # SEQ(A, B): the sum over both events of one trend
+    template = Template(np.array([0, 1]), np.array([1, 0], bool), np.array([0, 1], bool), np.array([0]), np.array([1]))
+    values = np.array([2**63 - 1, -(2**63)])
+    rows = one_window(2, np.array([1, 2], np.uint64))
+    assert aggregate(rows, template, None, [Aggregate("sum", 3, values)]).aggregates[0][0] == -1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("force_way", [None, "general", "scan"])
+def test_many_limbs_with_sums_and_sliding_windows(seed, force_way):
+    rng = np.random.default_rng(seed)
+    count = 220
+    tick = np.cumsum(rng.random(count) < 0.9)
+    first, last = tick // 10 - 11, tick // 10
+    price = rng.integers(0, 6, count)
+    values = rng.integers(-(2 ** rng.integers(1, 62)), 2**40, count)
+    letters = rng.integers(1, 4, count).astype(np.uint64)
+    template = Template(np.array([0, 1]), np.ones(2, bool), np.ones(2, bool), np.array([0, 0, 1]), np.array([0, 1, 0]))
+    comparisons = [[] if seed % 2 else [(price, ">=", price)], [(price, "<=", price)][: seed % 3], []]
+    case = {
+        "segment_starts": [0, 60, count], "tick": tick.tolist(), "window_first": first.tolist(),
+        "window_last": last.tolist(), "letters": letters.tolist(), "state_variable": [0, 1], "is_start": [True] * 2,
+        "is_final": [True] * 2, "source": [0, 0, 1], "target": [0, 1, 0], "guards": [None] * 3,
+        "pair_tests": [None] * 3, "selection": "any", "start_guards": {}, "final_guards": {},
+        "values": values.tolist(),
+        "comparisons": [[(a.tolist(), op, b.tolist()) for a, op, b in c] for c in comparisons],
+    }  # fmt: skip
+    conditions = [Condition(tuple(Comparison(*c) for c in cs)) for cs in comparisons]
+    rows = Rows(np.array([0, 60, count]), tick, first, last, letters)
+    results = aggregate(rows, template, conditions, [Aggregate("sum", 3, values)], force_way=force_way)
+    truth = brute_force.propagated(case)
+    ours = {
+        (int(s), int(w)): [int(c), int(t)]
+        for s, w, c, t in zip(results.segment, results.window, results.count, results.aggregates[0], strict=True)
+    }
+    assert ours == truth
+    assert max(c for c, _ in truth.values()) > 2**64
+
+
+def test_refuses_before_memory_runs_out(monkeypatch):
+    price = np.zeros(2000, np.int64)
+    conditions = [Condition((Comparison(price, ">=", price),))]
+    with pytest.raises(CountTooLargeError, match="segment 0, window 0"):
+        aggregate(one_window(2000), KLEENE, conditions, memory_limit=1000)
+
+
+def test_sampling_does_not_change_answers(monkeypatch):
+    monkeypatch.setattr(entry, "MANY_BLOCKS", 1)
+    rng = np.random.default_rng(3)
+    count = 400
+    tick = np.arange(count)
+    price = rng.integers(0, 50, count)
+    rows = Rows(np.array([0, count]), tick, tick // 100, tick // 100, np.ones(count, np.uint64))
+    conditions = [Condition((Comparison(price, ">=", price),))]
+    sampled = aggregate(rows, KLEENE, conditions)
+    monkeypatch.setattr(entry, "MANY_BLOCKS", 10**9)
+    plain = aggregate(rows, KLEENE, conditions)
+    assert [int(x) for x in sampled.count] == [int(x) for x in plain.count]

@@ -1,0 +1,114 @@
+"""Inputs at the edges: no rows, empty segments, many segments, read-only arrays, many variables, ties."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate, latest_start, warm_up
+
+KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
+
+
+def test_no_rows():
+    empty = np.empty(0, np.int64)
+    for starts in ([0], [0, 0], [0, 0, 0]):
+        rows = Rows(np.array(starts), empty, empty, empty, np.empty(0, np.uint64))
+        for conditions in (None, [Condition((Comparison(empty, "<", empty),))]):
+            results = aggregate(
+                rows, KLEENE, conditions, [Aggregate("sum", 1, empty), Aggregate("max", 1, empty / 1.0)]
+            )
+            assert len(results.count) == 0
+            assert len(results.aggregates) == 2
+    assert len(latest_start(rows, KLEENE, None, empty, empty)) == 0
+
+
+@pytest.mark.parametrize("compare", [False, True])
+def test_a_million_segments_of_one_row(compare):
+    if os.environ.get("NUMBA_DISABLE_JIT"):
+        pytest.skip("needs compiled kernels")
+    warm_up()
+    count = 1_000_000
+    zero = np.zeros(count, np.int64)
+    rows = Rows(np.arange(count + 1), zero, zero, zero, np.ones(count, np.uint64))
+    conditions = [Condition((Comparison(zero, "<=", zero),))] if compare else None
+    began = time.perf_counter()
+    results = aggregate(rows, KLEENE, conditions)
+    assert time.perf_counter() - began < 3
+    assert (results.count == 1).all()
+    assert len(results.count) == count
+
+
+def test_read_only_and_strided_inputs():
+    count = 8
+    numbers = np.arange(2 * count)[::2]
+    numbers.flags.writeable = False
+    zero = np.zeros(count, np.int32)
+    zero.flags.writeable = False
+    rows = Rows(np.array([0, count]), numbers, zero, zero, np.ones(count, np.uint64))
+    results = aggregate(rows, KLEENE, [Condition((Comparison(numbers, "<", numbers),))], [Aggregate("min", 1, numbers)])
+    assert results.count[0] == 2**count - 1
+    assert results.aggregates[0][0] == 0
+
+
+def test_more_than_64_variables():
+    # SEQ(V0, V1, ..., V69), one row each
+    count = 70
+    letters = np.zeros((count, 2), np.uint64)
+    for v in range(count):
+        letters[v, v // 64] = np.uint64(1) << np.uint64(v % 64)
+    template = Template(
+        np.arange(count), np.arange(count) == 0, np.arange(count) == count - 1, np.arange(count - 1),
+        np.arange(1, count),
+    )  # fmt: skip
+    zero = np.zeros(count, np.int64)
+    rows = Rows(np.array([0, count]), np.arange(count), zero, zero, letters)
+    for way in (None, "general", "scan"):
+        results = aggregate(rows, template, force_way=way, aggregates=[Aggregate("count", 1 << 69)])
+        assert results.count[0] == 1
+        assert results.aggregates[0][0] == 1
+
+
+def test_all_rows_at_one_time():
+    count = 1000
+    zero = np.zeros(count, np.int64)
+    rows = Rows(np.array([0, count]), zero, zero, zero, np.ones(count, np.uint64))
+    for way in (None, "general", "scan"):
+        assert aggregate(rows, KLEENE, force_way=way).count[0] == count
+
+
+def test_nan_is_the_largest_and_zeros_are_equal():
+    values = np.array([np.nan, -0.0, np.inf, -np.inf])
+    rows = Rows(np.array([0, 4]), np.arange(4), np.arange(4), np.arange(4), np.ones(4, np.uint64))
+    results = aggregate(rows, KLEENE, None, [Aggregate("max", 1, values), Aggregate("min", 1, values)])
+    assert np.isnan(results.aggregates[0][0])
+    assert results.aggregates[1][3] == -np.inf
+    assert results.aggregates[0][1] == 0.0
+
+
+def test_extreme_integers_in_min_and_max():
+    values = np.array([-(2**63), 2**63 - 1])
+    rows = Rows(np.array([0, 2]), np.arange(2), np.zeros(2, int), np.zeros(2, int), np.ones(2, np.uint64))
+    results = aggregate(rows, KLEENE, None, [Aggregate("max", 1, values), Aggregate("min", 1, values)])
+    assert results.aggregates[0][0] == 2**63 - 1
+    assert results.aggregates[1][0] == -(2**63)
+
+
+@pytest.mark.parametrize("windows", ["tumbling", "sliding"])
+def test_unusual_arguments(windows):
+    with pytest.raises(ValueError, match="selection"):
+        aggregate(Rows(*[np.zeros(1, np.int64)] * 5), KLEENE, selection="first")
+
+
+def test_without_compiling():
+    """The same small cases in plain Python, so that coverage sees the kernels."""
+    if os.environ.get("NUMBA_DISABLE_JIT"):
+        pytest.skip("already without")
+    here = os.path.dirname(__file__)
+    environment = dict(os.environ, NUMBA_DISABLE_JIT="1", TRENDWEAVE_EXAMPLES="25")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "test_against_brute_force.py"]
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
