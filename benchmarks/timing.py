@@ -7,19 +7,23 @@ from statistics import median
 from time import perf_counter
 
 
-def median_seconds(function: Callable[[], object], repeat: int) -> float:
-    """Median wall time of one call."""
-    return interleaved({"only": function}, repeat)["only"]
+def median_seconds(
+    function: Callable[[], object], repeat: int, clock: Callable[[], float] = perf_counter
+) -> float:
+    """Median time of one call, by the wall clock or, with `time.process_time`, CPU time of all threads."""
+    return interleaved({"only": function}, repeat, clock)["only"]
 
 
-def interleaved(functions: Mapping[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """Median wall time of each function, called in turn so that a noisy moment hits all of them alike."""
+def interleaved(
+    functions: Mapping[str, Callable[[], object]], repeat: int, clock: Callable[[], float] = perf_counter
+) -> dict[str, float]:
+    """Median time of each function, called in turn so that a noisy moment hits all of them alike."""
     for function in functions.values():
         function()
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeat):
         for name, function in functions.items():
-            start = perf_counter()
+            start = clock()
             function()
-            seconds[name].append(perf_counter() - start)
+            seconds[name].append(clock() - start)
     return {name: median(times) for name, times in seconds.items()}

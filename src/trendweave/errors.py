@@ -74,6 +74,7 @@ CODES: dict[str, str] = {
     "TW308": "schema or table cannot be read",
     "TW309": "window is finer than the time column",
     "TW310": "time or value is out of range",
+    "TW311": "state cannot be read",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",

@@ -11,6 +11,7 @@ from trendweave.language import QueryTree, parse, print_query
 from trendweave.planning import Plan, make_plan
 
 if TYPE_CHECKING:
+    from trendweave.runners.incremental import Incremental
     from trendweave.runners.result_table import Numbers
 
 ExplainFormat = Literal["text", "mermaid", "dot", "json"]
@@ -58,6 +59,18 @@ class Query:
         from trendweave.runners.local import run_local
 
         return run_local(self, events, time, type, numbers)
+
+    def incremental(
+        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
+    ) -> Incremental:
+        """Run the query on events that come piece by piece; `events` is their schema, or a table that has it.
+
+        `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows of the windows
+        that the watermark has closed, `finish(state)` the rest. Options are those of `run`.
+        """
+        from trendweave.runners.incremental import Incremental
+
+        return Incremental(self, events, time, type, numbers)
 
 
 def query(text: str) -> Query:

@@ -25,14 +25,14 @@ def planned(query: Query) -> trendweave.Query:
         raise
 
 
-@given(queries_and_streams(negation=False))
+@given(queries_and_streams(negation=False, empty=False))
 @settings(max_examples=300)
 def test_queries_without_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
-@given(queries_and_streams(negation=True))
+@given(queries_and_streams(negation=True, empty=False))
 @settings(max_examples=200)
 def test_queries_with_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case

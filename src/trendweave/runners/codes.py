@@ -35,24 +35,25 @@ def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
-    kind = column.type
+    array = _one_array(column)
+    kind = array.type
     if pa.types.is_floating(kind):
-        numbers = pc.cast(column, pa.float64()).to_numpy() + 0.0
-        known = ~np.asarray(column.is_null())
+        numbers = pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False) + 0.0
         bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
-        column = pa.chunked_array([pa.array(bits, mask=~known)])
+        array = pa.array(bits, mask=np.asarray(array.is_null()))
     elif pa.types.is_nested(kind):
-        column = pa.chunked_array([pa.array([repr(value) for value in column.to_pylist()], pa.string())])
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column, null_encoding="encode")
-    else:
+        array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
+    elif pa.types.is_dictionary(kind):
         # A given dictionary may hold duplicates or NULL; a fresh one does not.
-        column = pc.dictionary_encode(pc.cast(column, column.type.value_type), null_encoding="encode")
-    if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    return column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        array = pc.cast(array, kind.value_type)
+    encoded = pc.dictionary_encode(array, null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    if isinstance(column, pa.Array):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
@@ -69,6 +70,22 @@ def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarr
     else:
         codes = _non_negative(numbers, known)
     return codes[0], codes[-1]
+
+
+def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """One pair of code columns for several: equal iff all are equal, and NULL if one of them is."""
+    length = pairs[0][0].size
+    combined = np.zeros(2 * length, np.int64)
+    known = np.ones(2 * length, np.bool_)
+    for previous, following in pairs:
+        both = np.concatenate([previous, following])
+        known &= both >= 0
+        combined = _combined(combined, np.unique(both, return_inverse=True)[1])
+    codes = np.where(known, combined, NULL)
+    if all(previous is following for previous, following in pairs):
+        only = codes[:length]
+        return only, only
+    return codes[:length], codes[length:]
 
 
 def _alike(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -151,16 +168,10 @@ def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> 
 def _ranks(columns: list[pa.ChunkedArray]) -> list[np.ndarray]:
     """Ranks of strings, decimals and other values among all that occur; strings by their UTF-8 bytes."""
     together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
-    encoded = pc.dictionary_encode(together).unify_dictionaries()
-    chunks = encoded.chunks
-    values = chunks[0].dictionary if chunks else pa.array([], together.type)
-    rank = np.empty(len(values), np.int64)
+    encoded = pc.dictionary_encode(_one_array(together))
+    values = encoded.dictionary
+    rank = np.empty(len(values) + 1, np.int64)
     rank[pc.sort_indices(values).to_numpy()] = np.arange(len(values))
-    codes = [
-        np.where(
-            np.asarray(chunk.is_valid()), rank[pc.fill_null(chunk.indices, 0).to_numpy()] if len(values) else NULL, NULL
-        )
-        for chunk in chunks
-    ]
-    joined = np.concatenate(codes) if codes else np.empty(0, np.int64)
+    rank[-1] = NULL
+    joined = rank[pc.fill_null(encoded.indices, len(values)).to_numpy()]
     return np.split(joined, np.cumsum([len(column) for column in columns])[:-1])

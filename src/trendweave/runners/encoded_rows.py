@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.runners.codes import key_codes, order_codes
+from trendweave.runners.codes import joint_codes, key_codes, order_codes
 from trendweave.runners.segments import Segments
 from trendweave.runners.times import TimeType, as_order, as_steps, time_type
 
@@ -28,7 +28,7 @@ class EncodedRows:
     tick: np.ndarray
     tick_steps: np.ndarray
     partitions: Segments
-    _codes: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+    _codes: dict[object, tuple[np.ndarray, np.ndarray]]
 
     def compared(self, previous: str, following: str) -> tuple[np.ndarray, np.ndarray]:
         """Order codes of two prepared columns, made once."""
@@ -37,6 +37,14 @@ class EncodedRows:
             right = left if previous == following else self.table.column(following)
             self._codes[previous, following] = order_codes(left, right)
         return self._codes[previous, following]
+
+    def same(self, pairs: tuple[tuple[str, str], ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of two lists of columns that are equal iff all columns are: several equalities become one."""
+        if len(pairs) == 1:
+            return self.compared(*pairs[0])
+        if pairs not in self._codes:
+            self._codes[pairs] = joint_codes([self.compared(*pair) for pair in pairs])
+        return self._codes[pairs]
 
 
 def encode(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows:

@@ -18,6 +18,7 @@ from trendweave.planning.planner import columns_of
 from trendweave.planning.predicates import rewritten
 from trendweave.runners.arrow_expressions import is_true
 from trendweave.runners.codes import key_codes
+from trendweave.runners.segments import Segments
 
 #: Pairs of different values that are decided at most.
 MAX_PAIRS = 400_000_000
@@ -25,7 +26,7 @@ _PAIRS_AT_ONCE = 2_000_000
 _LATER = "later_"
 
 
-def pair_test(general: tuple[st.Expression, ...], table: pa.Table, rows: np.ndarray) -> PairTest | None:
+def pair_test(general: tuple[st.Expression, ...], table: pa.Table, segments: Segments) -> PairTest | None:
     """The answers for all pairs of different values, and which value each row has; None without such predicates."""
     if not general:
         return None
@@ -38,7 +39,7 @@ def pair_test(general: tuple[st.Expression, ...], table: pa.Table, rows: np.ndar
         hint = "write it as comparisons of one event's value with the other's, or split the input by an equivalence"
         raise ExecutionError([Problem("TW401", message, hint)])
     answers = _answers(condition, previous, following)
-    return PairTest(previous_code[rows], following_code[rows], answers)
+    return PairTest(segments.take(previous_code), segments.take(following_code), answers)
 
 
 def _different(names: list[str], table: pa.Table) -> tuple[pa.Table, np.ndarray]:

@@ -75,7 +75,7 @@ class KernelInputs:
     # What kernels read
 
     def kernel_rows(self, segments: Segments, first: np.ndarray, last: np.ndarray) -> Rows:
-        return Rows(segments.starts, self.rows.tick[segments.row], first, last, segments.letters)
+        return Rows(segments.starts, segments.take(self.rows.tick), first, last, segments.letters)
 
     def kernel_template(self, template: Template) -> KernelTemplate:
         starts = np.zeros(len(template.states), np.bool_)
@@ -101,17 +101,23 @@ class KernelInputs:
                 by_pair[pair] = self._edge_condition(pair, segments)
             if step.guard not in by_guard:
                 threshold = self.latest_start(step.guard)
-                by_guard[step.guard] = None if threshold is None else threshold[self.rows.tick[segments.row]]
+                by_guard[step.guard] = None if threshold is None else threshold[segments.take(self.rows.tick)]
             conditions.append(by_pair[pair]._replace(guard=by_guard[step.guard]))
         return conditions
 
     def _edge_condition(self, pair: tuple[str, str], segments: Segments) -> Condition:
         edge = self.preparation.edges[self._edges[pair]]
+        equal = tuple((c.previous, c.next) for c in edge.comparisons if c.operator == "=")
+        codes = [("=", self.rows.same(equal))] if equal else []
+        codes += [(c.operator, self.rows.compared(c.previous, c.next)) for c in edge.comparisons if c.operator != "="]
         comparisons = []
-        for compared in edge.comparisons:
-            previous, following = self.rows.compared(compared.previous, compared.next)
-            comparisons.append(CodeComparison(previous[segments.row], compared.operator, following[segments.row]))
-        return Condition(tuple(comparisons), None, pair_test(edge.general, self.rows.table, segments.row))
+        for operator, (previous, following) in codes:
+            taken = segments.take(previous)
+            # Kernels rank a column once if it is compared with itself.
+            comparisons.append(
+                CodeComparison(taken, operator, taken if following is previous else segments.take(following))
+            )
+        return Condition(tuple(comparisons), None, pair_test(edge.general, self.rows.table, segments))
 
     # Negation, as ticks. Ticks grow from one partition to the next, so what ended in an earlier partition never
     # matters.

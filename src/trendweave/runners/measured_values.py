@@ -14,6 +14,7 @@ from trendweave.kernels import Aggregate, Results
 from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.runners.partial_results import Component
+from trendweave.runners.segments import Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,17 @@ class KernelAggregate:
     values: np.ndarray | None
     valid: np.ndarray | None
 
-    def of_rows(self, rows: np.ndarray) -> Aggregate:
-        values = None if self.values is None else self.values[rows]
-        valid = None if self.valid is None else self.valid[rows]
-        return Aggregate(self.kind, self.variables, values, valid)
+    def of_rows(self, taken: dict[int, np.ndarray], segments: Segments) -> Aggregate:
+        """For the rows of some segments. Arrays that several aggregates share stay shared: kernels count them once."""
+
+        def take(array: np.ndarray | None) -> np.ndarray | None:
+            if array is None:
+                return None
+            if id(array) not in taken:
+                taken[id(array)] = segments.take(array)
+            return taken[id(array)]
+
+        return Aggregate(self.kind, self.variables, take(self.values), take(self.valid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,10 @@ class Measured:
 
     aggregates: list[KernelAggregate]
     readers: list[tuple[str, tuple[int, ...]]]
+
+    def of_rows(self, segments: Segments) -> list[Aggregate]:
+        taken: dict[int, np.ndarray] = {}
+        return [aggregate.of_rows(taken, segments) for aggregate in self.aggregates]
 
     def components(self, results: Results) -> list[Component]:
         """One component per aggregate of the plan; COUNT(*) has none of its own."""

@@ -121,7 +121,7 @@ class PartitionTask:
         ended = np.zeros(windows.starts.size, np.bool_)
         reach, exact = moving_reach(self.plan.window, self.rows.time_type)  # type: ignore[arg-type]
         for (_, piece), group in zip(pieces, groups, strict=True):
-            tick = self.rows.tick[piece.segments.row]
+            tick = piece.segments.take(self.rows.tick)
             of_row = group[piece.segments.of_rows()]
             own = windows.own(tick, of_row)
             if any(not start.guard.always_open for start in piece.template.starts):
@@ -153,13 +153,13 @@ class PartitionTask:
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
     ) -> SegmentPartials:
         segments = piece.segments
-        tick, of_row = self.rows.tick[segments.row], group[segments.of_rows()]
+        tick, of_row = segments.take(self.rows.tick), group[segments.of_rows()]
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
         results = aggregate(
             self.inputs.kernel_rows(segments, first, last),
             self.inputs.kernel_template(piece.template),
             self.inputs.conditions(piece.template, segments),
-            [] if only_ending_at is not None else [m.of_rows(segments.row) for m in self.measured.aggregates],
+            [] if only_ending_at is not None else self.measured.of_rows(segments),
             selection=_SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact else "float64",
             force_way=self.options.way,

@@ -33,6 +33,9 @@ class Dropped:
         )
 
 
+NOTHING_DROPPED = Dropped()
+
+
 def prepared(
     plan: Plan, preparation: Preparation, events: pa.Table, time: str, type_: str | None
 ) -> tuple[pa.Table, Dropped]:

@@ -25,6 +25,12 @@ class Segments:
     def count(self) -> int:
         return self.starts.size - 1
 
+    def take(self, per_row: np.ndarray) -> np.ndarray:
+        """Values of the table's rows as values of the segments' rows; the same array where all rows are there in
+        order."""
+        in_order = not self.keys and self.row.size == per_row.size
+        return per_row if in_order else per_row[self.row]
+
     def of_rows(self) -> np.ndarray:
         """The segment of each row."""
         return np.repeat(np.arange(self.count), np.diff(self.starts))

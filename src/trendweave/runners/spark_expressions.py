@@ -282,11 +282,8 @@ def _between(value: _Sql, low: _Sql, high: _Sql) -> _Sql:
 def _in_list(value: _Sql, options: list[_Sql]) -> _Sql:
     if value.kind is Kind.NULL:
         return _NO_ANSWER
-    texts = [item.text for item in _alike([value, *options])]
-    if _common_kind([value, *options]) is Kind.FLOAT:
-        # Spark looks long lists up in a hash set, where 0.0 and -0.0 differ. The sum of 0.0 and -0.0 is 0.0.
-        texts = [f"({text} + 0.0D)" for text in texts]
-    return _Sql(f"({texts[0]} IN ({', '.join(texts[1:])}))", Kind.BOOLEAN)
+    first, *others = (item.text for item in _alike([value, *options]))
+    return _Sql(f"({first} IN ({', '.join(others)}))", Kind.BOOLEAN)
 
 
 def _like(value: _Sql, pattern: str) -> _Sql:

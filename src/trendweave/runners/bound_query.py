@@ -1,0 +1,52 @@
+"""A plan bound to the columns of some events: prepares rows, computes aggregates, writes result tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels import CountTooLargeError
+from trendweave.planning.plan import Plan
+from trendweave.planning.preparation import Preparation, prepare
+from trendweave.runners.partition_task import PartitionTask, TaskOptions
+from trendweave.runners.prepared_table import Dropped, prepared
+from trendweave.runners.result_table import Numbers, result_schema, result_table
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    plan: Plan
+    preparation: Preparation
+    events: pa.Schema
+    time: str
+    type: str | None
+    numbers: Numbers
+    way: str | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        return result_schema(self.plan, self.events, self.time, self.numbers)
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        return prepared(self.plan, self.preparation, events, self.time, self.type)
+
+    def compute(self, rows: pa.Table, only: tuple[int, int] | None = None) -> pa.Table:
+        """Result rows of prepared rows; `only` keeps a range of windows."""
+        options = TaskOptions(exact=self.numbers != "float64", way=self.way, only=only)
+        try:
+            result = PartitionTask(self.plan, self.preparation, rows, options).run()
+        except CountTooLargeError as error:
+            hint = 'ask for numbers="float64", or use smaller windows'
+            raise ExecutionError([Problem("TW403", str(error), hint)]) from error
+        return result_table(self.plan, result, self.schema, self.events, self.numbers)
+
+
+def bind(
+    plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers, way: str | None = None
+) -> BoundQuery:
+    if plan.returns != "aggregates":
+        message = f"RETURN {plan.returns.upper()} cannot be run yet"
+        raise ExecutionError([Problem("TW404", message, "return aggregates such as COUNT(*)")])
+    return BoundQuery(plan, prepare(plan), events, time, type_, numbers, way)

@@ -1,0 +1,162 @@
+"""Events piece by piece: the rows of a window come out once, when the watermark has passed its end.
+
+State is what windows that are still open need: the prepared columns of their events, sorted into nothing yet.
+Whatever the cuts and the order of arrival, the rows are those of one batch over all events that were not late.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import DataError, Problem
+from trendweave.planning.plan import MovingWindow, SlidingWindow
+from trendweave.runners.bound_query import BoundQuery, bind
+from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.local import check_numbers
+from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
+from trendweave.runners.result_table import Numbers
+from trendweave.runners.tables import as_arrow
+from trendweave.runners.times import TimeType, as_order, as_steps, moving_reach, steps_of, time_type
+
+if TYPE_CHECKING:
+    from trendweave.queries import Query
+
+#: Written into every state; a state of another version is refused.
+STATE_VERSION = 1
+_FOREVER = 2**62
+_METADATA = b"trendweave.state"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Prepared rows of open windows, the watermark in steps of the time column, and what was dropped so far."""
+
+    rows: pa.Table | None = None
+    watermark: int | None = None
+    late: int = 0
+    dropped: Dropped = NOTHING_DROPPED
+
+    def to_bytes(self) -> bytes:
+        facts = {
+            "version": STATE_VERSION,
+            "watermark": self.watermark,
+            "late": self.late,
+            "dropped": asdict(self.dropped),
+            "empty": self.rows is None,
+        }
+        rows = pa.table({}) if self.rows is None else self.rows
+        sink = pa.BufferOutputStream()
+        schema = rows.schema.with_metadata({_METADATA: json.dumps(facts).encode()})
+        with pa.ipc.new_stream(sink, schema) as writer:
+            writer.write_table(rows.replace_schema_metadata(schema.metadata))
+        return sink.getvalue().to_pybytes()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> State:
+        try:
+            rows = pa.ipc.open_stream(data).read_all()
+            facts = json.loads((rows.schema.metadata or {})[_METADATA])
+        except (pa.ArrowInvalid, KeyError, ValueError, OSError) as error:
+            raise DataError(
+                [Problem("TW311", f"the state cannot be read: {error}", "start from an empty state")]
+            ) from error
+        if facts["version"] != STATE_VERSION:
+            message = f"the state has version {facts['version']}, this release reads version {STATE_VERSION}"
+            raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
+        kept = None if facts["empty"] else rows.replace_schema_metadata(None)
+        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]))
+
+
+class Incremental:
+    """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
+
+    def __init__(self, query: Query, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
+        check_numbers(numbers)
+        query.check(events, time, type_)
+        schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+        self._bound: BoundQuery = bind(query.plan, schema, time, type_, numbers)
+        self._kind: TimeType = time_type(schema.field(time).type)
+        window = query.plan.window
+        if isinstance(window, SlidingWindow):
+            self._length = steps_of(window.length, self._kind, "WITHIN")
+            self._slide = steps_of(window.slide, self._kind, "SLIDE")
+        self._window = window
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._bound.schema
+
+    def start(self) -> State:
+        return State()
+
+    def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
+        """Take some events, then move the watermark; the rows of the windows that it closed come back.
+
+        Events with a time before the state's watermark are late: dropped and counted. A watermark never moves back.
+        """
+        state = self._taken(state, as_arrow(events)[0])
+        if watermark is None:
+            return state, self.schema.empty_table()
+        moved = self._steps(pa.chunked_array([pa.array([watermark], self._kind.arrow)]))[0]
+        return self._closed(state, int(moved))
+
+    def finish(self, state: State) -> pa.Table:
+        """The rows of all windows that are still open."""
+        return self._closed(state, None)[1]
+
+    def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
+        return as_steps(as_order(column, self._kind), self._kind)
+
+    def _taken(self, state: State, events: pa.Table) -> State:
+        column = events.column(self._bound.time)
+        late = 0
+        if state.watermark is not None and events.num_rows:
+            known = pc.is_valid(column)
+            if self._kind.is_float:
+                known = pc.fill_null(pc.is_finite(column), False)
+            zero = pa.scalar(0, pa.int64()).cast(self._kind.arrow)
+            behind = self._steps(pc.if_else(known, column, zero)) < state.watermark
+            behind &= np.asarray(known)
+            late = int(np.count_nonzero(behind))
+            events = events.filter(pa.array(~behind)) if late else events
+        rows, dropped = self._bound.prepare(events)
+        joined = rows if state.rows is None else pa.concat_tables([state.rows, rows])
+        return replace(state, rows=joined, late=state.late + late, dropped=state.dropped + dropped)
+
+    def _closed(self, state: State, watermark: int | None) -> tuple[State, pa.Table]:
+        """Windows that end at or before the watermark (None: all) are computed, and what only they needed is let go."""
+        if watermark is not None and state.watermark is not None:
+            watermark = max(watermark, state.watermark)
+        if state.rows is None:
+            return replace(state, watermark=watermark), self.schema.empty_table()
+        steps = self._steps(state.rows.column(TIME))
+        match self._window:
+            case SlidingWindow():
+                last = _FOREVER if watermark is None else (watermark - self._length) // self._slide
+                first = -_FOREVER if state.watermark is None else (state.watermark - self._length) // self._slide + 1
+                needed = steps < last * self._slide + self._length if watermark is not None else steps == steps
+                kept = steps >= (last + 1) * self._slide if watermark is not None else steps != steps
+                only = (first, last)
+            case MovingWindow():
+                reach = moving_reach(self._window, self._kind)[0]
+                only = (
+                    -_FOREVER if state.watermark is None else state.watermark,
+                    _FOREVER if watermark is None else watermark - 1,
+                )
+                needed = steps <= only[1]
+                kept = steps >= watermark - reach if watermark is not None else steps != steps
+            case _:
+                if watermark is not None:
+                    return replace(state, watermark=watermark), self.schema.empty_table()
+                only, needed, kept = None, steps == steps, steps != steps
+        result = self.schema.empty_table()
+        if needed.any():
+            result = self._bound.compute(state.rows.filter(pa.array(needed)), only)
+        rows = state.rows if kept.all() else state.rows.filter(pa.array(kept)).combine_chunks()
+        return replace(state, rows=rows, watermark=watermark), result
