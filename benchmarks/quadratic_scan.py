@@ -27,14 +27,33 @@ def scanned(problem: Problem, dtype: type, every: int = 1) -> tuple[np.ndarray, 
 
 def windows_of(problem: Problem, every: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Segment, window, first row and the one after the last, of all windows that hold rows."""
-    parts = []
-    for segment, (low, high) in enumerate(zip(problem.starts[:-1], problem.starts[1:], strict=True)):
-        window = np.arange(-(-problem.first[low] // every) * every, problem.last[high - 1] + 1, every)
-        begin = low + np.searchsorted(problem.last[low:high], window)
-        end = low + np.searchsorted(problem.first[low:high], window, side="right")
-        some = begin < end
-        parts.append((np.full(int(some.sum()), segment), window[some], begin[some], end[some]))
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+    nothing = np.empty((4, 0), np.int64)
+    found = np.empty((4, _windows(problem.starts, problem.first, problem.last, every, nothing)), np.int64)
+    _windows(problem.starts, problem.first, problem.last, every, found)
+    return tuple(found)
+
+
+@njit(cache=True)
+def _windows(starts, first, last, every, found):
+    """Write the windows of all segments; with no room, only count them."""
+    count = 0
+    for segment in range(starts.size - 1):
+        begin = starts[segment]
+        end = begin
+        stop = starts[segment + 1]
+        for window in range(-(-first[begin] // every) * every, last[stop - 1] + 1, every):
+            while begin < stop and last[begin] < window:
+                begin += 1
+            while end < stop and first[end] <= window:
+                end += 1
+            if begin < end:
+                if found.shape[1] > 0:
+                    found[0, count] = segment
+                    found[1, count] = window
+                    found[2, count] = begin
+                    found[3, count] = end
+                count += 1
+    return count
 
 
 @njit(cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.logging import RichHandler
 from rich.markup import escape
 
 from trendweave.errors import TrendweaveError
@@ -16,7 +18,9 @@ from trendweave.queries import Query, query
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-QueryFile = Annotated[str, typer.Argument(metavar="FILE", help="A file with one query, or - for standard input.")]
+QueryFile = Annotated[str, typer.Argument(metavar="QUERY", help="A file with one query, or - for standard input.")]
+TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
+TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 
 
 class Format(StrEnum):
@@ -26,17 +30,25 @@ class Format(StrEnum):
     json = "json"
 
 
-def _read(file: str) -> str:
-    if file == "-":
-        return sys.stdin.read()
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error}") from error
+class NumberFormat(StrEnum):
+    decimal = "decimal"
+    int64 = "int64"
+    text = "text"
+    float64 = "float64"
+    log2 = "log2"
+
+
+class Runner(StrEnum):
+    local = "local"
 
 
 def _load(file: str) -> Query:
-    return query(_read(file))
+    if file == "-":
+        return query(sys.stdin.read())
+    try:
+        return query(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error}") from error
 
 
 @app.callback()
@@ -47,30 +59,17 @@ def _about() -> None:
 @app.command()
 def check(
     file: QueryFile,
-    schema: Annotated[
-        Path | None, typer.Option(help="A Parquet or Arrow file whose columns the query is checked against.")
-    ] = None,
-    time: Annotated[str, typer.Option(help="The column that holds the time.")] = "time",
-    type: Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")] = "type",
+    schema: Annotated[Path | None, typer.Option(help="A table whose columns the query is checked against.")] = None,
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
 ) -> None:
     """Check a query; with --schema, also whether it fits a table."""
     checked = _load(file)
     if schema is not None:
-        checked.check(_file_schema(schema), time=time, type=type or None)
+        from trendweave.files import read_schema
+
+        checked.check(read_schema(schema), time=time, type=type or None)
     print("ok")
-
-
-def _file_schema(path: Path) -> object:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        if path.suffix == ".parquet":
-            return pq.read_schema(path)
-        with pa.memory_map(str(path)) as source:
-            return pa.ipc.open_file(source).schema
-    except (OSError, pa.ArrowInvalid) as error:
-        raise typer.BadParameter(f"{path} is neither a Parquet nor an Arrow file: {error}") from error
 
 
 @app.command()
@@ -83,8 +82,44 @@ def explain(
 
 
 @app.command()
+def run(
+    file: QueryFile,
+    events: Annotated[Path, typer.Option(help="A .parquet, .csv, .json (one object a line) or .arrow file.")],
+    out: Annotated[str, typer.Option(help="A file of such a kind, or - for the terminal (CSV in a pipe).")] = "-",
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
+    numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
+    runner: Annotated[Runner, typer.Option(help="Where the query runs.")] = Runner.local,
+) -> None:
+    """Run a query on a file of events."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from trendweave.files import read_table, write_table
+    from trendweave.terminal import print_table
+
+    asked = _load(file)
+    errors = Console(stderr=True)
+    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        step = progress.add_task("reading events", total=3)
+        table = read_table(events)
+        progress.update(step, advance=1, description=f"aggregating trends of {table.num_rows:,} events")
+        result = asked.run(table, time=time, type=type or None, numbers=numbers.value)
+        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
+        if out != "-":
+            write_table(result, Path(out))
+    if out == "-" and sys.stdout.isatty():
+        print_table(Console(), result)
+    elif out == "-":
+        import pyarrow.csv
+
+        pyarrow.csv.write_csv(result, sys.stdout.buffer)
+
+
+@app.command()
 def demo() -> None:
-    """Explain three queries of the GRETA paper: stock market, cluster monitoring, traffic."""
+    """Show a query on real data: its plan, its result and a chart."""
     from trendweave.demo import run_demo
 
     run_demo(Console())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from hypothesis import assume, given, settings
+from hypothesis import strategies as hs
 
 import trendweave
 from tests.reference.comparer import assert_same_rows
@@ -11,6 +13,7 @@ from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
+from trendweave.runners.local import aggregate_table
 
 #: What the planner refuses although it is legal, with the reason in its error.
 REFUSED = {"TW206", "TW207", "TW209", "TW223", "TW211"}
@@ -30,6 +33,21 @@ def planned(query: Query) -> trendweave.Query:
 def test_queries_without_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
+
+
+@given(queries_and_streams(empty=False), hs.data())
+@settings(max_examples=150)
+def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    """Each way that a kernel knows is forced in turn; order of rows and chunks of the table make no difference."""
+    query, events = case
+    expected = rows(query, events)
+    plan = planned(query).plan
+    for way in (None, "general", "scan"):
+        table = table_of(data.draw(hs.permutations(events)))
+        cut = data.draw(hs.integers(0, len(events)))
+        chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+        found = aggregate_table(plan, chunked, "time", "type", "decimal", way)
+        assert_same_rows(expected, rows_of(found), f"{way}: {text(query)}")
 
 
 @given(queries_and_streams(negation=True, empty=False))

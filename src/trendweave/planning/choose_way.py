@@ -1,9 +1,10 @@
-"""The cheapest way to sum over predecessors that fits what must hold between two neighbours."""
+"""The cheapest way to sum over predecessors that fits what must hold between neighbours, and the kernel that does
+it."""
 
 from __future__ import annotations
 
 from trendweave.language.syntax_tree import Expression
-from trendweave.planning.plan import EdgeComparison, Way
+from trendweave.planning.plan import EdgeComparison, Guard, Kernel, MovingWindow, Plan, SlidingWindow, Template, Way
 
 
 def choose_way(
@@ -31,3 +32,21 @@ def choose_way(
     if equalities:
         return Way.SUMS_PER_VALUE, "equality" if equalities == 1 else f"{equalities} equalities at once"
     return Way.RUNNING_SUMS, "no edge predicate"
+
+
+def choose_kernel(plan: Plan) -> Kernel:
+    """Where nothing has to hold between neighbours, all events of a state can be summed up in one number."""
+    free = all(edge.way is Way.RUNNING_SUMS for edge in plan.edges)
+    if not free or any(not guard.always_open for template in plan.templates for guard in _guards(template)):
+        return Kernel.BLOCKS
+    match plan.window:
+        case MovingWindow():
+            return Kernel.SHARED_PANES
+        case SlidingWindow(length=length, slide=slide) if length > slide:
+            return Kernel.SHARED_PANES
+    return Kernel.STATE_SUMS
+
+
+def _guards(template: Template) -> tuple[Guard, ...]:
+    between = tuple(step.guard for step in template.transitions)
+    return (*(start.guard for start in template.starts), *between, *(end.guard for end in template.ends))

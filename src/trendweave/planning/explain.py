@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trendweave.planning import describe
+from trendweave.planning.choose_way import choose_kernel
 from trendweave.planning.plan import Guard, Plan, Template
 
 _LABEL = 13
@@ -33,6 +34,7 @@ def _overview(plan: Plan) -> list[str]:
         ("returns", _returns(plan)),
         ("window", describe.window_text(plan.window)),
         ("strategy", plan.strategy),
+        ("kernel", choose_kernel(plan).value),
         ("partitions", f"by {unqualified}" if unqualified else "none: all events are one partition"),
     ]
     if bound:

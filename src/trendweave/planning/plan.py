@@ -148,6 +148,14 @@ class Way(Enum):
         }.get(self, "O(1)")
 
 
+class Kernel(Enum):
+    """Which kernel goes over the events."""
+
+    STATE_SUMS = "state sums: one pass, a number per state"
+    SHARED_PANES = "shared panes: each event enters a queue of panes once, whatever the overlap of windows"
+    BLOCKS = "blocks: predecessors are found per transition, windows of a block share the search"
+
+
 @dataclass(frozen=True, slots=True)
 class EdgePlan:
     """What must hold when an event read as `later` directly follows one read as `earlier`, and how that is summed."""

@@ -1,0 +1,49 @@
+"""Result tables and charts for people at a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+_MOST_ROWS = 40
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+def print_table(console: Console, table: pa.Table, most_rows: int = _MOST_ROWS) -> None:
+    shown = Table(header_style="bold")
+    for field in table.schema:
+        numeric = not (pa.types.is_string(field.type) or pa.types.is_temporal(field.type))
+        shown.add_column(escape(field.name), justify="right" if numeric else "left", overflow="fold")
+    for row in table.slice(0, most_rows).to_pylist():
+        shown.add_row(*(escape(cell_text(value)) for value in row.values()))
+    console.print(shown)
+    if table.num_rows > most_rows:
+        console.print(f"... and {table.num_rows - most_rows:,} more of {table.num_rows:,} rows")
+
+
+def cell_text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        # Zones are those of the time column, the same in every row; a table has no room to repeat them.
+        return value.replace(tzinfo=None).isoformat(sep=" ")
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def bars(values: Iterable[float]) -> str:
+    """One character per value, as high as the value is on a logarithmic scale; 0 is a blank."""
+    heights = [math.log2(1 + value) for value in values]
+    most = max(heights, default=0.0) or 1.0
+    return "".join(_BARS[math.ceil(height / most * 8)] for height in heights)
