@@ -21,17 +21,20 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
 
 
 def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    if not left.size:
-        return left
-    width = int(right.max()) + 1
-    highest = (int(left.max()) + 1) * width
-    pairs = left * width + right
-    if highest <= 4 * pairs.size + 1024:
-        # Few enough to mark those that occur, which needs no sorting.
-        present = np.zeros(highest, np.bool_)
-        present[pairs] = True
-        return (np.cumsum(present) - 1)[pairs]
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    """`right` counts from 0 without gaps, and so does the result."""
+    return present_codes(left * (int(right.max()) + 1) + right)[0] if left.size else left
+
+
+def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers that occur, sorted, and the place of each number among them. Numbers are not negative."""
+    highest = int(numbers.max()) + 1 if numbers.size else 0
+    if highest > 8 * numbers.size + 1024:
+        values, places = np.unique(numbers, return_inverse=True)
+        return places.astype(np.int64), values
+    # Few enough to mark those that occur, which needs no sorting.
+    present = np.zeros(highest, np.bool_)
+    present[numbers] = True
+    return (np.cumsum(present) - 1)[numbers], np.flatnonzero(present)
 
 
 def _value_codes(column: pa.ChunkedArray) -> np.ndarray:

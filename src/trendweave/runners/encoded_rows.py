@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.kernels.sorting import stable_order
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.runners.codes import joint_codes, key_codes, order_codes
@@ -76,10 +77,9 @@ def _sorted_by(partition: np.ndarray, moment: np.ndarray) -> np.ndarray | None:
     if not partition.any() and in_time:
         return None
     if in_time:
-        # numpy sorts 16-bit numbers by counting them, many times faster than it compares 64-bit ones.
-        small = partition.astype(np.uint16) if partition.max() < 2**16 else partition
-        return np.argsort(small, kind="stable")
-    return np.lexsort((moment, partition))
+        return stable_order(partition, int(partition.max()) + 1)[0]
+    by_time = np.argsort(moment, kind="stable")
+    return by_time[stable_order(partition[by_time], int(partition.max()) + 1)[0]]
 
 
 def _letters(table: pa.Table) -> np.ndarray:

@@ -7,6 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from trendweave.kernels.merging import add_at, largest_at
+from trendweave.runners.codes import present_codes
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
@@ -21,6 +24,11 @@ class Component:
     known: np.ndarray | None = None
     weight: np.ndarray | None = None
 
+    def take(self, index: np.ndarray) -> Component:
+        """Some entries, by number or by mask."""
+        known = None if self.known is None else self.known[index]
+        return Component(self.kind, self.values[index], known, None if self.weight is None else self.weight[index])
+
 
 @dataclass(frozen=True, slots=True)
 class Partials:
@@ -30,8 +38,8 @@ class Partials:
     group: np.ndarray
     components: tuple[Component, ...]
 
-    def __len__(self) -> int:
-        return self.window.size
+    def take(self, index: np.ndarray) -> Partials:
+        return Partials(self.window[index], self.group[index], tuple(part.take(index) for part in self.components))
 
 
 def merge(parts: list[Partials]) -> Partials:
@@ -39,16 +47,12 @@ def merge(parts: list[Partials]) -> Partials:
     window = np.concatenate([part.window for part in parts])
     group = np.concatenate([part.group for part in parts])
     columns = [_joined([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
-    order = np.lexsort((group, window))
-    window, group = window[order], group[order]
-    new = np.ones(window.size, np.bool_)
-    new[1:] = (window[1:] != window[:-1]) | (group[1:] != group[:-1])
-    columns = [_reordered(column, order) for column in columns]
-    if not new.all():
-        starts = np.flatnonzero(new)
-        columns = [_reduced(column, starts) for column in columns]
-        window, group = window[starts], group[starts]
-    return Partials(window, group, tuple(columns))
+    if not window.size:
+        return Partials(window, group, tuple(columns))
+    lowest, groups = int(window.min()), int(group.max()) + 1
+    place, keys = present_codes((window - lowest) * groups + group)
+    merged = tuple(_merged(column, place, keys.size) for column in columns)
+    return Partials(keys // groups + lowest, keys % groups, merged)
 
 
 def _joined(components: list[Component]) -> Component:
@@ -63,60 +67,76 @@ def _joined(components: list[Component]) -> Component:
     )
 
 
-def _reordered(component: Component, order: np.ndarray) -> Component:
-    def take(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[order]
-
-    return Component(component.kind, component.values[order], take(component.known), take(component.weight))
-
-
-def _reduced(component: Component, starts: np.ndarray) -> Component:
-    known = None if component.known is None else np.logical_or.reduceat(component.known, starts)
+def _merged(component: Component, place: np.ndarray, count: int) -> Component:
+    if count == place.size:
+        order = np.empty(count, np.int64)
+        order[place] = np.arange(count)
+        return component.take(order)
+    known = None if component.known is None else np.bincount(place[component.known], minlength=count) > 0
     if component.kind == "sum":
         values = component.values if component.known is None else np.where(component.known, component.values, 0)
-        weight = None if component.weight is None else exact_sums(component.weight, starts)
-        return Component("sum", exact_sums(values, starts), known, weight)
+        weight = None if component.weight is None else exact_sums(place, component.weight, count)
+        return Component("sum", exact_sums(place, values, count), known, weight)
     if component.kind == "avg":
-        return _average(component, starts, known)
-    return Component(component.kind, _extremes(component, starts), known)
+        return _average(component, place, count, known)
+    return Component(component.kind, _extremes(component, place, count), known)
 
 
-def exact_sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums of runs. 64-bit numbers become Python integers where a sum might not fit."""
-    if values.dtype == np.int64:
-        sizes = np.add.reduceat(np.abs(values.astype(np.float64)), starts)
-        if sizes.max(initial=0.0) < 2.0**62:
-            return np.add.reduceat(values, starts)
-        values = values.astype(object)
-    return np.add.reduceat(values, starts)
+def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Sums by place. 64-bit numbers become Python integers where a sum does not fit."""
+    if values.dtype != object:
+        sums = add_at(place, values, count)
+        if sums is not None:
+            return sums
+    large = np.zeros(count, object)
+    np.add.at(large, place, values.astype(object))
+    return large
 
 
-def _average(component: Component, starts: np.ndarray, known: np.ndarray | None) -> Component:
+def _average(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
     """Averages weighted by the number of values, which may be beyond any float."""
-    weight = exact_sums(component.weight, starts)
-    values = np.empty(starts.size)
-    ends = np.append(starts[1:], component.values.size)
-    for i, (low, high) in enumerate(zip(starts, ends, strict=True)):
-        values[i] = _weighted(component.values[low:high], component.weight[low:high])
-    return Component("avg", values, known, weight)
+    assert component.weight is not None
+    weight = exact_sums(place, component.weight, count)
+    if component.weight.dtype != object and weight.dtype != object and np.isfinite(component.values).all():
+        totals = add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
+        assert totals is not None
+        if np.isfinite(totals).all():
+            return Component("avg", totals / np.maximum(weight, 1), known, weight)
+    order = np.argsort(place, kind="stable")
+    cuts = np.searchsorted(place[order], np.arange(1, count))
+    values = [_weighted(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
+    return Component("avg", np.array(values), known, weight)
 
 
 def _weighted(values: np.ndarray, weights: np.ndarray) -> float:
-    used = [(value, int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
+    used = [(float(value), int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
     if len(used) == 1:
         return used[0][0]
-    total = sum(weight for _, weight in used)
     if not used or not all(np.isfinite(value) for value, _ in used):
         return float(sum(value for value, _ in used))
+    total = sum(weight for _, weight in used)
     return float(sum((Fraction(value) * weight for value, weight in used), Fraction(0)) / total)
 
 
-def _extremes(component: Component, starts: np.ndarray) -> np.ndarray:
-    """Smallest or largest known value of each run. NaN is larger than every other number."""
-    values, known = component.values, component.known
+def _extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:
+    """Smallest or largest known value by place. NaN is larger than every other number."""
+    values = component.values
+    known = np.ones(values.size, np.bool_) if component.known is None else component.known
+    is_float = values.dtype == np.float64
+    codes = _ordered_bits(values) if is_float else values
     if component.kind == "min":
-        # fmin passes over NaN, as the smallest value does unless there is no other.
-        filler = np.nan if values.dtype == np.float64 else np.iinfo(values.dtype).max
-        return np.fmin.reduceat(values if known is None else np.where(known, values, filler), starts)
-    filler = -np.inf if values.dtype == np.float64 else np.iinfo(values.dtype).min
-    return np.maximum.reduceat(values if known is None else np.where(known, values, filler), starts)
+        codes = ~codes
+    best, _ = largest_at(place, codes, known, count)
+    if component.kind == "min":
+        best = ~best
+    return _from_ordered_bits(best) if is_float else best.astype(values.dtype)
+
+
+def _ordered_bits(values: np.ndarray) -> np.ndarray:
+    """Floats as integers in the same order; NaN is the largest."""
+    bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _from_ordered_bits(codes: np.ndarray) -> np.ndarray:
+    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)

@@ -122,7 +122,7 @@ class PartitionTask:
         reach, exact = moving_reach(self.plan.window, self.rows.time_type)  # type: ignore[arg-type]
         for (_, piece), group in zip(pieces, groups, strict=True):
             tick = piece.segments.take(self.rows.tick)
-            of_row = group[piece.segments.of_rows()]
+            of_row = _of_rows(group, piece.segments, windows)
             own = windows.own(tick, of_row)
             if any(not start.guard.always_open for start in piece.template.starts):
                 found = self._aggregated(piece, group, windows, only_ending_at=own)
@@ -140,12 +140,7 @@ class PartitionTask:
             age = steps[tick[at]] - steps[began[at]]
             ends_inside = own[at[age < reach if exact else age <= reach]]
             ended[ends_inside[ends_inside >= 0]] = True
-        kept = ended[merged.window]
-        return Partials(
-            merged.window[kept],
-            merged.group[kept],
-            tuple(_filtered(component, kept) for component in merged.components),
-        )
+        return merged.take(ended[merged.window])
 
     # Kernels
 
@@ -153,7 +148,7 @@ class PartitionTask:
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
     ) -> SegmentPartials:
         segments = piece.segments
-        tick, of_row = segments.take(self.rows.tick), group[segments.of_rows()]
+        tick, of_row = segments.take(self.rows.tick), _of_rows(group, segments, windows)
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
         results = aggregate(
             self.inputs.kernel_rows(segments, first, last),
@@ -207,6 +202,11 @@ class PartitionTask:
         return guards
 
 
+def _of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:
+    """The group of each row, where windows depend on it."""
+    return group[segments.of_rows()] if isinstance(windows, MovingNumbers) else group
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentPartials:
     """Aggregates per window and segment."""
@@ -216,13 +216,6 @@ class SegmentPartials:
 
     def of_groups(self, group: np.ndarray) -> Partials:
         return Partials(self.partials.window, group[self.segment], self.partials.components)
-
-
-def _filtered(component: Component, kept: np.ndarray) -> Component:
-    def some(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[kept]
-
-    return Component(component.kind, component.values[kept], some(component.known), some(component.weight))
 
 
 def _pairs_of_trends(

@@ -125,13 +125,13 @@ class _Column:
         if pa.types.is_floating(self.kind):
             return pa.array([self._as_float(i, v) for i, (v, _) in enumerate(pairs)], pa.float64(), mask=unknown)
         if pa.types.is_string(self.kind):
-            texts = [None if missing else str(_decimal(int(v), self.scale)) for v, missing in pairs]
-            return pa.array(texts if self.scale else [None if m else str(int(v)) for v, m in pairs], pa.string())
+            texts = [None if missing else format(_decimal(v, self.scale), "f") for v, missing in pairs]
+            return pa.array(texts, pa.string())
         limit = 2**63 if pa.types.is_integer(self.kind) else 10**_DIGITS
         if values.dtype == object:
             for index, (value, missing) in enumerate(pairs):
                 if not missing and not -limit <= int(value) < limit:
-                    self._too_large(index, len(str(abs(int(value)))))
+                    self._too_large(index, Decimal(int(value)).adjusted() + 1)
         if pa.types.is_integer(self.kind):
             return pa.array(values.astype(np.int64), pa.int64(), mask=unknown)
         if values.dtype == np.int64 and not self.scale:
@@ -143,7 +143,7 @@ class _Column:
         try:
             return int(value) / 10**self.scale
         except OverflowError:
-            self._too_large(index, len(str(abs(int(value)))))
+            self._too_large(index, Decimal(int(value)).adjusted() + 1)
             raise AssertionError("unreachable") from None
 
     @staticmethod
@@ -159,6 +159,9 @@ class _Column:
 
 
 def _decimal(value: int, scale: int) -> Decimal:
-    """Exact, whatever the precision of the thread's decimal context."""
-    sign, digits = (1, -value) if value < 0 else (0, value)
-    return Decimal((sign, tuple(map(int, str(digits))), -scale))
+    """Exact, whatever the precision of the thread's decimal context, and for numbers of any length."""
+    whole = Decimal(value)
+    if not scale:
+        return whole
+    sign, digits, _ = whole.as_tuple()
+    return Decimal((sign, digits, -scale))

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trendweave.kernels.sorting import stable_order
+from trendweave.runners.codes import present_codes
+
 
 @dataclass(frozen=True, slots=True)
 class Segments:
@@ -67,7 +70,7 @@ def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray)
     other_letters = segments.letters & ~bit
     bound_at = np.flatnonzero(bound)
     width = np.int64(key.max()) + 1 if key.size else np.int64(1)
-    values, child = np.unique(segment[bound_at] * width + key[segments.row[bound_at]], return_inverse=True)
+    child, values = present_codes(segment[bound_at] * width + key[segments.row[bound_at]])
     parent = values // width
     own_child = np.full(bound.size, -1, np.int64)
     own_child[bound_at] = child
@@ -81,15 +84,21 @@ def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray)
     within = np.arange(copied_at.size) - np.repeat(np.cumsum(copies) - copies, copies)
     target = first_child[segment[copied_at]] + within
     foreign = target != own_child[copied_at]
-    position = np.concatenate([bound_at, copied_at[foreign]])
-    target = np.concatenate([child, target[foreign]])
-    letters = np.concatenate([segments.letters[bound_at], other_letters[copied_at[foreign]]])
-    order = np.lexsort((position, target))
+    position, letters = bound_at, segments.letters[bound_at]
+    if foreign.any():
+        position = np.concatenate([bound_at, copied_at[foreign]])
+        in_time = np.argsort(position, kind="stable")
+        letters = np.concatenate([letters, other_letters[copied_at[foreign]]])[in_time]
+        target = np.concatenate([child, target[foreign]])[in_time]
+        position = position[in_time]
+    else:
+        target = child
+    order, starts = stable_order(target, values.size)
     first_bound = np.full(values.size, -1, np.int64)
     first_bound[child[::-1]] = segments.row[bound_at[::-1]]
     return Segments(
         row=segments.row[position[order]],
-        starts=np.searchsorted(target[order], np.arange(values.size + 1)),
+        starts=starts,
         letters=letters[order],
         partition=segments.partition[parent],
         keys={name: rows[parent] for name, rows in segments.keys.items()} | {variable: first_bound},
