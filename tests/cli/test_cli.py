@@ -55,7 +55,7 @@ def test_check_against_the_columns_of_a_file(query_file: Path, tmp_path: Path) -
         assert result.returncode == 1
         assert "TW301: unknown column price" in result.stderr
         assert "did you mean prise?" in result.stderr
-    assert trendweave("check", str(query_file), "--schema", str(query_file)).returncode == 2
+    assert "TW308" in trendweave("check", str(query_file), "--schema", str(query_file)).stderr
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,9 @@ def test_wrong_usage(arguments: list[str]) -> None:
     assert result.stderr
 
 
-def test_demo_explains_three_queries() -> None:
+def test_demo_shows_a_result_and_a_chart() -> None:
     result = trendweave("demo")
     assert result.returncode == 0
-    assert result.stdout.count("way to sum") == 3
-    assert result.stdout.count("sums over ranks") == 3
+    assert "way to sum" in result.stdout
+    assert "12,340 events" in result.stdout
+    assert "█" in result.stdout
