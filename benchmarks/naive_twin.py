@@ -16,12 +16,19 @@ def two_step(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Segment, window, and numbers int64[3, windows]: trends, measured events in them, sum of their values."""
     segments, windows, row_begins, row_ends = windows_of(problem)
     numbers = np.zeros((3, windows.size), np.int64)
-    events, ends = np.empty(1024, np.int32), np.empty(1024, np.int64)
-    arrays = (problem.time, problem.begins, problem.state, problem.codes, problem.steps)
-    for i in range(windows.size):
-        events, ends, trends = _build(windows[i], row_begins[i], row_ends[i], *arrays, events, ends)
-        numbers[:, i] = _aggregate(events, ends, trends, problem.state, problem.value, problem.measured)
+    arrays = (problem.time, problem.begins, problem.state, problem.codes, problem.steps, problem.value)
+    _all_windows(windows, row_begins, row_ends, *arrays, problem.measured, numbers)
     return segments, windows, numbers
+
+
+@njit(cache=True)
+def _all_windows(windows, row_begins, row_ends, time, begins, state, codes, steps, value, measured, numbers):
+    events, ends = np.empty(1024, np.int32), np.empty(1024, np.int64)
+    for i in range(windows.size):
+        events, ends, trends = _build(
+            windows[i], row_begins[i], row_ends[i], time, begins, state, codes, steps, events, ends
+        )
+        numbers[:, i] = _aggregate(events, ends, trends, state, value, measured)
 
 
 @njit(cache=True)

@@ -7,9 +7,7 @@ from statistics import median
 from time import perf_counter
 
 
-def median_seconds(
-    function: Callable[[], object], repeat: int, clock: Callable[[], float] = perf_counter
-) -> float:
+def median_seconds(function: Callable[[], object], repeat: int, clock: Callable[[], float] = perf_counter) -> float:
     """Median time of one call, by the wall clock or, with `time.process_time`, CPU time of all threads."""
     return interleaved({"only": function}, repeat, clock)["only"]
 

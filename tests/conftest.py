@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.profiles import PROFILE
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# New random examples on every run; a failure prints a line that reproduces it. No deadline, because the first call of a
-# kernel compiles it.
-settings.register_profile("ci", derandomize=False, print_blob=True, deadline=None, max_examples=60)
-settings.register_profile("nightly", settings.get_profile("ci"), max_examples=2_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture(scope="session")

@@ -18,19 +18,16 @@ NAN, INF = math.nan, math.inf
 @pytest.mark.parametrize(
     ("comparison", "pairs"),
     [
-        ("A.x < NEXT(A).x", ["a1 a2", "a1 a3", "a1 a4"]),
-        ("A.x <= NEXT(A).x", ["a1 a2", "a1 a3", "a1 a4", "a2 a4"]),
+        ("A.x < NEXT(A).x", ["a1 a2", "a1 a3", "a1 a4", "a3 a4"]),
+        ("A.x <= NEXT(A).x", ["a1 a2", "a1 a3", "a1 a4", "a2 a4", "a3 a4"]),
         ("A.x > NEXT(A).x", ["a2 a3", "a4 a5", "a1 a5", "a2 a5", "a3 a5"]),
         ("A.x >= NEXT(A).x", ["a2 a3", "a2 a4", "a4 a5", "a1 a5", "a2 a5", "a3 a5"]),
         ("A.x = NEXT(A).x", ["a2 a4"]),
         ("A.x != NEXT(A).x", ["a1 a2", "a1 a3", "a1 a4", "a1 a5", "a2 a3", "a2 a5", "a3 a4", "a3 a5", "a4 a5"]),
-        ("NEXT(A).x > A.x", ["a1 a2", "a1 a3", "a1 a4"]),
+        ("NEXT(A).x > A.x", ["a1 a2", "a1 a3", "a1 a4", "a3 a4"]),
     ],
 )
 def test_each_comparison_on_pairs(run, comparison, pairs):
-    # x: 2, 6, 5, 6, 1 and, for a3 to a4, 5 < 6.
-    if "<" in comparison or comparison == "NEXT(A).x > A.x":
-        pairs = [*pairs, "a3 a4"]
     events = stream("a1 a2 a3 a4 a5", x=[2, 6, 5, 6, 1])
     assert_trends(run, f"PATTERN A{{2}} WHERE {comparison}", events, *pairs)
 
@@ -162,7 +159,7 @@ def test_zeros_are_equal(run):
 
 def test_the_ends_of_64_bits(run):
     events = stream("a1 a2 a3", x=[-(2**63), 0, 2**63 - 1])
-    assert_trends(run, "PATTERN A+ WHERE A.x < NEXT(A).x", events, "a1", "a2", "a3", "a1 a2", "a1 a3", "a2 a3", "a1 a2 a3")
+    assert count(run("RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x", events)) == 7
     # 2**63 - 1 + 1 overflows, which is NULL.
     assert_trends(run, "PATTERN A{2} WHERE A.x < NEXT(A).x + 1", events, "a1 a2")
 

@@ -7,7 +7,7 @@ import pytest
 from tests.features.runs import assert_trends, codes, count, stream, windows
 from trendweave.errors import PlanningError
 
-# ------------------------------------------------------------------------------------------------------ inside a SEQ
+# --------------------------------------------------------------------------------------------------------- inside a SEQ
 
 
 def test_between_two_events(run):
@@ -116,7 +116,8 @@ def test_negated_events_share_the_partition(run):
     assert_trends(run, "PATTERN SEQ(A, NOT C, B) WHERE [k]", stream("a1 c2 b3", k=[1, None, 1]), "a1 b3")
 
 
-# -------------------------------------------------------------------------------------------------- leading and trailing
+# ---------------------------------------------------------------------------------------------------------- leading and
+# trailing
 
 
 def test_leading(run):
@@ -185,7 +186,8 @@ def test_inside_in_windows(run):
     assert windows(run(query, stream("a1 c2 b3 c4 a5 b7"))) == {(4, 8): 1}
 
 
-# --------------------------------------------------------------------------------------------------- optional neighbours
+# ------------------------------------------------------------------------------------------------------------- optional
+# neighbours
 
 
 def test_an_optional_event_after_the_gap(run):
@@ -220,7 +222,8 @@ def test_an_optional_end(run):
     assert_trends(run, pattern, stream("a1 b2"), "a1", "a1 b2")
 
 
-# ---------------------------------------------------------------------------------------------------------------- nested
+# ----------------------------------------------------------------------------------------------------------------
+# nested
 
 
 def test_nested(run):
@@ -247,7 +250,8 @@ def test_nested_and_leading(run):
     assert_trends(run, pattern, stream("c1 a2 d3 a4"), "a2")
 
 
-# --------------------------------------------------------------------------------------------------------- several readings
+# -------------------------------------------------------------------------------------------------------------- several
+# readings
 
 
 def test_one_clean_reading_is_enough(run):
@@ -264,7 +268,8 @@ def test_readings_that_cannot_be_kept_apart_are_refused(run):
     assert codes(refused) == ["TW209"]
 
 
-# ---------------------------------------------------------------------------------------------------------- other features
+# ---------------------------------------------------------------------------------------------------------------- other
+# features
 
 
 def test_with_skip_till_next_match_negation_plays_no_part_in_what_could_follow(run):

@@ -1,4 +1,8 @@
-"""The definition, in plain Python: enumerate every trend of every window. Imports nothing from the kernels."""
+"""The definition, in plain Python: enumerate every trend of every window. Imports nothing from the kernels.
+
+A case is a dictionary of plain lists, named like the kernels' inputs: see `random_cases`. A comparison is (previous
+column, operator, next column); a pair test is (previous column, function of the two values, next column) or None.
+"""
 
 import operator
 from fractions import Fraction
@@ -9,15 +13,17 @@ OPERATORS = {
 
 
 def accepts(case, t, p, e):
-    """Letter and comparisons (and pair test) of transition t from row p to row e; guards play no part."""
+    """Letter, comparisons and pair test of transition t from row p to row e; guards play no part."""
     if not case["letters"][e] >> case["state_variable"][case["target"][t]] & 1:
         return False
     for previous, op, following in case["comparisons"][t]:
         x, y = previous[p], following[e]
         if x < 0 or y < 0 or not OPERATORS[op](x, y):
             return False
-    test = case["pair_tests"][t]
-    return test is None or test(p, e)
+    if case["pair_tests"][t] is None:
+        return True
+    previous, holds, following = case["pair_tests"][t]
+    return holds(previous[p], following[e])
 
 
 def edges_from(case, state, p, rows):
@@ -40,7 +46,10 @@ def trends(case, segment, window):
     """Every trend of one window as a list of (row, state)."""
     begin, end = case["segment_starts"][segment : segment + 2]
     rows = range(begin, end)
-    inside = lambda r: case["window_first"][r] <= window <= case["window_last"][r]  # noqa: E731
+
+    def inside(row):
+        return case["window_first"][row] <= window <= case["window_last"][row]
+
     stack = []
     for state in range(len(case["state_variable"])):
         for r in rows:
@@ -94,42 +103,55 @@ def fold(case, found, aggregate):
     return (min if kind == "min" else max)(values[r] for r in rows)
 
 
-def latest_starts(case, queries):
-    """For each (segment, tick): the largest start tick of a trend (one window) that ended strictly before; None if
-    none."""
-    answers = []
-    for segment, tick in queries:
-        ended = [case["tick"][trend[0][0]] for trend in trends(case, segment, 0) if case["tick"][trend[-1][0]] < tick]
-        answers.append(max(ended, default=None))
-    return answers
+def match_starts(case):
+    """Per row the largest start tick of a match that ends at the row; None if none does. Windows play no part."""
+    rows = len(case["tick"])
+    unbounded = {**case, "window_first": [0] * rows, "window_last": [0] * rows}
+    starts = [None] * rows
+    for segment in range(len(case["segment_starts"]) - 1):
+        for match in trends(unbounded, segment, 0):
+            (first, _), (last, _) = match[0], match[-1]
+            began = case["tick"][first]
+            starts[last] = began if starts[last] is None else max(starts[last], began)
+    return starts
 
 
 def propagated(case):
-    """{(segment, window): [number of trends, sum of values of all events]} with Python integers, vertex by vertex; for
-    counts too large to enumerate. One value column: case["values"]."""
+    """{(segment, window): (number of trends, sum and maximum of the values of all their events)}, vertex by vertex with
+    Python integers: for counts too large to enumerate. One value column: case["values"]."""
     out = {}
     for segment in range(len(case["segment_starts"]) - 1):
         begin, end = case["segment_starts"][segment : segment + 2]
         rows = range(begin, end)
         follow = {(s, p): list(edges_from(case, s, p, rows)) for p in rows for s in range(len(case["state_variable"]))}
         for window in {w for r in rows for w in range(case["window_first"][r], case["window_last"][r] + 1)}:
-            count, total = {}, {}
-            answer = [0, 0]
-            inside = [r for r in rows if case["window_first"][r] <= window <= case["window_last"][r]]
-            for r in inside:
-                for state, variable in enumerate(case["state_variable"]):
-                    if not case["letters"][r] >> variable & 1:
-                        continue
-                    begins = case["is_start"][state] and window >= case["start_guards"].get(state, {r: window})[r]
-                    c = count.get((r, state), 0) + int(begins)
-                    t = total.get((r, state), 0) + c * case["values"][r]
-                    if case["is_final"][state] and window <= case["final_guards"].get(state, {r: window})[r]:
-                        answer[0] += c
-                        answer[1] += t
-                    for target, e in follow[state, r] if c else ():
-                        if case["window_first"][e] <= window <= case["window_last"][e]:
-                            count[e, target] = count.get((e, target), 0) + c
-                            total[e, target] = total.get((e, target), 0) + t
-            if answer[0]:
+            if answer := propagated_in_window(case, rows, window, follow):
                 out[segment, window] = answer
     return out
+
+
+def propagated_in_window(case, rows, window, follow):
+    """(number of trends, sum, maximum) of one window; None without a trend. Rows come in time order."""
+    before = {}  # (row, state): the same three numbers over all trends that may go on with the vertex
+    ended = []
+    for row in rows:
+        if not case["window_first"][row] <= window <= case["window_last"][row]:
+            continue
+        value = case["values"][row]
+        for state, variable in enumerate(case["state_variable"]):
+            if not case["letters"][row] >> variable & 1:
+                continue
+            arriving = before.get((row, state), [])
+            if case["is_start"][state] and window >= case["start_guards"].get(state, {row: window})[row]:
+                arriving = [*arriving, (1, 0, value)]
+            if not arriving:
+                continue
+            count = sum(c for c, _, _ in arriving)
+            vertex = (count, sum(s for _, s, _ in arriving) + count * value, max(value, *(m for _, _, m in arriving)))
+            if case["is_final"][state] and window <= case["final_guards"].get(state, {row: window})[row]:
+                ended.append(vertex)
+            for target, later in follow[state, row]:
+                before.setdefault((later, target), []).append(vertex)
+    if not ended:
+        return None
+    return sum(c for c, _, _ in ended), sum(s for _, s, _ in ended), max(m for _, _, m in ended)

@@ -1,11 +1,29 @@
-"""Hypothesis strategies: small random templates, rows, conditions, guards, windows and aggregates."""
+"""Random cases: small ones for enumeration, dense ones for propagation, and both as arguments of the kernels."""
 
 import itertools
 
+import numba
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
-from kernels import Aggregate, Comparison, Condition, PairTest, Rows, Template, pair_test
+from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Rows, Template
+
+OPERATORS = ["<", "<=", ">", ">=", "=", "!="]
+SELECTIONS = ["any", "any", "next", "contiguous"]
+PAIR_TESTS = {
+    "sum above 3": lambda previous, following: previous + following > 3,
+    "an even difference": lambda previous, following: (previous - following) % 2 == 0,
+    "never": lambda previous, following: False,
+}
+EXAMPLES_WITHOUT_COMPILING = 15
+
+
+def examples(times):
+    """Compiled kernels answer fast: `times` as many examples as the Hypothesis profile asks for. Uncompiled: a few."""
+    if numba.config.DISABLE_JIT:
+        return settings(max_examples=EXAMPLES_WITHOUT_COMPILING)
+    return settings(max_examples=times * settings().max_examples)
 
 
 @st.composite
@@ -42,30 +60,28 @@ def cases(draw, most_rows=9, sums=True):
     columns = [[draw(st.integers(-1, 4)) for _ in range(n)] for _ in range(2)]
     comparisons, guards, pair_tests = [], [], []
     simple = draw(st.booleans())
-    operators = ["<", "<=", ">", ">=", "=", "!="]
     for _ in chosen:
         count = 0 if simple else draw(st.sampled_from([0, 1, 1, 2, 2, 3]))
         comparisons.append(
             [
-                (draw(st.sampled_from(columns)), draw(st.sampled_from(operators)), draw(st.sampled_from(columns)))
+                (draw(st.sampled_from(columns)), draw(st.sampled_from(OPERATORS)), draw(st.sampled_from(columns)))
                 for _ in range(count)
             ]
         )
-        guards.append(rising(draw, tick, segment_starts) if draw(st.sampled_from([0, 0, 1])) else None)
-        pair_tests.append(draw(st.sampled_from([None] * 7 + ["x + y > 3"])) if not simple else None)
+        guards.append(rising(draw, segment_starts) if draw(st.sampled_from([0, 0, 1])) else None)
+        pair_tests.append(None)
+        if not simple and draw(st.sampled_from([0, 0, 0, 1])):
+            name = draw(st.sampled_from(list(PAIR_TESTS)))
+            pair_tests[-1] = (draw(st.sampled_from(columns)), PAIR_TESTS[name], draw(st.sampled_from(columns)))
     flags = st.lists(st.booleans(), min_size=states, max_size=states)
     case = {
         "segment_starts": segment_starts, "tick": tick, "window_first": first, "window_last": last,
         "letters": [draw(st.integers(0, 2**variables - 1)) for _ in range(n)],
         "state_variable": state_variable, "is_start": draw(flags), "is_final": draw(flags),
         "source": [p[0] for p in chosen], "target": [p[1] for p in chosen],
-        "comparisons": comparisons, "guards": guards, "columns": columns, "pair_names": pair_tests,
-        "selection": draw(st.sampled_from(["any", "any", "next", "contiguous"])),
-        "start_guards": {}, "final_guards": {}, "aggregates": [],
+        "comparisons": comparisons, "guards": guards, "columns": columns, "pair_tests": pair_tests,
+        "selection": draw(st.sampled_from(SELECTIONS)), "start_guards": {}, "final_guards": {}, "aggregates": [],
     }  # fmt: skip
-    case["pair_tests"] = [
-        None if name is None else (lambda p, e: columns[0][p] + columns[1][e] > 3) for name in pair_tests
-    ]
     for name in ("start_guards", "final_guards"):
         if draw(st.sampled_from([0, 0, 1])):
             case[name] = {0: [draw(st.integers(-3, 5)) for _ in range(n)]}
@@ -83,7 +99,7 @@ def cases(draw, most_rows=9, sums=True):
     return case
 
 
-def rising(draw, tick, segment_starts):
+def rising(draw, segment_starts):
     """A guard: thresholds that never fall inside a segment."""
     out = []
     for begin, end in itertools.pairwise(segment_starts):
@@ -94,23 +110,79 @@ def rising(draw, tick, segment_starts):
     return out
 
 
+def dense_case(seed):
+    """30 to 50 rows, most transitions present, most conditions loose: many trends."""
+    rng = np.random.default_rng(seed)
+    states = int(rng.integers(1, 4))
+    variables = int(rng.integers(1, states + 1))
+    n = int(rng.integers(30, 50))
+    cut = int(rng.integers(0, n))
+    tick = np.concatenate([np.cumsum(rng.choice([0, 1, 1, 1, 2], part)) for part in (cut, n - cut)])
+    slide, overlap = int(rng.integers(1, 6)), int(rng.integers(1, 14))
+    if rng.random() < 0.3:
+        slide, overlap = 1000, 1
+    columns = [rng.integers(-1 if rng.random() < 0.3 else 0, 9, n).tolist() for _ in range(2)]
+    pairs = [(s, t) for s in range(states) for t in range(states) if rng.random() < 0.8]
+
+    def rising_thresholds():
+        parts = [np.maximum.accumulate(np.where(rng.random(k) < 0.2, tick[i : i + k] - rng.integers(0, 4), -1))
+                 if k else np.empty(0, int) for i, k in ((0, cut), (cut, n - cut))]  # fmt: skip
+        return np.concatenate(parts).astype(int).tolist()
+
+    any_comparison = rng.random() < 0.7
+    comparisons = [
+        [
+            (columns[rng.integers(2)], str(rng.choice(OPERATORS)), columns[rng.integers(2)])
+            for _ in range(rng.choice([0, 1, 1, 2]) if any_comparison else 0)
+        ]
+        for _ in pairs
+    ]
+    guarded = rng.random() < 0.6
+    any_pair_test = rng.random() < 0.2
+    return {
+        "segment_starts": [0, cut, n], "tick": tick.tolist(), "window_first": (tick // slide - overlap + 1).tolist(),
+        "window_last": (tick // slide).tolist(),
+        "letters": ((rng.random((n, variables)) < 0.7) @ (1 << np.arange(variables))).tolist(),
+        "state_variable": rng.integers(0, variables, states).tolist(),
+        "is_start": [True, *(rng.random(states - 1) < 0.5).tolist()],
+        "is_final": [*(rng.random(states - 1) < 0.5).tolist(), True],
+        "source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "comparisons": comparisons,
+        "guards": [rising_thresholds() if guarded and rng.random() < 0.6 else None for _ in pairs], "columns": columns,
+        "pair_tests": [
+            (columns[0], PAIR_TESTS["sum above 3"], columns[1]) if any_pair_test and rng.random() < 0.5 else None
+            for _ in pairs
+        ],
+        "selection": str(rng.choice(SELECTIONS)), "aggregates": [],
+        "start_guards": {0: (tick // slide - rng.integers(0, overlap + 1, n)).tolist()} if rng.random() < 0.3 else {},
+        "final_guards": {0: (tick // slide - rng.integers(0, overlap + 1, n)).tolist()} if rng.random() < 0.3 else {},
+        "values": rng.integers(-50, 50, n).tolist(),
+    }  # fmt: skip
+
+
+def integers(values):
+    return np.array(values, np.int64)
+
+
+def decided(previous, holds, following):
+    """A pair test as the kernels read it: the values numbered, and the answer for every pair of different values."""
+    earlier, later = sorted(set(previous)), sorted(set(following))
+    answers = np.array([[holds(x, y) for y in later] for x in earlier], np.bool_).reshape(len(earlier), len(later))
+    return PairTest(
+        integers([earlier.index(value) for value in previous]), integers([later.index(v) for v in following]), answers
+    )
+
+
 def arguments(case):
     """The same case as arguments of the kernels."""
-    column = {id(c): np.array(c, np.int64) for c in case["columns"]}
-    floats = [np.array(c, np.float64) for c in case["columns"]]
-    program = (
-        (pair_test.PREVIOUS, 0), (pair_test.NEXT, 0), (pair_test.ADD, 0), (pair_test.CONSTANT, 3.0),
-        (pair_test.GREATER, 0),
-    )  # fmt: skip
+    column = {id(c): integers(c) for c in case["columns"]}
     conditions = [
         Condition(
             tuple(Comparison(column[id(a)], op, column[id(b)]) for a, op, b in comparisons),
-            None if guard is None else np.array(guard, np.int64),
-            None if name is None else PairTest((floats[0],), (floats[1],), program),
+            None if guard is None else integers(guard),
+            None if pair_test is None else decided(*pair_test),
         )
-        for comparisons, guard, name in zip(case["comparisons"], case["guards"], case["pair_names"], strict=True)
+        for comparisons, guard, pair_test in zip(case["comparisons"], case["guards"], case["pair_tests"], strict=True)
     ]
-    integers = lambda values: np.array(values, np.int64)  # noqa: E731
     rows = Rows(
         integers(case["segment_starts"]), integers(case["tick"]), integers(case["window_first"]),
         integers(case["window_last"]), np.array(case["letters"], np.uint64),

@@ -1,14 +1,12 @@
 """Inputs at the edges: no rows, empty segments, many segments, read-only arrays, many variables, ties."""
 
-import os
-import subprocess
-import sys
 import time
 
+import numba
 import numpy as np
 import pytest
 
-from kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate, latest_start, warm_up
+from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate, match_starts, warm_up
 
 KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 
@@ -23,13 +21,12 @@ def test_no_rows():
             )
             assert len(results.count) == 0
             assert len(results.aggregates) == 2
-    assert len(latest_start(rows, KLEENE, None, empty, empty)) == 0
+        assert len(match_starts(rows, KLEENE, None)) == 0
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="needs compiled kernels")
 @pytest.mark.parametrize("compare", [False, True])
 def test_a_million_segments_of_one_row(compare):
-    if os.environ.get("NUMBA_DISABLE_JIT"):
-        pytest.skip("needs compiled kernels")
     warm_up()
     count = 1_000_000
     zero = np.zeros(count, np.int64)
@@ -97,18 +94,17 @@ def test_extreme_integers_in_min_and_max():
     assert results.aggregates[1][0] == -(2**63)
 
 
-@pytest.mark.parametrize("windows", ["tumbling", "sliding"])
-def test_unusual_arguments(windows):
-    with pytest.raises(ValueError, match="selection"):
-        aggregate(Rows(*[np.zeros(1, np.int64)] * 5), KLEENE, selection="first")
-
-
-def test_without_compiling():
-    """The same small cases in plain Python, so that coverage sees the kernels."""
-    if os.environ.get("NUMBA_DISABLE_JIT"):
-        pytest.skip("already without")
-    here = os.path.dirname(__file__)
-    environment = dict(os.environ, NUMBA_DISABLE_JIT="1", TRENDWEAVE_EXAMPLES="25")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "test_against_brute_force.py"]
-    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
+@pytest.mark.parametrize(
+    ("argument", "named"),
+    [
+        ({"selection": "first"}, "selection"),
+        ({"numbers": "log2"}, "numbers"),
+        ({"force_way": "guess"}, "force_way"),
+        ({"aggregates": [Aggregate("median", 1)]}, "aggregate"),
+        ({"transition_conditions": [None, None]}, "condition"),
+    ],
+)
+def test_unknown_arguments_are_refused(argument, named):
+    rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
+    with pytest.raises(ValueError, match=named):
+        aggregate(rows, KLEENE, **argument)

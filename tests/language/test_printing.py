@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.language.trees import queries
+from tests.profiles import examples
 from trendweave.language import QueryTree, parse, print_query
 from trendweave.language import syntax_tree as st
 
 
 @given(queries)
-@settings(max_examples=300)
+@examples(300)
 def test_a_printed_tree_is_read_back_unchanged(tree: QueryTree) -> None:
     text = print_query(tree)
     again, _ = parse(text)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import trendweave
+from tests.profiles import examples
 from tests.reference.pattern import Event, Pattern, Repeat, Seq, can_be_empty, plus, readings, seq, text, words
 from tests.reference.streams import patterns
 from trendweave.errors import PlanningError
@@ -27,7 +28,7 @@ def accepted_words(plan: Plan) -> set[tuple[str, ...]]:
 
 
 @given(patterns(negation=False, max_leaves=5))
-@settings(max_examples=200)
+@examples(200)
 def test_a_template_accepts_the_words_of_the_pattern(pattern: Pattern) -> None:
     assume(words(pattern, 1) - {()})
     if can_be_empty(pattern):
@@ -76,7 +77,7 @@ def valid_in_template(plan: Plan, word: tuple[str, ...], clean: set[tuple[int, s
 
 
 @given(patterns(negation=True, max_leaves=3, empty=False))
-@settings(max_examples=150)
+@examples(150)
 def test_guards_say_the_same_as_the_readings_of_the_pattern(pattern: Pattern) -> None:
     """For every word, and for every choice of which gap is clean of which negation."""
     try:

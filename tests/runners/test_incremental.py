@@ -6,10 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as hs
 
 import trendweave
+from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
 from tests.reference.results import rows
@@ -33,7 +34,7 @@ def pieces(data: hs.DataObject, events: list[dict[str, Any]]) -> list[tuple[list
 
 
 @given(queries_and_streams(empty=False), hs.data())
-@settings(max_examples=300)
+@examples(300)
 def test_any_cut_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     engine = planned(query).incremental(SCHEMA)
@@ -48,7 +49,7 @@ def test_any_cut_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], dat
 
 
 @given(queries_and_streams(empty=False), hs.data())
-@settings(max_examples=100)
+@examples(100)
 def test_late_events_are_dropped_and_counted(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     engine = planned(query).incremental(SCHEMA)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as hs
 
 import trendweave
+from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
 from tests.reference.results import rows
@@ -29,14 +30,14 @@ def planned(query: Query) -> trendweave.Query:
 
 
 @given(queries_and_streams(negation=False, empty=False))
-@settings(max_examples=300)
+@examples(300)
 def test_queries_without_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
 @given(queries_and_streams(empty=False), hs.data())
-@settings(max_examples=150)
+@examples(150)
 def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     """Each way that a kernel knows is forced in turn; order of rows and chunks of the table make no difference."""
     query, events = case
@@ -51,7 +52,7 @@ def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]]
 
 
 @given(queries_and_streams(negation=True, empty=False))
-@settings(max_examples=200)
+@examples(200)
 def test_queries_with_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))

@@ -2,7 +2,8 @@
 
 from .inputs import Aggregate, Comparison, Condition, PairTest, Results, Rows, Template
 from .match_starts import NO_MATCH, match_starts
-from .trend_aggregates import CountTooLargeError, aggregate
+from .passes import CountTooLargeError
+from .trend_aggregates import aggregate
 from .warm_up import warm_up
 
 __all__ = [

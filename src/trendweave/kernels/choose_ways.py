@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .inputs import NO_CONDITION, OPERATORS
-from .tables import LAST_TICK, QUEUE, RANKED, RUNNING, SCAN, Program
+from .inputs import OPERATORS
+from .pair_test import WIDTH
+from .tables import LAST_TICK, PAIR, QUEUE, RANKED, RUNNING, SCAN, TEST_OPERATOR, Program
 
 WAYS = ("general", "scan")  # general: the cheapest way per transition, but no shortcut for whole templates
 
@@ -22,11 +23,11 @@ class ColumnList:
             self.arrays.append(array)
         return self.numbers[id(array)]
 
-    def matrix(self, count: int, dtype=np.int64) -> np.ndarray:
-        """All arrays as rows of one matrix; no copy when there is only one."""
+    def matrix(self, count: int) -> np.ndarray:
+        """All arrays as rows of one int64 matrix; no copy when there is only one."""
         if len(self.arrays) == 1:
-            return writable(np.ascontiguousarray(self.arrays[0], dtype)).reshape(1, count)
-        matrix = np.empty((len(self.arrays), count), dtype)
+            return writable(np.ascontiguousarray(self.arrays[0], np.int64)).reshape(1, count)
+        matrix = np.empty((len(self.arrays), count), np.int64)
         for number, array in enumerate(self.arrays):
             matrix[number] = array
         return matrix
@@ -57,51 +58,47 @@ def way_of(condition, selection: str, exact_sums: bool, force_way: str | None) -
     return fitting[0]
 
 
-def build_program(
-    template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards
-):  # fmt: skip
-    """The Program for one pass; columns that it reads are appended to the given lists."""
-    states = len(template.state_variable)
-    if conditions is None:
-        conditions = [NO_CONDITION] * len(template.source)
-    conditions = [c if c is not None else NO_CONDITION for c in conditions]
-    if len(conditions) != len(template.source):
-        raise ValueError("one condition per transition is needed")
-    order = sorted(range(len(conditions)), key=lambda t: (int(template.target[t]), t))
+def ways_of(template, conditions, selection: str, exact_sums: bool, force_way: str | None) -> list[int]:
+    """One way per transition."""
     ways = [way_of(c, selection, exact_sums, force_way) for c in conditions]
     if selection == "next":  # the successor tick needs all conditions of a state in one place
-        for state in range(states):
-            mine = [t for t in range(len(conditions)) if template.source[t] == state]
-            if any(ways[t] == SCAN for t in mine):
-                for t in mine:
-                    ways[t] = SCAN
+        scanned = {int(source) for source, way in zip(template.source, ways, strict=True) if way == SCAN}
+        ways = [SCAN if int(source) in scanned else way for source, way in zip(template.source, ways, strict=True)]
+    return ways
 
+
+def build_program(template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards):
+    """The Program for one pass; columns that it reads are appended to the given lists.
+
+    A store serves all transitions that leave one state, find their sum the same way, and rank and guard alike.
+    """
+    states = len(template.state_variable)
+    ways = ways_of(template, conditions, selection, exact_sums, force_way)
+    guard_of = [-1 if c.guard is None else guards.number(c.guard) for c in conditions]
     rankings: dict = {}
-    stores: list = []  # (source, way, ranking, guard)
     keys: list = []
     for t, condition in enumerate(conditions):
         ranking = -1
-        guard = guards.number(condition.guard) if condition.guard is not None else -1
         if ways[t] == RANKED:
             ranking = rankings.setdefault(ranking_of(condition, codes), len(rankings))
-        keys.append((int(template.source[t]), ways[t], ranking, -1 if ways[t] == SCAN else guard))
-    stores = sorted(set(keys))
-    store_number = {key: number for number, key in enumerate(stores)}
+        keys.append((int(template.source[t]), ways[t], ranking, -1 if ways[t] == SCAN else guard_of[t]))
+    stores = sorted(set(keys))  # by source
+    store_of = [stores.index(key) for key in keys]
 
-    slots: list = [[] for _ in stores]
+    slots: list = [[] for _ in stores]  # the code columns that a scanned store keeps copies of
     for t, condition in enumerate(conditions):
         if ways[t] == SCAN:
             for comparison in condition.comparisons:
                 column = codes.number(comparison.previous)
-                if column not in slots[store_number[keys[t]]]:
-                    slots[store_number[keys[t]]].append(column)
+                if column not in slots[store_of[t]]:
+                    slots[store_of[t]].append(column)
     slot_from = np.concatenate([[0], np.cumsum([len(s) for s in slots])]).astype(np.int64)
 
     transitions, tests, pairs, answers = [], [], [], [np.zeros(0, np.uint8)]
+    order = sorted(range(len(conditions)), key=lambda t: (int(template.target[t]), t))
     for t in order:
-        condition = conditions[t]
-        store = store_number[keys[t]]
-        test, pair = len(tests), len(pairs)
+        condition, store = conditions[t], store_of[t]
+        first_test, pair = len(tests), -1
         if ways[t] == SCAN:
             for comparison in condition.comparisons:
                 slot = slot_from[store] + slots[store].index(codes.number(comparison.previous))
@@ -109,10 +106,10 @@ def build_program(
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
             place = sum(part.size for part in answers)
+            pair = len(pairs)
             pairs.append((codes.number(previous), codes.number(following), place, known.shape[1]))
-            answers.append(known.reshape(-1).view(np.uint8))
-        guard = guards.number(condition.guard) if condition.guard is not None else -1
-        transitions.append((template.source[t], store, guard, test, len(tests), pair, len(pairs)))
+            answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
+        transitions.append((template.source[t], store, guard_of[t], first_test, len(tests), pair))
 
     store_table = np.zeros((len(stores), LAST_TICK + 1), np.int64)
     lists = 0
@@ -129,17 +126,21 @@ def build_program(
         guard_rows(template.is_final, *final_guards),
         incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
     )  # fmt: skip
-    table = lambda rows, width: np.array(rows, np.int64).reshape(len(rows), width)  # noqa: E731
     return Program(
         states=np.ascontiguousarray(np.stack([np.asarray(c, np.int64) for c in state_columns], axis=1)),
-        transitions=table(transitions, 7),
-        tests=table(tests, 3),
+        transitions=table_of(transitions, PAIR + 1),
+        tests=table_of(tests, TEST_OPERATOR + 1),
         stores=store_table,
         slot_column=np.array([column for store in slots for column in store], np.int64),
-        rankings=table(list(rankings), 6),
-        pairs=table(pairs, 4),
+        rankings=table_of(list(rankings), 6),
+        pairs=table_of(pairs, WIDTH + 1),
         answers=np.concatenate(answers),
     )
+
+
+def table_of(rows: list, width: int) -> np.ndarray:
+    """int64[rows, width], also without rows."""
+    return np.array(rows, np.int64).reshape(len(rows), width)
 
 
 def ranking_of(condition, codes: ColumnList) -> tuple:

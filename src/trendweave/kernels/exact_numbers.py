@@ -99,14 +99,6 @@ def scaled(number: int, exponent: int, divisor: int = 1) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def log2_of(number) -> float:
-    """log2 of a non-negative integer of any size; -inf for 0."""
-    number = int(number)
-    if number <= 0:
-        return -math.inf if number == 0 else math.nan
-    return math.log2(number)
-
-
 def order_codes(values: np.ndarray) -> np.ndarray:
     """int64 codes that order like the values: NaN above all other floats, -0.0 equal to 0.0."""
     if values.dtype == np.float64:

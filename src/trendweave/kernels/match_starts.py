@@ -10,7 +10,7 @@ import numpy as np
 
 from .blocks import cut_blocks
 from .inputs import Rows, Template
-from .trend_aggregates import Engine
+from .passes import Engine
 from .vectors import LATEST_START, NO_TREND
 
 #: Before all ticks.

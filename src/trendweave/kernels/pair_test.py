@@ -1,4 +1,6 @@
-"""Predicates on two rows that are no comparison of two columns: looked up in a table of what is known."""
+"""Predicates on two rows that are no comparison of two columns: looked up in a table of answers, O(1) per pair.
+
+Where GRETA evaluates an edge predicate anew for each edge, here it was decided once per pair of different values."""
 
 from .compiling import inner
 
@@ -7,10 +9,7 @@ PREVIOUS, NEXT, PLACE, WIDTH = range(4)
 
 
 @inner
-def pair_holds(pairs, begin, end, answers, codes, previous, following):
-    """Whether all of pairs [begin, end) hold for rows (previous, following)."""
-    for i in range(begin, end):
-        row = codes[pairs[i, PREVIOUS], previous]
-        if answers[pairs[i, PLACE] + row * pairs[i, WIDTH] + codes[pairs[i, NEXT], following]] == 0:
-            return False
-    return True
+def pair_holds(pairs, pair, answers, codes, previous, following):
+    """Whether the pair test holds for rows (previous, following)."""
+    line = pairs[pair, PLACE] + codes[pairs[pair, PREVIOUS], previous] * pairs[pair, WIDTH]
+    return answers[line + codes[pairs[pair, NEXT], following]] != 0

@@ -4,13 +4,13 @@ Nodes are vectors of lanes. An equality has one tree per value, side by side; wi
 single node. GRETA finds the predecessors in a tree but then visits each of them (Section 7)."""
 
 from .compiling import inner
-from .vectors import combine, subtract
+from .vectors import SUM, combine, subtract
 
 
 @inner
 def add_at_rank(nodes, at, base, rank, size, vector, vector_at, low, high, lanes, components, width, kind):
     """Insert a vector at its rank."""
-    if width == 1 and kind == 0:
+    if width == 1 and kind == SUM:
         value = vector[vector_at]
         i = rank + 1
         start = at + base - 1
@@ -36,7 +36,7 @@ def remove_at_rank(nodes, at, base, rank, size, vector, vector_at, low, high, la
 @inner
 def add_prefix(vector, vector_at, nodes, at, base, bound, low, high, lanes, components, width, kind):
     """vector += everything with a rank below `bound`."""
-    if width == 1 and kind == 0:
+    if width == 1 and kind == SUM:
         start = at + base - 1
         i = bound
         total = vector[vector_at]

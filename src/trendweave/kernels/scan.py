@@ -14,7 +14,6 @@ from .tables import (
     NEVER,
     NEXT,
     PAIR,
-    PAIR_END,
     SLOT,
     SLOT_END,
     STORE,
@@ -25,7 +24,7 @@ from .tables import (
     TEST_OPERATOR,
     TEST_SLOT,
 )  # fmt: skip
-from .vectors import combine
+from .vectors import SUM, combine
 
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL = 0, 1, 2, 3, 4, 5
 HIGHEST = np.iinfo(np.int64).max
@@ -52,7 +51,7 @@ def range_of(operator, code):
 @inner
 def sum_in_one_range(values, codes, low, high):
     """Sum of values whose code is in [low, high]."""
-    total = values[0] - values[0]
+    total = values.dtype.type(0)
     for i in range(values.size):
         total += values[i] if (codes[i] >= low) & (codes[i] <= high) else 0
     return total
@@ -61,7 +60,7 @@ def sum_in_one_range(values, codes, low, high):
 @inner
 def sum_in_two_ranges(values, codes, low, high, other_codes, other_low, other_high):
     """Sum of values whose two codes are in their ranges."""
-    total = values[0] - values[0]
+    total = values.dtype.type(0)
     for i in range(values.size):
         inside = (codes[i] >= low) & (codes[i] <= high) & (other_codes[i] >= other_low) & (other_codes[i] <= other_high)
         total += values[i] if inside else 0
@@ -117,8 +116,7 @@ def add_scanned(
         ranges[j, 2] = hole
         holes |= hole >= 0
     pair = transitions[t, PAIR]
-    pair_end = transitions[t, PAIR_END]
-    if width == 1 and kind == 0 and not holes and 1 <= count <= 2 and pair == pair_end and selection != NEXT:
+    if width == 1 and kind == SUM and not holes and 1 <= count <= 2 and pair < 0 and selection != NEXT:
         chosen = vectors[list_at + begin : list_at + tail]
         slot_at = tests[test, TEST_SLOT] * capacity
         its_codes = list_codes[slot_at + begin : slot_at + tail]
@@ -135,7 +133,7 @@ def add_scanned(
         if count > 0 and not in_ranges(list_codes, tests, test, count, capacity, position, ranges):
             continue
         p = list_rows[list_at + position]
-        if pair < pair_end and not pair_holds(pairs, pair, pair_end, answers, codes, p, row):
+        if pair >= 0 and not pair_holds(pairs, pair, answers, codes, p, row):
             continue
         if selection == NEXT:
             accepted[list_at + position] = 1

@@ -55,7 +55,7 @@ def append_row(matrix, change, state, row, source_from, sources, size, parts, va
     """change[state] += what `row`, read as `state`, adds behind the matrix (stored column by column)."""
     seen = np.int64(0)
     for i in range(size):
-        count = matrix[0] - matrix[0]
+        count = matrix.dtype.type(0)
         for j in range(source_from[state], source_from[state + 1]):
             count += matrix[sources[j] * size + i]
             seen = note(seen, count, checked)

@@ -77,7 +77,8 @@ def reads(letters, row, variable):
 
 
 def steps_of(template) -> Steps:
-    """The template's transitions by target, with the empty past before every start state."""
+    """The template's transitions by target, with the empty past before every start state. All arrays are new: see
+    `writable`."""
     states = len(template.state_variable)
     before: list = [[] for _ in range(states)]
     for source, target in zip(template.source, template.target, strict=True):
@@ -87,7 +88,7 @@ def steps_of(template) -> Steps:
     for state in range(states):
         before[state].sort(key=lambda source: source != state)  # itself first: see append_one
     return Steps(
-        variable=np.asarray(template.state_variable, np.int64),
+        variable=np.array(template.state_variable, np.int64),
         source_from=np.concatenate([[0], np.cumsum([len(b) for b in before])]).astype(np.int64),
         sources=np.array([s for b in before for s in b], np.int64),
         final=np.flatnonzero(template.is_final).astype(np.int64),

@@ -18,6 +18,7 @@ def sum_states(
     parts = 1 + value_states.shape[0]
     total = np.zeros((states + 1) * parts, results.dtype)
     change = np.zeros((states + 1) * parts, results.dtype)
+    zero = results.dtype.type(0)
     for b in range(row_starts.size):
         total[:] = 0
         total[states * parts] = 1
@@ -47,7 +48,7 @@ def sum_states(
                             continue
                         pending = True
                         at = state * parts
-                        count = total[0] - total[0]
+                        count = zero
                         for j in range(source_from[state], source_from[state + 1]):
                             count += total[sources[j] * parts]
                             seen = note(seen, count, checked)

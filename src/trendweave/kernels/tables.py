@@ -13,8 +13,8 @@ NEVER = -(2**62)
 
 # columns of Program.states; a guard is -2: no start (or final) state, -1: unguarded, else a row of the guards' matrix
 VARIABLE, START_GUARD, FINAL_GUARD, INCOMING, INCOMING_END, OUTGOING, OUTGOING_END = range(7)
-# columns of Program.transitions, sorted by target
-SOURCE, STORE, EDGE_GUARD, TEST, TEST_END, PAIR, PAIR_END = range(7)
+# columns of Program.transitions, sorted by target; EDGE_GUARD and PAIR are -1 where there is none
+SOURCE, STORE, EDGE_GUARD, TEST, TEST_END, PAIR = range(6)
 # columns of Program.tests
 TEST_SLOT, TEST_NEXT, TEST_OPERATOR = range(3)
 # columns of Program.stores, sorted by source: fixed, then the state while a block runs
@@ -25,7 +25,7 @@ class Program(NamedTuple):
     """What to do per state, transition and store."""
 
     states: np.ndarray  # int64[q, 7]
-    transitions: np.ndarray  # int64[m, 7]
+    transitions: np.ndarray  # int64[m, 6]
     tests: np.ndarray  # int64[., 3]: comparisons of scanned transitions
     stores: np.ndarray  # int64[stores, 11]
     slot_column: np.ndarray  # int64: which code column each copy in a scanned store is

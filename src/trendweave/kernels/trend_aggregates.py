@@ -1,46 +1,24 @@
 """Aggregates over all trends: the one entry that runners call.
 
-`aggregate` picks the way of summing per transition and the width of the numbers per block of windows:
-  1. exact pass: number of trends, counts of occurrences, integer sums. int64 first; blocks that overflow are run again
-     with limbs, as many as they need. A run that does not fit stops at the first vertex that shows it;
+`aggregate` sorts what is asked for into passes (see `passes.py`) and reads their totals back:
+  1. exact pass: number of trends, counts of occurrences, integer sums;
   2. float64 pass: sums of floats, or everything linear if floats are asked for;
   3. extremum pass: minima and maxima, on order-preserving codes.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from . import exact_numbers as exact
-from .blocks import cut_blocks, longest_overlap, narrow_blocks, select_blocks, windows_of
-from .choose_ways import WAYS, ColumnList, build_program, writable
-from .inputs import KINDS, NO_CONDITION, SELECTIONS, Aggregate, Results, Rows, Template
-from .propagate import propagate
-from .state_sums import sum_unconditional
-from .tables import RUNNING, WAY, Columns
-from .vectors import EXTREMUM, NO_VALUE, SUM
+from .blocks import windows_of
+from .choose_ways import WAYS
+from .inputs import KINDS, SELECTIONS, Aggregate, Results, Rows, Template
+from .passes import MEMORY_LIMIT, Engine
+from .vectors import NO_VALUE
 
-LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
-LIMBS_EXPECTED = 4  # of them, when numbers have limbs
-FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
-MANY_BLOCKS = 100
-SAMPLE_BLOCKS = 5
-MEMORY_LIMIT = 6 * 2**30
-
-
-class CountTooLargeError(OverflowError):
-    """Exact numbers would need more memory than allowed."""
-
-
-def normal_rows(rows: Rows) -> Rows:
-    """Contiguous, writable arrays of the declared types; copies only what differs."""
-    letters = np.asarray(rows.letters)
-    if letters.ndim == 1:
-        letters = letters[:, None]
-    return Rows(
-        *(writable(np.ascontiguousarray(a, np.int64)) for a in rows[:4]),
-        writable(np.ascontiguousarray(letters, np.uint64)),
-    )
+NUMBERS = ("exact", "float64")
 
 
 class Linear:
@@ -69,154 +47,39 @@ class Linear:
         return states_of([part[0] for part in self.parts], template)
 
 
-def is_empty(condition) -> bool:
-    """Whether a condition asks for nothing."""
-    return not condition.comparisons and condition.guard is None and condition.pair_test is None
-
-
 def states_of(masks: Sequence[int], template: Template) -> np.ndarray:
     """bool[masks, states]: whether a state's variable is in the mask."""
     flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
     return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
 
 
-class Engine:
-    """One call's rows, template and conditions, ready for several passes over the same blocks of windows."""
+class Place(NamedTuple):
+    """Where an aggregate's totals are: numbers of linear components or of an extremum, None where it has none."""
 
-    def __init__(self, rows, template, conditions, selection, force_way, start_guards, final_guards, memory_limit):
-        self.rows = normal_rows(rows)
-        self.template = template
-        self.conditions = conditions
-        self.selection = selection
-        self.force_way = force_way
-        self.start_guards = start_guards
-        self.final_guards = final_guards
-        self.memory_limit = memory_limit
-        self.count = self.rows.tick.size
-        self.programs: dict = {}
-        self.unconditional = (
-            force_way is None and selection == "any" and not start_guards and not final_guards
-            and all(c is None or c is NO_CONDITION or is_empty(c) for c in conditions or ())
-        )  # fmt: skip
-        self.overlap = int(longest_overlap(self.rows.window_first, self.rows.window_last))
-        self.blocks = cut_blocks(self.rows, self.lanes_for(1))
+    counted: int | None = None
+    summed: int | None = None
+    summed_as_float: int | None = None
+    extremum: int | None = None
 
-    def lanes_for(self, components: int) -> int:
-        """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap."""
-        if self.overlap == 1:
-            return 1
-        return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
 
-    def program(self, exact_sums: bool):
-        """The program and its columns; sums of integers may use ways that subtract."""
-        if exact_sums not in self.programs:
-            lists = [ColumnList() for _ in range(4)]
-            codes, guards, start, final = lists
-            program = build_program(
-                self.template, self.conditions, self.selection, exact_sums, self.force_way, codes, guards,
-                (self.start_guards, start), (self.final_guards, final),
-            )  # fmt: skip
-            self.programs[exact_sums] = (
-                program,
-                *(part.matrix(self.count) for part in lists),
-            )
-        return self.programs[exact_sums]
-
-    def run(self, blocks, values, value_states, kind, limbs, bits_at_most, numbers, row_results=None):
-        """One pass over the given blocks."""
-        program, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
-        rows = self.rows
-        columns = Columns(
-            rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final, values,
-            value_states,
-        )  # fmt: skip
-        return propagate(
-            program, columns, blocks, limbs, bits_at_most, numbers, kind, SELECTIONS.index(self.selection), row_results
-        )
-
-    def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
-        """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
-        only `digits` int64[k, d, n] can hold them."""
-        numbers = 1 + states.shape[0]
-        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
-        total = int(blocks.offset[-1])
-        small = np.zeros((total, numbers), np.int64)
-        pending = np.arange(blocks.lanes.size)
-        if values is not None and self.unconditional:
-            small, fits = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, True)
-            if not fits.all():
-                pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
+def sort_out(aggregates: Sequence[Aggregate], numbers: str) -> tuple[Linear, Linear, list[Aggregate], list[Place]]:
+    """Components of the first linear pass, sums of floats beside exact counts, extrema; and a place per aggregate."""
+    linear, floats, extrema, places = Linear(), Linear(), [], []
+    for part in aggregates:
+        if part.kind in ("min", "max"):
+            places.append(Place(extremum=len(extrema)))
+            extrema.append(part)
+            continue
+        place = Place()
+        if part.kind in ("count", "avg"):
+            place = place._replace(counted=linear.add(part.variables, None, part.valid))
+        if part.kind in ("sum", "avg"):
+            if numbers == "exact" and np.asarray(part.values).dtype.kind == "f":
+                place = place._replace(summed_as_float=floats.add(part.variables, part.values, part.valid))
             else:
-                pending = pending[:0]
-        elif values is not None and self.likely_fits(blocks, values, states):
-            small, fits, _ = self.run(blocks, values[:, None, :], states, SUM, 1, 61, numbers)
-            pending = np.flatnonzero(~fits)
-        columns = [small[:, k] for k in range(numbers)]
-        if pending.size == 0:
-            return columns
-        at_most = exact.DIGIT_BITS
-        if values is not None:
-            bits = exact.value_bits(values)
-            if bits <= 31:
-                at_most = 61 - max(bits, 1)
-                digits = values[:, None, :]
-            else:
-                digits = exact.to_digits(values, -(-bits // exact.DIGIT_BITS))
-        positions = np.arange(total)
-        limbs = FIRST_LIMBS
-        while pending.size:
-            keep = np.zeros(blocks.lanes.size, bool)
-            keep[pending] = True
-            positions = positions[np.repeat(keep, blocks.lanes)]
-            blocks = select_blocks(blocks, pending)
-            blocks = narrow_blocks(blocks, self.rows, self.lanes_for(numbers * LIMBS_EXPECTED))
-            self.check_memory(blocks, numbers * limbs)
-            wide, fits, bits = self.run(blocks, digits, states, SUM, limbs, at_most, numbers)
-            done = np.repeat(fits, blocks.lanes)
-            bits = np.repeat(bits, blocks.lanes)[done]
-            for k in range(numbers):
-                part = exact.from_limbs(wide[done, k::numbers], bits)
-                if part.dtype == object and columns[k].dtype != object:
-                    columns[k] = columns[k].astype(object)
-                columns[k][positions[done]] = part
-            pending = np.flatnonzero(~fits)
-            limbs *= 4
-        return columns
-
-    def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
-        """Whether int64 is worth a try: where there are many blocks, a few of them tell."""
-        if blocks.lanes.size < MANY_BLOCKS:
-            return True
-        some = select_blocks(blocks, np.linspace(0, blocks.lanes.size - 1, SAMPLE_BLOCKS + 2).astype(int)[1:-1])
-        _, fits, _ = self.run(some, values[:, None, :], states, SUM, 1, 61, 1 + states.shape[0])
-        return 2 * int(fits.sum()) > SAMPLE_BLOCKS
-
-    def check_memory(self, blocks, components: int) -> None:
-        """Refuse, naming the window, before memory runs out."""
-        cells = (blocks.row_end - blocks.row_start) * blocks.lanes
-        stores = int((self.program(True)[0].stores[:, WAY] != RUNNING).sum())
-        worst = int(cells.argmax())
-        if int(cells[worst]) * components * 8 * stores > self.memory_limit:
-            raise CountTooLargeError(
-                f"segment {int(blocks.segment[worst])}, window {int(blocks.window[worst])}: exact numbers need more "
-                f"than {self.memory_limit >> 20} MiB; ask for numbers='float64', or use smaller windows"
-            )
-
-    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
-        """float64 totals per window."""
-        numbers = 1 + states.shape[0]
-        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
-        if self.unconditional:
-            out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, None)
-        else:
-            out, _, _ = self.run(blocks, values[:, None, :], states, SUM, 1, None, numbers)
-        return [out[:, k] for k in range(numbers)]
-
-    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
-        """The largest code per window; NO_TREND or NO_VALUE where there is none."""
-        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(max(1, len(codes))))
-        out, _, _ = self.run(blocks, codes[:, None, :], states, EXTREMUM, 1, 61, len(codes))
-        return [out[:, k] for k in range(len(codes))]
+                place = place._replace(summed=linear.add(part.variables, part.values, part.valid))
+        places.append(place)
+    return linear, floats, extrema, places
 
 
 def extremum_codes(aggregate: Aggregate) -> tuple:
@@ -261,46 +124,25 @@ def aggregate(
 
     transition_conditions  one Condition (or None) per transition of the template
     selection    "any" (skip-till-any-match), "next" (skip-till-next-match), "contiguous"
-    numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024); "log2": exact, then the base-2
-                 logarithm of counts and integer sums (NaN for negative sums); avg, min, max and float sums stay as
-                 they are
+    numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
     force_way    None, or one of WAYS where it fits: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     """
-    if selection not in SELECTIONS:
-        raise ValueError(f"selection is one of {SELECTIONS}, not {selection!r}")
-    if numbers not in ("exact", "float64", "log2"):
-        raise ValueError(f"numbers is 'exact', 'float64' or 'log2', not {numbers!r}")
-    if force_way is not None and force_way not in WAYS:
-        raise ValueError(f"force_way is None or one of {WAYS}, not {force_way!r}")
+    check_choice("selection", selection, SELECTIONS)
+    check_choice("numbers", numbers, NUMBERS)
+    check_choice("force_way", force_way, (None, *WAYS))
     for part in aggregates:
-        if part.kind not in KINDS:
-            raise ValueError(f"an aggregate is one of {KINDS}, not {part.kind!r}")
+        check_choice("the kind of an aggregate", part.kind, KINDS)
     engine = Engine(
         rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit
     )
-    linear, floats, extrema = Linear(), Linear(), []
-    wanted: list = []
-    for part in aggregates:
-        if part.kind in ("min", "max"):
-            wanted.append((len(extrema),))
-            extrema.append(part)
-            continue
-        counted = number = None
-        if part.kind in ("count", "avg"):
-            counted = linear.add(part.variables, None, part.valid)
-        if part.kind in ("sum", "avg"):
-            is_float = numbers != "float64" and np.asarray(part.values).dtype.kind == "f"
-            number = (floats if is_float else linear).add(part.variables, part.values, part.valid)
-        wanted.append((counted, number))
-
-    n = engine.count
+    linear, floats, extrema, places = sort_out(aggregates, numbers)
     states = linear.states(template)
     if numbers == "float64":
-        totals = engine.float_pass(linear.matrix(n, np.float64), states)
+        totals = engine.float_pass(linear.matrix(engine.count, np.float64), states)
     else:
-        totals = engine.exact_pass(linear.matrix(n, np.int64), None, states)
+        totals = engine.exact_pass(linear.matrix(engine.count, np.int64), None, states)
     float_totals = float_sums(engine, floats, template) if floats.parts else []
     codes = [extremum_codes(part) for part in extrema]
     largest = []
@@ -310,33 +152,39 @@ def aggregate(
 
     found = np.flatnonzero(totals[0] != 0)
     segment, window = windows_of(engine.blocks)
-    finish = (lambda a: np.array([exact.log2_of(x) for x in a], np.float64)) if numbers == "log2" else (lambda a: a)
     columns, valid = [], []
-    for part, place in zip(aggregates, wanted, strict=True):
-        if part.kind in ("min", "max"):
-            column, ok = read_extremum(part, largest[place[0]][found], codes[place[0]][1])
-        elif part.kind == "count":
-            column, ok = finish(tidy(totals[1 + place[0]][found])), None
+    for part, place in zip(aggregates, places, strict=True):
+        if place.extremum is not None:
+            column, known = read_extremum(part, largest[place.extremum][found], codes[place.extremum][1])
         else:
-            is_float = numbers != "float64" and np.asarray(part.values).dtype.kind == "f"
-            exponent = None
-            if is_float:
-                column, exponent = float_totals[place[1]]
-                column = column[found]
+            counts = None if place.counted is None else totals[1 + place.counted][found]
+            if place.summed_as_float is not None:
+                sums, exponent = float_totals[place.summed_as_float]
+                sums = sums[found]
             else:
-                column = totals[1 + place[1]][found]
-            ok = None
-            if part.kind == "avg":
-                counted = totals[1 + place[0]][found]
-                ok = counted != 0
-                column = ratios(column, exponent, np.where(ok, counted, 1))
-            elif exponent is not None:
-                column = np.array([exact.scaled(x, exponent) for x in column], np.float64)
-            elif not is_float:
-                column = finish(tidy(column))
+                sums, exponent = None if place.summed is None else totals[1 + place.summed][found], None
+            column, known = read_linear(counts, sums, exponent)
         columns.append(column)
-        valid.append(ok if ok is None else ok.astype(bool))
-    return Results(segment[found], window[found], finish(tidy(totals[0][found])), tuple(columns), tuple(valid))
+        valid.append(known)
+    return Results(segment[found], window[found], tidy(totals[0][found]), tuple(columns), tuple(valid))
+
+
+def check_choice(name: str, given: object, choices: tuple) -> None:
+    """Refuse what is none of the choices."""
+    if given not in choices:
+        raise ValueError(f"{name} is one of {choices}, not {given!r}")
+
+
+def read_linear(counts: np.ndarray | None, sums: np.ndarray | None, exponent: int | None) -> tuple:
+    """(values, valid) of a count (no sums), a sum (no counts) or an average. Sums are times 2**exponent if given."""
+    if sums is None:
+        return tidy(counts), None
+    if counts is not None:
+        known = (counts != 0).astype(bool)
+        return ratios(sums, exponent, np.where(known, counts, 1)), known
+    if exponent is not None:
+        return np.array([exact.scaled(x, exponent) for x in sums], np.float64), None
+    return tidy(sums), None
 
 
 def tidy(column: np.ndarray) -> np.ndarray:

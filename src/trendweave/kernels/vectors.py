@@ -32,7 +32,7 @@ OVERFLOW = 2
 def combine(target, target_at, source, source_at, low, high, lanes, components, kind):
     """target += source on the lanes [low, high); the larger one for extrema."""
     if lanes == 1 and components == 1:  # kept small: this much is inlined everywhere
-        if kind == 0:
+        if kind == SUM:
             target[target_at] += source[source_at]
         elif source[source_at] > target[target_at]:
             target[target_at] = source[source_at]
@@ -51,7 +51,7 @@ def combine_long(target, target_at, source, source_at, low, high, lanes, compone
     for piece in range(pieces):
         to = np.uint64(target_at + piece * lanes + low)
         come = np.uint64(source_at + piece * lanes + low)
-        if kind == 0:
+        if kind == SUM:
             for i in range(np.uint64(length)):
                 target[to + i] += source[come + i]
         else:
@@ -88,7 +88,7 @@ def subtract(target, target_at, source, source_at, low, high, lanes, components)
 def clear(target, at, length, kind):
     """Fill with what adds nothing."""
     to = np.uint64(at)
-    if kind == 0:
+    if kind == SUM:
         for i in range(np.uint64(length)):
             target[to + i] = 0
     else:
@@ -100,7 +100,7 @@ def clear(target, at, length, kind):
 def clear_lanes(target, at, low, high, lanes, components, kind):
     """The same on the lanes [low, high) only."""
     if lanes == 1 and components == 1:
-        target[at] = 0 if kind == 0 else NO_TREND
+        target[at] = 0 if kind == SUM else NO_TREND
     elif high - low == lanes:
         clear(target, at, lanes * components, kind)
     else:
@@ -113,14 +113,14 @@ def begin_trends(vector, at, low, high, lanes, components, kind, values, row):
     """One more trend begins here, in the lanes [low, high)."""
     if low >= high:
         return
-    if kind == 0:
+    if kind == SUM:
         to = np.uint64(at + low)
         for i in range(np.uint64(high - low)):
             vector[to + i] += 1
     else:
         for component in range(components):
             first = NO_VALUE
-            if kind == 2:
+            if kind == LATEST_START:
                 first = values[component, 0, row]
             for lane in range(low, high):
                 i = at + component * lanes + lane
@@ -178,7 +178,7 @@ def finish_one_limb(vector, at, low, high, lanes, limb_bits, values, value_state
 def take_limb(vector, used, width, lanes, numbers, limbs):
     """One more limb, 0 in the vectors 0..used of this tick; returns the new number of limbs in use."""
     for number in range(used + 1):
-        clear(vector, number * width + limbs * numbers * lanes, numbers * lanes, np.int64(0))
+        clear(vector, number * width + limbs * numbers * lanes, numbers * lanes, np.int64(SUM))
     return limbs + 1
 
 
@@ -293,7 +293,7 @@ def finish_vertex(
     if limb_bits is None:
         return finish_floats(vector, at, low, high, lanes, values, value_states, row, state), limbs
     else:
-        if kind != 0:
+        if kind != SUM:
             return finish_extrema(vector, at, low, high, lanes, values, value_states, row, state), limbs
         if most_limbs == 1:
             if lanes == 1 and value_states.shape[0] == 0:

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.runners.arrow_expressions import comparable
+
 NULL = -1
 
 
@@ -41,8 +43,7 @@ def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
     array = _one_array(column)
     kind = array.type
     if pa.types.is_floating(kind):
-        numbers = pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False) + 0.0
-        bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
+        bits = ordered_bits(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
         array = pa.array(bits, mask=np.asarray(array.is_null()))
     elif pa.types.is_nested(kind):
         array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
@@ -61,17 +62,12 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Codes of two columns such that comparing codes is comparing values; NULL is -1, all others are not negative."""
-    columns = [left] if left is right else list(_alike(left, right))
-    numbers, known = [], []
-    for column in columns:
-        ordered = _ordered(column)
-        if ordered is None:
-            codes = _ranks(columns)
-            break
-        numbers.append(ordered[0])
-        known.append(ordered[1])
+    columns = comparable([left] if left is right else [left, right])
+    ordered = [_ordered(column) for column in columns]
+    if any(part is None for part in ordered):
+        codes = _ranks(columns)
     else:
-        codes = _non_negative(numbers, known)
+        codes = _non_negative([part[0] for part in ordered], [part[1] for part in ordered])
     return codes[0], codes[-1]
 
 
@@ -91,67 +87,29 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     return codes[:length], codes[length:]
 
 
-def _alike(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Two columns of one type: whole numbers stay whole, other numbers meet as floats, moments as fine timestamps."""
-    kinds = left.type, right.type
-    if kinds[0] == kinds[1] and not pa.types.is_dictionary(kinds[0]):
-        return left, right
-    if all(pa.types.is_decimal(kind) or pa.types.is_integer(kind) for kind in kinds):
-        if not any(pa.types.is_decimal(kind) for kind in kinds):
-            return pc.cast(left, pa.int64()), pc.cast(right, pa.int64())
-        scale = max(kind.scale if pa.types.is_decimal(kind) else 0 for kind in kinds)
-        common = pa.decimal256(76, scale)
-        return pc.cast(left, common), pc.cast(right, common)
-    if all(_is_number(kind) for kind in kinds):
-        return pc.cast(left, pa.float64()), pc.cast(right, pa.float64())
-    if all(pa.types.is_temporal(kind) and not pa.types.is_duration(kind) for kind in kinds):
-        finest = "ns" if any(getattr(kind, "unit", "") == "ns" for kind in kinds) else "us"
-        return _moments(left, finest), _moments(right, finest)
-    if all(pa.types.is_duration(kind) for kind in kinds):
-        return pc.cast(left, pa.duration("ns")), pc.cast(right, pa.duration("ns"))
-    if all(pa.types.is_duration(kind) or _is_number(kind) for kind in kinds):
-        return _seconds(left), _seconds(right)
-    return pc.cast(left, pa.large_string()), pc.cast(right, pa.large_string())
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-def _moments(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
-    if pa.types.is_date(column.type):
-        column = pc.cast(column, pa.timestamp("s"))
-    if column.type.tz is not None:
-        column = pc.cast(pc.cast(column, pa.int64()), pa.timestamp(column.type.unit))
-    return pc.cast(column, pa.timestamp(unit))
-
-
-def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_duration(column.type):
-        return pc.cast(column, pa.float64())
-    steps = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
-    return pc.divide(pc.cast(pc.cast(column, pa.int64()), pa.float64()), steps)
-
-
-def _ordered(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """Order-preserving int64 numbers and where they are known (None: everywhere); None for values that are no
+def _ordered(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """Order-preserving int64 numbers and where they are known (None: everywhere); None for values without such
     numbers."""
     kind = column.type
     known = np.asarray(column.is_valid()) if column.null_count else None
     if pa.types.is_floating(kind):
-        numbers = pc.cast(column, pa.float64()).to_numpy() + 0.0
-        bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
-        return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits), known
-    if pa.types.is_boolean(kind):
-        column = pc.cast(column, pa.int8())
-    elif pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
-        column = pc.cast(_moments(column, "ns" if getattr(kind, "unit", "") == "ns" else "us"), pa.int64())
-    elif pa.types.is_duration(kind):
+        return ordered_bits(column.to_numpy(zero_copy_only=False)), known
+    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         column = pc.cast(column, pa.int64())
     elif not pa.types.is_integer(kind):
         return None
     filled = pc.fill_null(column, 0) if known is not None else column
     return pc.cast(filled, pa.int64()).to_numpy(), known
+
+
+def ordered_bits(numbers: np.ndarray) -> np.ndarray:
+    """Floats as integers in the same order; -0.0 is 0.0, and NaN is the largest."""
+    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
+    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
 
 
 def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> list[np.ndarray]:
@@ -168,10 +126,9 @@ def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> 
     return [part if mask is None else np.where(mask, part, NULL) for part, mask in zip(codes, known, strict=True)]
 
 
-def _ranks(columns: list[pa.ChunkedArray]) -> list[np.ndarray]:
+def _ranks(columns: list[pa.Array]) -> list[np.ndarray]:
     """Ranks of strings, decimals and other values among all that occur; strings by their UTF-8 bytes."""
-    together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
-    encoded = pc.dictionary_encode(_one_array(together))
+    encoded = pc.dictionary_encode(pa.concat_arrays(columns))
     values = encoded.dictionary
     rank = np.empty(len(values) + 1, np.int64)
     rank[pc.sort_indices(values).to_numpy()] = np.arange(len(values))

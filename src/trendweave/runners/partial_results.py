@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from trendweave.kernels.merging import add_at, largest_at
-from trendweave.runners.codes import present_codes
+from trendweave.runners.codes import from_ordered_bits, ordered_bits, present_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +123,10 @@ def _extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray
     values = component.values
     known = np.ones(values.size, np.bool_) if component.known is None else component.known
     is_float = values.dtype == np.float64
-    codes = _ordered_bits(values) if is_float else values
+    codes = ordered_bits(values) if is_float else values
     if component.kind == "min":
         codes = ~codes
     best, _ = largest_at(place, codes, known, count)
     if component.kind == "min":
         best = ~best
-    return _from_ordered_bits(best) if is_float else best.astype(values.dtype)
-
-
-def _ordered_bits(values: np.ndarray) -> np.ndarray:
-    """Floats as integers in the same order; NaN is the largest."""
-    bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-
-
-def _from_ordered_bits(codes: np.ndarray) -> np.ndarray:
-    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
+    return from_ordered_bits(best) if is_float else best.astype(values.dtype)

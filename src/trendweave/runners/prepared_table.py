@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.runners.arrow_expressions import evaluate, is_true
+from trendweave.runners.arrow_expressions import column_of, evaluate, is_true
 from trendweave.runners.encoded_rows import LETTERS, TIME
 
 
@@ -56,8 +57,13 @@ def prepared(
             events, letters = events.filter(pa.array(kept)), letters[kept]
     columns = {TIME: events.column(time)}
     columns |= {f"{LETTERS}{word}": pa.array(letters[:, word].view(np.int64)) for word in range(letters.shape[1])}
-    columns |= {name: evaluate(expression, events) for name, expression in preparation.columns}
+    columns |= {name: _computed(expression, events) for name, expression in preparation.columns}
     return pa.table(columns), Dropped(rows, null_time, null_type, other_type)
+
+
+def _computed(expression: st.Expression, events: pa.Table) -> pa.Array:
+    """A plain column stays what it is: keys and results have its type."""
+    return column_of(events, expression.names) if isinstance(expression, st.Attribute) else evaluate(expression, events)
 
 
 def _with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:

@@ -13,6 +13,20 @@ from trendweave.errors import DataError, Problem
 
 def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """The events as an Arrow table, and how to hand a result back in the caller's kind of table."""
+    try:
+        table, give_back = _read(events)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        hint = "give every column one type and a name of its own"
+        raise DataError([Problem("TW308", f"the table cannot be read: {error}", hint)]) from error
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = f"the table has two columns named {', '.join(twice)}"
+        raise DataError([Problem("TW308", message, "rename or drop one of them")])
+    return table, give_back
+
+
+def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if isinstance(events, pa.Table):
         return events, _unchanged
     if isinstance(events, pa.RecordBatch):

@@ -54,8 +54,10 @@ def as_order(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
     """The times as numpy numbers in their own order: int64, or float64 for float seconds."""
     if pa.types.is_timestamp(kind.arrow):
         column = pc.cast(column, pa.int64())
-    target = pa.float64() if kind.is_float else pa.int64()
-    return pc.cast(column, target).to_numpy()
+    try:
+        return pc.cast(column, pa.float64() if kind.is_float else pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        raise _out_of_range("some do not fit 64 bits") from None
 
 
 def as_steps(order: np.ndarray, kind: TimeType) -> np.ndarray:
