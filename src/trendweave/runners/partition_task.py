@@ -3,7 +3,7 @@ group out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +35,9 @@ class TaskOptions:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """Aggregates, with the columns that name their windows and groups."""
+    """Aggregates, whose windows are told by their keys, and the grouping attributes of each entry."""
 
     partials: Partials
-    windows: dict[str, pa.Array]
     groups: list[pa.Array]
 
 
@@ -61,7 +60,7 @@ class PartitionTask:
         if isinstance(windows, MovingNumbers):
             merged = self._where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
-        return TaskResult(merged, windows.columns(merged.window), taken)
+        return TaskResult(replace(merged, window=windows.keys(merged.window)), taken)
 
     # Groups
 

@@ -13,6 +13,8 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan
 from trendweave.runners.partial_results import Component
 from trendweave.runners.partition_task import TaskResult
+from trendweave.runners.times import time_type
+from trendweave.runners.windows import window_columns
 
 Numbers = Literal["decimal", "int64", "text", "float64", "log2"]
 NUMBERS: tuple[Numbers, ...] = ("decimal", "int64", "text", "float64", "log2")
@@ -59,7 +61,8 @@ def _aggregate_type(column: AggregateColumn, events: pa.Schema, numbers: Numbers
 
 
 def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.Schema, numbers: Numbers) -> pa.Table:
-    columns: list[pa.Array] = [*result.windows.values()]
+    windows = window_columns(plan.window, time_type(schema.field(0).type), result.partials.window)
+    columns: list[pa.Array] = [*windows.values()]
     columns += [group.cast(schema.field(len(columns) + index).type) for index, group in enumerate(result.groups)]
     offset = len(columns)
     for index, column in enumerate(plan.aggregates):
@@ -68,7 +71,7 @@ def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.S
         scale = 0
         if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
             scale = column_type(events, column.path).scale
-        writer = _Column(column, kind, numbers, scale, result)
+        writer = _Column(column, kind, numbers, scale, windows)
         columns.append(writer.write(component))
     return pa.table(columns, schema=schema)
 
@@ -77,9 +80,9 @@ class _Column:
     """Writes one aggregate in its type; a number that does not fit is an error that names the window."""
 
     def __init__(
-        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, result: TaskResult
+        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, windows: dict[str, pa.Array]
     ) -> None:
-        self.column, self.kind, self.numbers, self.scale, self.result = column, kind, numbers, scale, result
+        self.column, self.kind, self.numbers, self.scale, self.windows = column, kind, numbers, scale, windows
 
     def write(self, component: Component) -> pa.Array:
         unknown = None if component.known is None else ~component.known
@@ -152,7 +155,7 @@ class _Column:
         return list(zip(values.tolist(), missing.tolist(), strict=True))
 
     def _too_large(self, index: int, digits: int) -> None:
-        edges = ", ".join(f"{name} {column[index]}" for name, column in self.result.windows.items())
+        edges = ", ".join(f"{name} {column[index]}" for name, column in self.windows.items())
         message = f"{self.column.name} needs {digits:,} digits at {edges}; {self.kind} cannot hold it"
         hint = 'ask for numbers="text" (exact, any size), "log2" or "float64"'
         raise ExecutionError([Problem("TW402", message, hint)])

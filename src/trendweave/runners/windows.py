@@ -23,16 +23,14 @@ class WindowNumbers(Protocol):
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
         """The last one; smaller than the first where there is none."""
 
-    def columns(self, windows: np.ndarray) -> dict[str, pa.Array]:
-        """The result columns that name the windows."""
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        """What tells windows apart everywhere: the number of a sliding window, the time of a moving one in steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingNumbers:
     """Windows are numbered by their start."""
 
-    window: SlidingWindow
-    kind: TimeType
     firsts: np.ndarray
     lasts: np.ndarray
 
@@ -42,16 +40,13 @@ class SlidingNumbers:
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
         return self.lasts[tick]
 
-    def columns(self, windows: np.ndarray) -> dict[str, pa.Array]:
-        start, end = edges_of(windows, self.window, self.kind)
-        return {"window_start": start, "window_end": end}
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return windows
 
 
 @dataclass(frozen=True, slots=True)
 class OneWindow:
     """Everything is in window 0, which has no edges."""
-
-    kind: TimeType
 
     def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
         return np.zeros(tick.size, np.int64)
@@ -59,9 +54,8 @@ class OneWindow:
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
         return np.zeros(tick.size, np.int64)
 
-    def columns(self, windows: np.ndarray) -> dict[str, pa.Array]:
-        nothing = pa.nulls(windows.size, self.kind.arrow)
-        return {"window_start": nothing, "window_end": nothing}
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,6 @@ class MovingNumbers:
     window to hold the tick's time no longer. `starts` are the windows as `group * width + rank`, sorted.
     """
 
-    kind: TimeType
     times: np.ndarray
     rank: np.ndarray
     beyond: np.ndarray
@@ -94,8 +87,21 @@ class MovingNumbers:
         found = np.append(self.starts, -1)[place] == group * self.width + self.rank[tick]
         return np.where(found, place, -1)
 
-    def columns(self, windows: np.ndarray) -> dict[str, pa.Array]:
-        return {"time": as_times(self.times[self.starts[windows] % self.width], self.kind)}
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return self.times[self.starts[windows] % self.width]
+
+
+def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str, pa.Array]:
+    """The result columns that name windows, in the type of the time column."""
+    match window:
+        case SlidingWindow():
+            start, end = edges_of(keys, window, kind)
+            return {"window_start": start, "window_end": end}
+        case MovingWindow():
+            return {"time": as_times(keys, kind)}
+        case WholeInput():
+            nothing = pa.nulls(keys.size, kind.arrow)
+            return {"window_start": nothing, "window_end": nothing}
 
 
 def number_windows(
@@ -111,12 +117,12 @@ def number_windows(
     """
     match window:
         case WholeInput():
-            return OneWindow(kind)
+            return OneWindow()
         case SlidingWindow():
             first, last = sliding_range(tick_steps, window, kind)
             if only is not None:
                 first, last = np.maximum(first, only[0]), np.minimum(last, only[1])
-            return SlidingNumbers(window, kind, first, last)
+            return SlidingNumbers(first, last)
         case MovingWindow():
             return _moving(window, kind, tick_steps, ends, only)
 
@@ -139,4 +145,4 @@ def _moving(
         inside = (tick_steps[ticks] >= only[0]) & (tick_steps[ticks] <= only[1])
         ticks, groups = ticks[inside], groups[inside]
     starts = np.unique(groups * (times.size + 1) + rank[ticks])
-    return MovingNumbers(kind, times, rank, beyond[rank], starts)
+    return MovingNumbers(times, rank, beyond[rank], starts)
