@@ -174,7 +174,7 @@ def _with_twins(
 
 
 def _check(asked: Query, events: pa.Table, problem: Problem, slide: int, group: str, every: int) -> int:
-    """Compare the rows of every so-manieth window with a plain scan; returns the digits of the largest number."""
+    """Compare the windows whose number `every` divides with a plain scan; returns the digits of the largest number."""
     result = asked.run(events, numbers="text")
     trends = by_window_and_group(problem, *scanned(problem, np.int64, every))
     expected = {key: int(numbers[0]) for key, numbers in trends.items()}
@@ -188,7 +188,7 @@ def _check(asked: Query, events: pa.Table, problem: Problem, slide: int, group: 
         for key, (count, residues, approximate) in wanted.items():
             value = found.get(key)
             if column.function == "AVG":
-                assert value is None or np.isclose(value, approximate[2] / approximate[1], rtol=1e-9)
+                assert _is_ratio(value, approximate[2], approximate[1])
             else:
                 expected_residue = count if column.path is None else int(residues[2])
                 assert int(value or 0) % PRIME == expected_residue % PRIME, (column.name, key)
@@ -204,10 +204,14 @@ def _compare(asked: Query, result: pa.Table, counts: dict, numbers: dict, slide:
         for key, count in counts.items():
             value = found.get(key)
             if column.function == "AVG":
-                assert value is None or np.isclose(value, numbers[key][2] / numbers[key][1], rtol=1e-12)
+                assert _is_ratio(value, numbers[key][2], numbers[key][1])
             else:
                 assert int(value or 0) == (count if column.path is None else int(numbers[key][2]))
         assert found.keys() <= counts.keys()
+
+
+def _is_ratio(value: float | None, total: float, count: float) -> bool:
+    return value is None if count == 0 else value is not None and bool(np.isclose(value, total / count, rtol=1e-9))
 
 
 def _windows(result: pa.Table, slide: int) -> np.ndarray:

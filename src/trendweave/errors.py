@@ -80,6 +80,7 @@ CODES: dict[str, str] = {
     "TW402": "number does not fit the type of the result",
     "TW403": "exact numbers need too much memory",
     "TW404": "result is not supported yet",
+    "TW405": "one key has too many events for a task",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,17 +49,30 @@ class Query:
 
         raise_problems(check_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
 
-    def run(self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal") -> Any:
+    def run(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = "type",
+        *,
+        numbers: Numbers | None = None,
+        observation: Any = None,
+    ) -> Any:
         """The rows that the query asks for, as the kind of table that the events came in.
 
-        `events` is an Arrow table or reader, a pandas or polars frame; rows may be in any order. `time` and `type`
-        name the columns that hold the time (a timestamp, or a number of seconds) and the type; with `type=None` every
-        row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are written: "decimal"
-        (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
+        `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
+        DataFrame whose counts of dropped rows reach a Spark `observation`; rows may be in any order. `time` and
+        `type` name the columns that hold the time (a timestamp, or a number of seconds) and the type; with
+        `type=None` every row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are
+        written: "decimal" (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
         """
+        if builtins.type(events).__module__.startswith("pyspark."):
+            from trendweave.runners.spark_batch import run_spark
+
+            return run_spark(self, events, time, type, numbers, observation)
         from trendweave.runners.local import run_local
 
-        return run_local(self, events, time, type, numbers)
+        return run_local(self, events, time, type, numbers or "decimal")
 
     def incremental(
         self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"

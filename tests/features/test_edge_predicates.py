@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 
 import pyarrow as pa
@@ -167,7 +167,6 @@ def test_the_ends_of_64_bits(run):
 VALUES = {
     "boolean": [False, True, None, True],
     "decimal": [Decimal("1.10"), Decimal("2.00"), None, Decimal("2.00")],
-    "date": [date(2024, 2, 28), date(2024, 2, 29), None, date(2024, 2, 29)],
     "timestamp": [datetime(1969, 1, 1), datetime(2024, 1, 1), None, datetime(2024, 1, 1)],
     "binary": [b"a", b"b", None, b"b"],
     "string": ["a", "b", None, "b"],

@@ -167,7 +167,7 @@ def test_keys_of_any_type(run, kind, grouping):
         pa.int32(),
         pa.float32(),
         pa.float64(),
-        pa.decimal128(20, 3),
+        pa.decimal128(22, 3),
         pa.string(),
         pa.large_string(),
     ],

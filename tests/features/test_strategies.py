@@ -70,7 +70,7 @@ def test_next_match_in_windows(run):
     assert windows(found) == {(0, 4): 1, (4, 8): 1}
 
 
-# ------------------------------------------------------------------------------------------------------------ contiguous
+# ----------------------------------------------------------------------------------------------------------- contiguous
 
 
 def test_contiguous_skips_nothing(run):
@@ -123,7 +123,7 @@ def test_contiguous_rows_that_are_no_events_are_not_in_the_way(run):
     assert count(run(f"RETURN COUNT(*) PATTERN SEQ(A, A) {CONTIGUOUS}", events)) == 1
 
 
-# ------------------------------------------------------------------------------------------------------- all of them
+# ---------------------------------------------------------------------------------------------------------- all of them
 
 
 @pytest.mark.parametrize(("strategy", "expected"), [(ANY, 2**20 - 1), (NEXT, 210), (CONTIGUOUS, 210)])

@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests import profiles
 from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Rows, Template
 
 OPERATORS = ["<", "<=", ">", ">=", "=", "!="]
@@ -19,11 +20,11 @@ PAIR_TESTS = {
 EXAMPLES_WITHOUT_COMPILING = 15
 
 
-def examples(times):
-    """Compiled kernels answer fast: `times` as many examples as the Hypothesis profile asks for. Uncompiled: a few."""
+def examples(in_ci):
+    """As many examples as for other tests; a few where kernels are not compiled."""
     if numba.config.DISABLE_JIT:
         return settings(max_examples=EXAMPLES_WITHOUT_COMPILING)
-    return settings(max_examples=times * settings().max_examples)
+    return profiles.examples(in_ci)
 
 
 @st.composite
@@ -139,6 +140,7 @@ def dense_case(seed):
     ]
     guarded = rng.random() < 0.6
     any_pair_test = rng.random() < 0.2
+    loose = [name for name in PAIR_TESTS if name != "never"]
     return {
         "segment_starts": [0, cut, n], "tick": tick.tolist(), "window_first": (tick // slide - overlap + 1).tolist(),
         "window_last": (tick // slide).tolist(),
@@ -149,7 +151,7 @@ def dense_case(seed):
         "source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "comparisons": comparisons,
         "guards": [rising_thresholds() if guarded and rng.random() < 0.6 else None for _ in pairs], "columns": columns,
         "pair_tests": [
-            (columns[0], PAIR_TESTS["sum above 3"], columns[1]) if any_pair_test and rng.random() < 0.5 else None
+            (columns[0], PAIR_TESTS[str(rng.choice(loose))], columns[1]) if any_pair_test and rng.random() < 0.7 else None
             for _ in pairs
         ],
         "selection": str(rng.choice(SELECTIONS)), "aggregates": [],

@@ -53,7 +53,7 @@ def test_comparer_sees_differences():
 
 @pytest.mark.parametrize("force_way", [None, "scan", "general"])
 @pytest.mark.parametrize("lanes", [64, 2])
-@examples(5)
+@examples(300)
 @given(case=cases())
 def test_exact(case, force_way, lanes):
     kinds = [a[0] for a in case["aggregates"]]
@@ -64,7 +64,7 @@ def test_exact(case, force_way, lanes):
     assert same(ours, truth, kinds), (ours, truth)
 
 
-@examples(5)
+@examples(300)
 @given(case=cases(), force_way=st.sampled_from([None, "scan", "general"]))
 def test_float64(case, force_way):
     case["aggregates"] = [a for a in case["aggregates"] if all(abs(v) < 2**40 for v in a[2])]
@@ -74,7 +74,7 @@ def test_float64(case, force_way):
 
 
 @pytest.mark.parametrize("force_way", [None, "scan"])
-@examples(5)
+@examples(300)
 @given(case=cases(sums=False))
 def test_match_starts(case, force_way):
     case.update(start_guards={}, final_guards={})

@@ -25,7 +25,7 @@ def assert_close_sums(sums, truth, values):
 
 
 @pytest.mark.parametrize("force_way", [None, "general", "scan"])
-@examples(10)
+@examples(600)
 @given(seed=SEEDS)
 def test_counts_sums_and_maxima(seed, force_way):
     case = dense_case(seed)
@@ -47,7 +47,7 @@ def test_counts_sums_and_maxima(seed, force_way):
     assert floats.aggregates[1].tolist() == [largest for _, _, largest in in_order]
 
 
-@examples(10)
+@examples(600)
 @given(seed=SEEDS, with_sum=st.booleans())
 def test_templates_without_conditions(seed, with_sum):
     """The shortcuts for whole templates: totals per state, and sliding them."""

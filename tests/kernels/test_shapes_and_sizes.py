@@ -6,7 +6,17 @@ import numba
 import numpy as np
 import pytest
 
-from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate, match_starts, warm_up
+from trendweave.kernels import (
+    Aggregate,
+    Comparison,
+    Condition,
+    PairTest,
+    Rows,
+    Template,
+    aggregate,
+    match_starts,
+    warm_up,
+)
 
 KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 
@@ -67,6 +77,19 @@ def test_more_than_64_variables():
         results = aggregate(rows, template, force_way=way, aggregates=[Aggregate("count", 1 << 69)])
         assert results.count[0] == 1
         assert results.aggregates[0][0] == 1
+
+
+def test_each_transition_has_its_own_pair_test():
+    # SEQ(A, B, C) on a0 b1 b2 c3 c4, with answers of different widths
+    letters = np.array([1, 2, 2, 4, 4], np.uint64)
+    zero = np.zeros(5, np.int64)
+    rows = Rows(np.array([0, 5]), np.arange(5), zero, zero, letters)
+    template = Template(np.arange(3), np.arange(3) == 0, np.arange(3) == 2, np.array([0, 1]), np.array([1, 2]))
+    only_b2 = PairTest(zero, np.array([0, 1, 2, 0, 0]), np.array([[False, False, True]]))
+    only_c4 = PairTest(np.array([0, 0, 1, 0, 0]), np.array([0, 0, 0, 0, 1]), np.array([[True, True], [False, True]]))
+    for first, second, trends in ((only_b2, only_c4, 1), (only_b2, None, 2), (None, only_c4, 3), (None, None, 4)):
+        conditions = [Condition(pair_test=first), Condition(pair_test=second)]
+        assert aggregate(rows, template, conditions).count.tolist() == [trends]
 
 
 def test_all_rows_at_one_time():

@@ -4,6 +4,8 @@ import numpy as np
 
 from .inputs import Aggregate, Comparison, Condition, Rows, Template
 from .match_starts import match_starts
+from .merging import add_at, largest_at
+from .sorting import stable_order
 from .trend_aggregates import aggregate
 
 ROWS = 6
@@ -30,3 +32,7 @@ def warm_up() -> None:
             for kind in ("exact", "float64"):
                 aggregate(rows, template, conditions, wanted, numbers=kind)
     match_starts(one_window, template, falling)
+    stable_order(numbers, ROWS)
+    add_at(numbers, numbers, ROWS)
+    add_at(numbers, numbers / 2, ROWS)
+    largest_at(numbers, numbers, numbers > 0, ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation, prepare
-from trendweave.runners.partition_task import PartitionTask, TaskOptions
+from trendweave.runners.partition_task import PartitionTask, TaskOptions, TaskResult
 from trendweave.runners.prepared_table import Dropped, prepared
 from trendweave.runners.result_table import Numbers, result_schema, result_table
 
@@ -24,6 +24,7 @@ class BoundQuery:
     type: str | None
     numbers: Numbers
     way: str | None = None
+    chunk: int | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -32,15 +33,24 @@ class BoundQuery:
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         return prepared(self.plan, self.preparation, events, self.time, self.type)
 
+    def in_chunks(self, length: int) -> BoundQuery:
+        """For rows that carry the number of a chunk of time, which owns the windows that start in it."""
+        return replace(self, chunk=length)
+
     def compute(self, rows: pa.Table, only: tuple[int, int] | None = None) -> pa.Table:
         """Result rows of prepared rows; `only` keeps a range of windows."""
-        options = TaskOptions(exact=self.numbers != "float64", way=self.way, only=only)
+        return self.result(self.aggregate(rows, only))
+
+    def aggregate(self, rows: pa.Table, only: tuple[int, int] | None = None) -> TaskResult:
+        options = TaskOptions(exact=self.numbers != "float64", way=self.way, only=only, chunk=self.chunk)
         try:
-            result = PartitionTask(self.plan, self.preparation, rows, options).run()
+            return PartitionTask(self.plan, self.preparation, rows, options).run()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
-        return result_table(self.plan, result, self.schema, self.events, self.numbers)
+
+    def result(self, aggregates: TaskResult) -> pa.Table:
+        return result_table(self.plan, aggregates, self.schema, self.events, self.numbers)
 
 
 def bind(

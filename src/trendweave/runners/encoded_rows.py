@@ -16,6 +16,7 @@ from trendweave.runners.segments import Segments
 from trendweave.runners.times import TimeType, as_order, as_steps, time_type
 
 TIME = "time"
+CHUNK = "chunk"
 LETTERS = "letters_"
 
 
@@ -55,7 +56,8 @@ def encode(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows
         if not key.nullable and table.column(name).null_count:
             table = table.filter(pc.is_valid(table.column(name)))
     kind = time_type(table.schema.field(TIME).type)
-    partition = key_codes([table.column(name) for name in preparation.partition_key], table.num_rows)
+    keys = [*preparation.partition_key, *(name for name in (CHUNK,) if name in table.column_names)]
+    partition = key_codes([table.column(name) for name in keys], table.num_rows)
     moment = as_order(table.column(TIME), kind)
     order = _sorted_by(partition, moment)
     if order is not None:

@@ -13,24 +13,28 @@ from trendweave.kernels import aggregate, match_starts
 from trendweave.planning.plan import MovingWindow, Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.runners.codes import key_codes
-from trendweave.runners.encoded_rows import encode
+from trendweave.runners.encoded_rows import CHUNK, encode
 from trendweave.runners.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
 from trendweave.runners.measured_values import measured_values
 from trendweave.runners.partial_results import Component, Partials, merge
 from trendweave.runners.segments import Segments
 from trendweave.runners.times import moving_reach
-from trendweave.runners.windows import MovingNumbers, WindowNumbers, number_windows
+from trendweave.runners.windows import Chunks, MovingNumbers, WindowNumbers, number_windows
 
 _SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "contiguous": "contiguous"}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """`exact`: whole numbers, or floats. `way` forces a way of summing. `only` keeps a range of windows."""
+    """`exact`: whole numbers, or floats. `way` forces a way of summing. `only` keeps a range of windows.
+
+    `chunk` is the length of the chunks of time whose numbers the rows carry, in steps of the time column.
+    """
 
     exact: bool = True
     way: str | None = None
     only: tuple[int, int] | None = None
+    chunk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,19 @@ class PartitionTask:
                 ticks.append(self.rows.tick[piece.segments.row[at]])
                 of_group.append(group[piece.segments.of_rows()[at]])
         ends = (np.concatenate(ticks), np.concatenate(of_group))
-        return number_windows(self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only)
+        numbers = number_windows(
+            self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
+        )
+        return numbers
+
+    def _tick_chunks(self) -> Chunks | None:
+        """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
+        if self.options.chunk is None:
+            return None
+        numbers = self.rows.table.column(CHUNK).to_numpy()
+        of_tick = np.empty(self.rows.tick_steps.size, np.int64)
+        of_tick[self.rows.tick] = numbers
+        return Chunks(of_tick, self.options.chunk)
 
     def _may_end(self, piece: Piece) -> np.ndarray:
         ends = {piece.template.states[end.state].variable for end in piece.template.ends}

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.planning.plan import MovingWindow, SlidingWindow, WholeInput, Window
-from trendweave.runners.times import TimeType, as_times, edges_of, moving_reach, sliding_range
+from trendweave.runners.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
 
 
 class WindowNumbers(Protocol):
@@ -104,12 +104,24 @@ def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str
             return {"window_start": nothing, "window_end": nothing}
 
 
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Chunks of time: the number of each tick's chunk, and their length in steps.
+
+    A chunk owns the windows that start in it or, of moving windows, those that end in it.
+    """
+
+    of_tick: np.ndarray
+    length: int
+
+
 def number_windows(
     window: Window,
     kind: TimeType,
     tick_steps: np.ndarray,
     ends: tuple[np.ndarray, np.ndarray],
     only: tuple[int, int] | None = None,
+    chunks: Chunks | None = None,
 ) -> WindowNumbers:
     """`tick_steps` are the times of the ticks; `ends` are ticks and groups at which trends may end (moving windows).
 
@@ -122,8 +134,15 @@ def number_windows(
             first, last = sliding_range(tick_steps, window, kind)
             if only is not None:
                 first, last = np.maximum(first, only[0]), np.minimum(last, only[1])
+            if chunks is not None:
+                windows = chunks.length // steps_of(window.slide, kind, "SLIDE")
+                first = np.maximum(first, chunks.of_tick * windows)
+                last = np.minimum(last, chunks.of_tick * windows + windows - 1)
             return SlidingNumbers(first, last)
         case MovingWindow():
+            if chunks is not None:
+                own = np.floor_divide(tick_steps[ends[0]], chunks.length) == chunks.of_tick[ends[0]]
+                ends = (ends[0][own], ends[1][own])
             return _moving(window, kind, tick_steps, ends, only)
 
 

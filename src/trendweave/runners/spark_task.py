@@ -1,0 +1,116 @@
+"""What Python workers do: rows of whole keys, sorted, in; aggregates or result rows out. No Spark is needed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import ExecutionError, Problem, TrendweaveError
+from trendweave.runners.bound_query import BoundQuery
+from trendweave.runners.codes import key_codes
+from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.partial_results import merge
+from trendweave.runners.partial_table import from_table, partial_schema, to_table
+from trendweave.runners.partition_task import TaskResult
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rows that are computed at once, and rows of one key that are held at most."""
+
+    rows_at_once: int = 1_000_000
+    rows_of_a_key: int = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateTask:
+    """For mapInArrow. `keys` are the columns by which rows are sorted into keys; `partial` asks for partial
+    aggregates."""
+
+    bound: BoundQuery
+    keys: tuple[str, ...]
+    partial: bool
+    limits: Limits
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        wanted = self.limits.rows_at_once
+        for batch in batches:
+            held.append(batch)
+            rows += batch.num_rows
+            if rows < wanted:
+                continue
+            table = pa.Table.from_batches(held)
+            cut = self._last_border(table)
+            if cut == 0:
+                # All of it is one key, and more of it may come.
+                self._check_size(table)
+                wanted = 2 * rows
+                held = table.to_batches()
+                continue
+            yield from self._computed(table.slice(0, cut))
+            held, rows, wanted = table.slice(cut).to_batches(), table.num_rows - cut, self.limits.rows_at_once
+        if rows:
+            yield from self._computed(pa.Table.from_batches(held))
+
+    def _last_border(self, table: pa.Table) -> int:
+        """The first row of the last key. Rows are sorted by keys, so all rows before it are of finished keys."""
+        if not self.keys:
+            return 0
+        codes = key_codes([table.column(name) for name in self.keys], table.num_rows)
+        others = np.flatnonzero(codes != codes[-1])
+        return int(others[-1]) + 1 if others.size else 0
+
+    def _check_size(self, table: pa.Table) -> None:
+        if table.num_rows <= self.limits.rows_of_a_key:
+            return
+        message = f"{self._place(table)} has more than {self.limits.rows_of_a_key:,} events"
+        hint = "split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRowsOfAKey"
+        raise ExecutionError([Problem("TW405", message, hint)])
+
+    def _computed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        # Spark hands timestamps over in the session's zone; the answer does not depend on it.
+        time = self.bound.events.field(self.bound.time).type
+        table = table.set_column(table.schema.get_field_index(TIME), TIME, table.column(TIME).cast(time))
+        try:
+            if self.partial:
+                schema = partial_schema(self.bound.plan, self.bound.events, self.bound.numbers)
+                result = to_table(self.bound.aggregate(table), schema)
+            else:
+                result = self.bound.compute(table)
+        except TrendweaveError as error:
+            place = f"{self._place(table)}: "
+            problems = [replace(problem, message=place + problem.message) for problem in error.problems]
+            raise type(error)(problems, self.bound.plan.text) from error
+        yield from result.to_batches()
+
+    def _place(self, table: pa.Table) -> str:
+        """Key and time range, for messages."""
+        named = [f"{name}={table.column(name)[0].as_py()}" for name in self.keys]
+        times = pc.min_max(table.column(TIME))
+        return f"key {', '.join(named) or '(none)'}, times {times['min']} to {times['max']}"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTask:
+    """For mapInArrow: partial aggregates, of which all of a (window, group) are in one partition, to result rows."""
+
+    bound: BoundQuery
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = list(batches)
+        if not held:
+            return
+        table = pa.Table.from_batches(held)
+        partials, groups = from_table(table, self.bound.plan)
+        codes = key_codes([pa.chunked_array([group]) for group in groups], table.num_rows)
+        first = np.zeros(int(codes.max()) + 1 if codes.size else 0, np.int64)
+        first[codes[::-1]] = np.arange(codes.size)[::-1]
+        merged = merge([replace(partials, group=codes)])
+        taken = [pc.take(group, pa.array(first[merged.group])) for group in groups]
+        yield from self.bound.result(TaskResult(merged, taken)).to_batches()
