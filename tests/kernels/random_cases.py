@@ -139,7 +139,7 @@ def dense_case(seed):
         for _ in pairs
     ]
     guarded = rng.random() < 0.6
-    any_pair_test = rng.random() < 0.2
+    any_pair = rng.random() < 0.2
     loose = [name for name in PAIR_TESTS if name != "never"]
     return {
         "segment_starts": [0, cut, n], "tick": tick.tolist(), "window_first": (tick // slide - overlap + 1).tolist(),
@@ -151,7 +151,7 @@ def dense_case(seed):
         "source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "comparisons": comparisons,
         "guards": [rising_thresholds() if guarded and rng.random() < 0.6 else None for _ in pairs], "columns": columns,
         "pair_tests": [
-            (columns[0], PAIR_TESTS[str(rng.choice(loose))], columns[1]) if any_pair_test and rng.random() < 0.7 else None
+            (columns[0], PAIR_TESTS[str(rng.choice(loose))], columns[1]) if any_pair and rng.random() < 0.7 else None
             for _ in pairs
         ],
         "selection": str(rng.choice(SELECTIONS)), "aggregates": [],

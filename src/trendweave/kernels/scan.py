@@ -129,6 +129,13 @@ def add_scanned(
                 chosen, its_codes, ranges[0, 0], ranges[0, 1], other, ranges[1, 0], ranges[1, 1]
             )
         return
+    if pair < 0 and selection != NEXT:  # the loop below without what is not needed: the common case
+        for position in range(begin, tail):
+            if in_ranges(list_codes, tests, test, count, capacity, position, ranges):
+                shared = min((window_last[list_rows[list_at + position]] - window + 8) & -8, high)
+                if low < shared:
+                    combine(pending, at, vectors, (list_at + position) * width, low, shared, lanes, components, kind)
+        return
     for position in range(begin, tail):
         if count > 0 and not in_ranges(list_codes, tests, test, count, capacity, position, ranges):
             continue

@@ -131,6 +131,10 @@ class _Evaluation:
                 return inverted_if(negated, in_list(self.value(operand), [self.value(option) for option in options]))
             case st.Between(operand=operand, low=low, high=high, negated=negated):
                 return inverted_if(negated, between(self.value(operand), self.value(low), self.value(high)))
+            case st.IsNull(operand=st.Attribute(names=path), negated=negated):
+                # Of the column itself: a value that no other expression can hold is not NULL for that.
+                column = column_of(self._table, path)
+                return pc.is_valid(column) if negated else pc.is_null(column)
             case st.IsNull(operand=operand, negated=negated):
                 value = self.value(operand)
                 return pc.is_valid(value) if negated else pc.is_null(value)

@@ -46,12 +46,24 @@ def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
         bits = ordered_bits(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
         array = pa.array(bits, mask=np.asarray(array.is_null()))
     elif pa.types.is_nested(kind):
-        array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
+        array = pa.array([None if value is None else repr(_plain(value)) for value in array.to_pylist()], pa.string())
     elif pa.types.is_dictionary(kind):
         # A given dictionary may hold duplicates or NULL; a fresh one does not.
         array = pc.cast(array, kind.value_type)
     encoded = pc.dictionary_encode(array, null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _plain(value: object) -> object:
+    """A nested value in which -0.0 is 0.0."""
+    match value:
+        case float():
+            return value + 0.0
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list():
+            return [_plain(inner) for inner in value]
+    return value
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -94,12 +106,13 @@ def _ordered(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
     known = np.asarray(column.is_valid()) if column.null_count else None
     if pa.types.is_floating(kind):
         return ordered_bits(column.to_numpy(zero_copy_only=False)), known
-    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
-        column = pc.cast(column, pa.int64())
-    elif not pa.types.is_integer(kind):
+    if pa.types.is_date32(kind):
+        column = pc.cast(column, pa.int32())
+    elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
         return None
+    column = pc.cast(column, pa.int64())
     filled = pc.fill_null(column, 0) if known is not None else column
-    return pc.cast(filled, pa.int64()).to_numpy(), known
+    return filled.to_numpy(), known
 
 
 def ordered_bits(numbers: np.ndarray) -> np.ndarray:

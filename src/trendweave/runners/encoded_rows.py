@@ -13,7 +13,7 @@ from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.runners.codes import joint_codes, key_codes, order_codes
 from trendweave.runners.segments import Segments
-from trendweave.runners.times import TimeType, as_order, as_steps, time_type
+from trendweave.runners.times import TimeType, as_steps, time_type
 
 TIME = "time"
 CHUNK = "chunk"
@@ -58,7 +58,7 @@ def encode(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows
     kind = time_type(table.schema.field(TIME).type)
     keys = [*preparation.partition_key, *(name for name in (CHUNK,) if name in table.column_names)]
     partition = key_codes([table.column(name) for name in keys], table.num_rows)
-    moment = as_order(table.column(TIME), kind)
+    moment = as_steps(table.column(TIME), kind)
     order = _sorted_by(partition, moment)
     if order is not None:
         partition, moment, table = partition[order], moment[order], table.take(pa.array(order))
@@ -70,7 +70,7 @@ def encode(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows
     letters = _letters(table)
     starts = np.append(np.flatnonzero(new_partition), partition.size)
     partitions = Segments(np.arange(partition.size), starts, letters, np.arange(starts.size - 1), {})
-    return EncodedRows(table, kind, tick, as_steps(moment[new_tick], kind), partitions, {})
+    return EncodedRows(table, kind, tick, moment[new_tick], partitions, {})
 
 
 def _sorted_by(partition: np.ndarray, moment: np.ndarray) -> np.ndarray | None:

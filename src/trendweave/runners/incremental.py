@@ -22,7 +22,7 @@ from trendweave.runners.local import check_numbers
 from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
 from trendweave.runners.result_table import Numbers
 from trendweave.runners.tables import as_arrow
-from trendweave.runners.times import TimeType, as_order, as_steps, moving_reach, steps_of, time_type
+from trendweave.runners.times import TimeType, as_steps, moving_reach, steps_of, time_type
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -111,7 +111,7 @@ class Incremental:
         return self._closed(state, None)[1]
 
     def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
-        return as_steps(as_order(column, self._kind), self._kind)
+        return as_steps(column, self._kind)
 
     def _taken(self, state: State, events: pa.Table) -> State:
         column = events.column(self._bound.time)

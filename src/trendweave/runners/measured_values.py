@@ -17,6 +17,14 @@ from trendweave.runners.partial_results import Component
 from trendweave.runners.segments import Segments
 
 
+class SumTooLargeError(OverflowError):
+    """A sum of finite floats is beyond all floats, at the entry with this number."""
+
+    def __init__(self, entry: int) -> None:
+        self.entry = entry
+        super().__init__(entry)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelAggregate:
     """A kernel aggregate over all rows of the table."""
@@ -64,10 +72,17 @@ class Measured:
             elif kind in ("min", "max"):
                 components.append(Component(kind, values, results.valid[places[0]]))
             else:
+                self._check_range(places[0], values)
                 weight = results.aggregates[places[1]]
                 known = np.asarray(weight != 0, np.bool_)
                 components.append(Component(kind, values, known, weight))
         return components
+
+    def _check_range(self, place: int, sums: np.ndarray) -> None:
+        """Infinity is the sum of infinities; of finite numbers it would be wrong."""
+        beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else ()
+        if len(beyond) and np.isfinite(self.aggregates[place].values).all():
+            raise SumTooLargeError(int(beyond[0]))
 
 
 def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:

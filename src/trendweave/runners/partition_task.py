@@ -9,17 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import aggregate, match_starts
 from trendweave.planning.plan import MovingWindow, Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.runners.codes import key_codes
 from trendweave.runners.encoded_rows import CHUNK, encode
 from trendweave.runners.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
-from trendweave.runners.measured_values import measured_values
+from trendweave.runners.measured_values import SumTooLargeError, measured_values
 from trendweave.runners.partial_results import Component, Partials, merge
 from trendweave.runners.segments import Segments
 from trendweave.runners.times import moving_reach
-from trendweave.runners.windows import Chunks, MovingNumbers, WindowNumbers, number_windows
+from trendweave.runners.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
 _SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "contiguous": "contiguous"}
 
@@ -152,7 +153,8 @@ class PartitionTask:
             )
             at = np.flatnonzero(began != NEVER)
             steps = self.rows.tick_steps
-            age = steps[tick[at]] - steps[began[at]]
+            # Never negative, and unsigned, as it may need all of 64 bits.
+            age = steps[tick[at]].view(np.uint64) - steps[began[at]].view(np.uint64)
             ends_inside = own[at[age < reach if exact else age <= reach]]
             ended[ends_inside[ends_inside >= 0]] = True
         return merged.take(ended[merged.window])
@@ -171,15 +173,25 @@ class PartitionTask:
             self.inputs.conditions(piece.template, segments),
             [] if only_ending_at is not None else self.measured.of_rows(segments),
             selection=_SELECTION[self.plan.strategy],
-            numbers="exact" if self.options.exact else "float64",
+            numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",
             force_way=self.options.way,
             start_guards=self._start_guards(piece, windows, tick, of_row),
             final_guards=self._end_guards(piece, windows, tick, of_row, only_ending_at),
         )
         components = [Component("sum", results.count)]
         if only_ending_at is None:
-            components += self.measured.components(results)
+            try:
+                components += self.measured.components(results)
+            except SumTooLargeError as error:
+                keys = windows.keys(results.window[error.entry : error.entry + 1])
+                raise self._sum_too_large(keys) from error
         return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
+
+    def _sum_too_large(self, window: np.ndarray) -> ExecutionError:
+        edges = window_columns(self.plan.window, self.rows.time_type, window)
+        shown = [f"{name} {column[0]}" for name, column in edges.items() if column[0].is_valid]
+        message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
+        return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
     def _start_guards(
         self, piece: Piece, windows: WindowNumbers, tick: np.ndarray, group: np.ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -65,13 +65,14 @@ def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.S
     columns: list[pa.Array] = [*windows.values()]
     columns += [group.cast(schema.field(len(columns) + index).type) for index, group in enumerate(result.groups)]
     offset = len(columns)
+    places = windows | {group.name: values for group, values in zip(plan.groups, result.groups, strict=True)}
     for index, column in enumerate(plan.aggregates):
         component = result.partials.components[1 + index]
         kind = schema.field(offset + index).type
         scale = 0
         if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
             scale = column_type(events, column.path).scale
-        writer = _Column(column, kind, numbers, scale, windows)
+        writer = _Column(column, kind, numbers, scale, places)
         columns.append(writer.write(component))
     return pa.table(columns, schema=schema)
 
@@ -80,9 +81,9 @@ class _Column:
     """Writes one aggregate in its type; a number that does not fit is an error that names the window."""
 
     def __init__(
-        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, windows: dict[str, pa.Array]
+        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, places: dict[str, pa.Array]
     ) -> None:
-        self.column, self.kind, self.numbers, self.scale, self.windows = column, kind, numbers, scale, windows
+        self.column, self.kind, self.numbers, self.scale, self.places = column, kind, numbers, scale, places
 
     def write(self, component: Component) -> pa.Array:
         unknown = None if component.known is None else ~component.known
@@ -104,9 +105,11 @@ class _Column:
         return array.cast(self.kind)
 
     def _average(self, component: Component) -> np.ndarray:
+        weight = np.where(component.known, component.weight, 1)
+        if weight.dtype == np.float64 and np.isinf(weight).any():
+            self._too_large(int(np.flatnonzero(np.isinf(weight))[0]), None)
         if component.kind == "avg":
             return component.values
-        weight = np.where(component.known, component.weight, 1)
         if component.values.dtype != object and weight.dtype != object:
             return component.values / weight / 10**self.scale
         # Python divides large integers with one rounding.
@@ -118,7 +121,7 @@ class _Column:
         """Sums of floats, and everything in float64 numbers. Infinity where all values were finite is not an answer."""
         values = component.values / 10**self.scale if self.scale else component.values
         if self.column.path is None and np.isinf(values).any():
-            self._too_large(int(np.flatnonzero(np.isinf(values))[0]), 309)
+            self._too_large(int(np.flatnonzero(np.isinf(values))[0]), None)
         return pa.array(values, pa.float64(), mask=unknown)
 
     def _whole(self, values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
@@ -130,10 +133,10 @@ class _Column:
         if pa.types.is_string(self.kind):
             texts = [None if missing else format(_decimal(v, self.scale), "f") for v, missing in pairs]
             return pa.array(texts, pa.string())
-        limit = 2**63 if pa.types.is_integer(self.kind) else 10**_DIGITS
+        most = 2**63 if pa.types.is_integer(self.kind) else 10**_DIGITS
         if values.dtype == object:
             for index, (value, missing) in enumerate(pairs):
-                if not missing and not -limit <= int(value) < limit:
+                if not missing and not -most < int(value) < most:
                     self._too_large(index, Decimal(int(value)).adjusted() + 1)
         if pa.types.is_integer(self.kind):
             return pa.array(values.astype(np.int64), pa.int64(), mask=unknown)
@@ -147,18 +150,24 @@ class _Column:
             return int(value) / 10**self.scale
         except OverflowError:
             self._too_large(index, Decimal(int(value)).adjusted() + 1)
-            raise AssertionError("unreachable") from None
 
     @staticmethod
     def _pairs(values: np.ndarray, unknown: np.ndarray | None) -> list[tuple[int, bool]]:
         missing = np.zeros(values.size, np.bool_) if unknown is None else unknown
         return list(zip(values.tolist(), missing.tolist(), strict=True))
 
-    def _too_large(self, index: int, digits: int) -> None:
-        edges = ", ".join(f"{name} {column[index]}" for name, column in self.windows.items())
-        message = f"{self.column.name} needs {digits:,} digits at {edges}; {self.kind} cannot hold it"
-        hint = 'ask for numbers="text" (exact, any size), "log2" or "float64"'
+    def _too_large(self, index: int, digits: int | None) -> NoReturn:
+        edges = [f"{name} {column[index]}" for name, column in self.places.items() if column[index].is_valid]
+        where = ", ".join(edges) or "the whole input"
+        need = f"{digits:,}" if digits is not None else "more than 308"
+        message = f"{self.column.name} needs {need} digits at {where}; {self.kind} cannot hold it"
+        ways = [f'"{way}"' for way in ("decimal", "text", "log2") if way != self.numbers and self._helps(way, digits)]
+        hint = f"ask for numbers={' or '.join(ways)}"
         raise ExecutionError([Problem("TW402", message, hint)])
+
+    def _helps(self, way: str, digits: int | None) -> bool:
+        small = digits is not None and digits <= _DIGITS
+        return {"text": True, "decimal": small, "log2": self.column.path is None}[way]
 
 
 def _decimal(value: int, scale: int) -> Decimal:

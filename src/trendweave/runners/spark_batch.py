@@ -214,7 +214,7 @@ def _steps(bound: BoundQuery) -> str:
     if pa.types.is_floating(kind):
         # The same two roundings as in `times.as_steps`, so that both agree on the chunk of every time.
         seconds = f"CAST(`{TIME}` AS DOUBLE)"
-        return f"(FLOOR({seconds}) * 1000000000L + CAST(RINT(({seconds} - FLOOR({seconds})) * 1e9D) AS BIGINT))"
+        return f"(FLOOR({seconds}) * 1000000L + CAST(RINT(({seconds} - FLOOR({seconds})) * 1e6D) AS BIGINT))"
     if not pa.types.is_timestamp(kind):
         return f"CAST(`{TIME}` AS BIGINT)"
     if kind.tz is not None:

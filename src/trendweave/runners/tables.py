@@ -15,7 +15,7 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """The events as an Arrow table, and how to hand a result back in the caller's kind of table."""
     try:
         table, give_back = _read(events)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         hint = "give every column one type and a name of its own"
         raise DataError([Problem("TW308", f"the table cannot be read: {error}", hint)]) from error
     names = table.column_names
@@ -23,7 +23,26 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if twice:
         message = f"the table has two columns named {', '.join(twice)}"
         raise DataError([Problem("TW308", message, "rename or drop one of them")])
-    return table, give_back
+    return pa.table({name: _plain(table.column(name)) for name in names}), give_back
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Types that Arrow itself can compute with only in part, as those that stand for the same values."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string()))
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+        return column.cast(kind.value_type)
+    if pa.types.is_decimal(kind) and kind.scale < 0:
+        return column.cast(pa.decimal256(76, 0))
+    return column
 
 
 def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -44,6 +63,10 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     message = f"events cannot be read from {type(events).__name__}"
     hint = "pass an Arrow table or reader, a pandas or polars frame, or anything with the Arrow C stream interface"
     raise DataError([Problem("TW308", message, hint)])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _unchanged(table: pa.Table) -> pa.Table:

@@ -1,8 +1,7 @@
 """Times as integers in the unit of the time column, and the windows that hold them.
 
-A time column is a timestamp or a number of seconds. Floats are compared as they are; which window holds one is
-decided on the nearest nanosecond, so that 0.3 lies in the window that begins at 0.3 although no float is exactly
-that.
+A time column is a timestamp or a number of seconds. Float seconds are read to the nearest microsecond, so that 0.3
+lies in the window that begins at 0.3 although no float is exactly that.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from trendweave.language.durations import duration_text
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_LARGEST = 2**62
+#: Float seconds beyond this do not fit 64 bits of microseconds.
+_MOST_SECONDS = 9.2e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class TimeType:
 def time_type(arrow: pa.DataType) -> TimeType:
     if pa.types.is_timestamp(arrow):
         return TimeType(arrow, _NANOSECONDS[arrow.unit])
-    return TimeType(arrow, 1 if pa.types.is_floating(arrow) else 10**9)
+    return TimeType(arrow, 1_000 if pa.types.is_floating(arrow) else 10**9)
 
 
 def steps_of(length: int, kind: TimeType, what: str) -> int:
@@ -50,25 +50,22 @@ def steps_of(length: int, kind: TimeType, what: str) -> int:
     return length // kind.step
 
 
-def as_order(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
-    """The times as numpy numbers in their own order: int64, or float64 for float seconds."""
-    if pa.types.is_timestamp(kind.arrow):
-        column = pc.cast(column, pa.int64())
+def as_steps(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
+    """The times as int64 steps."""
+    if kind.is_float:
+        return _microseconds(pc.cast(column, pa.float64()).to_numpy())
     try:
-        return pc.cast(column, pa.float64() if kind.is_float else pa.int64()).to_numpy()
+        return pc.cast(column, pa.int64()).to_numpy()
     except pa.ArrowInvalid:
         raise _out_of_range("some do not fit 64 bits") from None
 
 
-def as_steps(order: np.ndarray, kind: TimeType) -> np.ndarray:
-    """int64 steps for window arithmetic."""
-    if not kind.is_float:
-        return order
-    if order.size and np.abs(order).max() * 1e9 >= _LARGEST:
-        raise _out_of_range("times beyond 146 years from 1970 cannot be held in nanoseconds")
-    # Rounded to the nearest nanosecond in two parts, so that the fraction is not lost beside large whole seconds.
-    whole = np.floor(order)
-    return whole.astype(np.int64) * 10**9 + np.rint((order - whole) * 1e9).astype(np.int64)
+def _microseconds(seconds: np.ndarray) -> np.ndarray:
+    if seconds.size and np.abs(seconds).max() > _MOST_SECONDS:
+        raise _out_of_range("some do not fit 64 bits of microseconds")
+    # In two parts, so that the fraction is not lost beside large whole seconds.
+    whole = np.floor(seconds)
+    return whole.astype(np.int64) * 1_000_000 + np.rint((seconds - whole) * 1e6).astype(np.int64)
 
 
 def sliding_range(steps: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +96,7 @@ def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tupl
 
 def as_times(steps: np.ndarray, kind: TimeType) -> pa.Array:
     if kind.is_float:
-        return pa.array(steps / 1e9, pa.float64()).cast(kind.arrow)
+        return pa.array(steps / 1e6, pa.float64()).cast(kind.arrow)
     numbers = pa.array(steps, pa.int64())
     return numbers.cast(kind.arrow) if pa.types.is_timestamp(kind.arrow) else _narrowed(numbers, kind.arrow)
 
@@ -108,9 +105,9 @@ def _narrowed(numbers: pa.Array, target: Any) -> pa.Array:
     try:
         return numbers.cast(target)
     except pa.ArrowInvalid:
-        raise _out_of_range(f"a window edge does not fit the time column, which is {target}") from None
+        hint = "cast the time column to a wider, signed type"
+        raise _out_of_range(f"a window edge does not fit the time column, which is {target}", hint) from None
 
 
-def _out_of_range(why: str) -> DataError:
-    hint = "remove broken times, or cast the time column to a wider or coarser type"
+def _out_of_range(why: str, hint: str = "remove broken times, or cast the time column to a coarser type") -> DataError:
     return DataError([Problem("TW310", f"times are out of range: {why}", hint)])

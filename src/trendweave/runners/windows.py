@@ -157,8 +157,8 @@ def _moving(
     reach, exact = moving_reach(window, kind)
     # t - reach < p, so t < p + reach; a length that is no whole number of steps also lets t = p + reach in.
     highest = np.iinfo(np.int64).max
-    limit = np.minimum(times, highest - reach) + reach
-    beyond = np.searchsorted(times, limit, side="left" if exact else "right")
+    beyond = np.searchsorted(times, np.minimum(times, highest - reach) + reach, side="left" if exact else "right")
+    beyond = np.where(times > highest - reach, times.size, beyond)
     ticks, groups = ends
     if only is not None:
         inside = (tick_steps[ticks] >= only[0]) & (tick_steps[ticks] <= only[1])
