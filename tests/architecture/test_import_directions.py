@@ -19,7 +19,17 @@ FORBIDDEN_ROOMS = {
     "planning": {"kernels", "runners"},
 }
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.
-ALLOWED_IN_KERNELS = {"__future__", "collections.abc", "math", "numba", "numpy", "typing", "trendweave.kernels"}
+ALLOWED_IN_KERNELS = {
+    "__future__",
+    "collections.abc",
+    "hashlib",
+    "math",
+    "numba",
+    "numpy",
+    "pathlib",
+    "typing",
+    "trendweave.kernels",
+}
 MAY_IMPORT_PYSPARK = ("runners/spark_*.py", "store/*")
 
 

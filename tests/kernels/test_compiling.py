@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import warm_up
+from trendweave.kernels import compiling, propagate, warm_up
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -57,3 +58,17 @@ def test_kernels_agree_with_brute_force_without_compiling():
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
     assert " passed" in done.stdout
+
+
+def test_code_on_disk_is_outdated_by_a_change_of_any_kernel(tmp_path):
+    """Numba itself looks only at the file of the function that it compiled; a stale kernel would be silently wrong."""
+    names = [compiling._FINGERPRINT]
+    for folder in ("one", "other"):
+        copy = tmp_path / folder
+        shutil.copytree(Path(compiling.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        names.append(compiling.fingerprint(copy))
+    assert len(set(names)) == 1
+    with (tmp_path / "other" / "scan.py").open("a") as file:
+        file.write("# another line\n")
+    assert compiling.fingerprint(tmp_path / "other") != compiling._FINGERPRINT
+    assert propagate.propagate_blocks._cache._cache_file._source_stamp[1] == compiling._FINGERPRINT

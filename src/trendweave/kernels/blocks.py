@@ -135,8 +135,25 @@ def offsets_of(lanes: np.ndarray) -> np.ndarray:
     return offset
 
 
-def windows_of(blocks: Blocks) -> tuple:
-    """(segment, window) of every result number."""
-    segment = np.repeat(blocks.segment, blocks.lanes)
-    window = np.arange(segment.size) - np.repeat(blocks.offset[:-1] - blocks.window, blocks.lanes)
-    return segment, window
+@inner
+def write_found(blocks_segment, blocks_window, lanes, total, found, segment, window):
+    """The results that are not 0, with their segment and window."""
+    number = 0
+    count = 0
+    for b in range(lanes.size):
+        for lane in range(lanes[b]):
+            if total[number] != 0:
+                found[count] = number
+                segment[count] = blocks_segment[b]
+                window[count] = blocks_window[b] + lane
+                count += 1
+            number += 1
+
+
+def windows_found(blocks: Blocks, total: np.ndarray) -> tuple:
+    """(result number, segment, window) of every window with at least one trend."""
+    some = np.ascontiguousarray(total != 0)
+    count = int(np.count_nonzero(some))
+    found, segment, window = (np.empty(count, np.int64) for _ in range(3))
+    write_found(blocks.segment, blocks.window, blocks.lanes, some, found, segment, window)
+    return found, segment, window

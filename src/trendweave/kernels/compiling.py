@@ -5,7 +5,38 @@ function (atomically) costs more than what most of them do. A function that allo
 No fastmath: NaN, infinities and rounding mean what they mean. Compiled code is kept on disk.
 """
 
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from numba import njit
 
-inner = njit(cache=True, nogil=True, _nrt=False)
-outer = njit(cache=True, nogil=True)
+
+def fingerprint(folder: Path) -> str:
+    """Changes with any Python file of the folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+_FINGERPRINT = fingerprint(Path(__file__).parent)
+
+
+def _kept_on_disk(function: Callable, **options: Any) -> Any:
+    """Compiled code is kept as long as all kernels stay the same. Numba looks only at the function's own file, and kernels
+    call functions of others."""
+    compiled = njit(cache=True, nogil=True, **options)(function)
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if index is not None:
+        index._source_stamp = (index._source_stamp, _FINGERPRINT)
+    return compiled
+
+
+def inner(function: Callable) -> Any:
+    return _kept_on_disk(function, _nrt=False)
+
+
+def outer(function: Callable) -> Any:
+    return _kept_on_disk(function)

@@ -13,9 +13,21 @@ from .state_steps import LARGEST_BITS, SEVERAL, note, note_all, note_product, on
 
 
 @inner
+def row_size(states):
+    """Numbers in a row of a matrix: one per state and one for the empty past."""
+    return 2 if states == 1 else (states + 4) // 4 * 4
+
+
+@inner
 def add_row_to_row(matrix, to, source, size, checked):
-    """matrix[to] += matrix[source], rows padded to multiples of four: whole vector registers."""
+    """matrix[to] += matrix[source]. Rows are two numbers, or padded to multiples of four: whole vector registers."""
     seen = np.int64(0)
+    if size == 2:
+        a = matrix[to] + matrix[source]
+        b = matrix[to + 1] + matrix[source + 1]
+        matrix[to] = a
+        matrix[to + 1] = b
+        return note_all(seen, a, b, a, b, checked)
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for i in range(0, size, 4):
         t = np.uint64(to + i)
@@ -200,7 +212,7 @@ def slide_states(
 ):  # fmt: skip
     """All windows of all blocks, in order: results[offset + lane]; fits[offset + lane]."""
     states = variable.size
-    size = (states + 4) // 4 * 4
+    size = row_size(states)
     parts = 1 + value_states.shape[0]
     newer = np.zeros(parts * size * size, results.dtype)
     matrix = np.zeros(parts * size * size, results.dtype)
@@ -283,7 +295,7 @@ def longest_window(row_start, row_end):
 def slide_unconditional(steps, data, blocks, values, states, results, fits, checked) -> None:
     """Fill results and fits for all windows of all blocks."""
     longest = int(longest_window(blocks.row_start, blocks.row_end))
-    older = np.empty(longest * (1 + states.shape[0]) * ((len(steps.variable) + 4) // 4 * 4), results.dtype)
+    older = np.empty(longest * (1 + states.shape[0]) * row_size(len(steps.variable)), results.dtype)
     slide_states(
         *steps, *data, blocks.segment, blocks.row_start, blocks.row_end, blocks.window, blocks.lanes, blocks.offset,
         values, states, older, results, fits, checked,

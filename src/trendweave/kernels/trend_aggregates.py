@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import exact_numbers as exact
-from .blocks import windows_of
+from .blocks import windows_found
 from .choose_ways import WAYS
 from .inputs import KINDS, SELECTIONS, Aggregate, Results, Rows, Template
 from .passes import MEMORY_LIMIT, Engine
@@ -150,8 +150,7 @@ def aggregate(
         masks = states_of([part.variables for part in extrema], template)
         largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
 
-    found = np.flatnonzero(totals[0] != 0)
-    segment, window = windows_of(engine.blocks)
+    found, segment, window = windows_found(engine.blocks, totals[0])
     columns, valid = [], []
     for part, place in zip(aggregates, places, strict=True):
         if place.extremum is not None:
@@ -166,7 +165,7 @@ def aggregate(
             column, known = read_linear(counts, sums, exponent)
         columns.append(column)
         valid.append(known)
-    return Results(segment[found], window[found], tidy(totals[0][found]), tuple(columns), tuple(valid))
+    return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
 
 
 def check_choice(name: str, given: object, choices: tuple) -> None:
