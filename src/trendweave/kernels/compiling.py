@@ -25,8 +25,8 @@ _FINGERPRINT = fingerprint(Path(__file__).parent)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
-    """Compiled code is kept as long as all kernels stay the same. Numba looks only at the function's own file, and kernels
-    call functions of others."""
+    """Kept as long as all kernels stay the same. Numba looks only at the function's own file, and kernels call functions
+    of others."""
     compiled = njit(cache=True, nogil=True, **options)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None:

@@ -76,14 +76,15 @@ def _number_columns(name: str, values: np.ndarray, schema: pa.Schema) -> dict[st
     return {name: fitting, f"{name}_text": pa.array(texts, pa.string())}
 
 
-def from_table(table: pa.Table, plan: Plan) -> tuple[Partials, list[pa.Array]]:
+def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials, list[pa.Array]]:
     """Entries whose group is their own number among the rows, and the grouping attributes of the rows."""
     components = []
     for index, column in enumerate((None, *plan.aggregates)):
         values = _numbers(table, f"value_{index}")
         known = f"known_{index}"
         kind = {"MIN": "min", "MAX": "max"}.get(column.function if column is not None else "", "sum")
-        if column is not None and column.function == "AVG" and values.dtype == np.float64:
+        if column is not None and column.function == "AVG" and pa.types.is_floating(column_type(events, column.path)):
+            # Averages of whole numbers travel as sums, also where those are floats.
             kind = "avg"
         components.append(
             Component(

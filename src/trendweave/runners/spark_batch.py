@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -59,8 +60,8 @@ def run_spark(
     chosen = numbers or setting.get("numbers", "decimal")
     if chosen not in NUMBERS:
         raise ValueError(f"numbers is one of {', '.join(NUMBERS)}, not {chosen}")
-    arrow = to_arrow_schema(events.schema, timezone="UTC")
-    bound = bind(query.plan, arrow, time, type_, chosen)
+    events = _in_plain_strings(events)
+    bound = bind(query.plan, _arrow_schema(events.schema), time, type_, chosen)
     if observation is not None:
         events = _observed(query.plan, events, time, type_, observation)
     prepared = _Preparation(bound, schema_of(events), events).frame()
@@ -77,6 +78,46 @@ class _Settings:
         return self._conf.get(f"spark.trendweave.{name}", str(default))
 
 
+def _in_plain_strings(events: DataFrame) -> DataFrame:
+    """Strings are told apart by their bytes on every runner, so columns with another collation lose it."""
+    casts = {field.name: _in_bytes(field.dataType) for field in events.schema}
+    changed = {field.name for field in events.schema if casts[field.name] != field.dataType}
+    columns = [F.col(spark_column((name,))) for name in casts]
+    cast = [
+        column.cast(casts[name]).alias(name) if name in changed else column
+        for name, column in zip(casts, columns, strict=True)
+    ]
+    return events.select(*cast) if changed else events
+
+
+def _in_bytes(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return StructType([StructField(part.name, _in_bytes(part.dataType), part.nullable) for part in kind])
+    return StringType() if isinstance(kind, StringType) else kind
+
+
+def _arrow_schema(schema: StructType) -> pa.Schema:
+    """Columns of types that Arrow lacks, which no query can use, stand as NULLs."""
+    return pa.schema([pa.field(field.name, _arrow_type(field.dataType)) for field in schema])
+
+
+def _arrow_type(kind: DataType) -> pa.DataType:
+    if isinstance(kind, StructType):
+        return pa.struct(list(_arrow_schema(kind)))
+    try:
+        return to_arrow_schema(StructType([StructField("value", kind)]), timezone="UTC").field(0).type
+    except PySparkTypeError:
+        return pa.null()
+
+
+def _has_time(time: str, schema: Schema) -> str:
+    """The condition under which a row has a time; NaN and infinities are none."""
+    column = spark_column((time,))
+    if schema[time].kind is not Kind.FLOAT:
+        return f"({column} IS NOT NULL)"
+    return f"({column} IS NOT NULL AND NOT isnan({column}) AND abs({column}) < double('infinity'))"
+
+
 class _Preparation:
     """Rows that can play a part, with the columns that tasks read, all of it Spark SQL."""
 
@@ -85,10 +126,7 @@ class _Preparation:
 
     def frame(self) -> DataFrame:
         time = spark_column((self._bound.time,))
-        events = self._events.where(F.expr(f"{time} IS NOT NULL"))
-        if self._schema[self._bound.time].kind is Kind.FLOAT:
-            # NaN and infinities are no times either.
-            events = events.where(F.expr(f"NOT isnan({time}) AND abs({time}) < double('infinity')"))
+        events = self._events.where(F.expr(_has_time(self._bound.time, self._schema)))
         if self._bound.type is not None:
             events = events.where(F.expr(f"{spark_column((self._bound.type,))} IS NOT NULL"))
         for key, _ in zip(self._plan.partition_key, self._bound.preparation.partition_key, strict=True):
@@ -196,7 +234,8 @@ def _chunked(prepared: DataFrame, chunks: Chunks, bound: BoundQuery) -> DataFram
     """Each row with the number of its chunk, and once more for each neighbour that reads it."""
     steps = _steps(bound)
     offset = f"PMOD({steps}, {chunks.length}L)"
-    own = f"({steps} - {offset}) DIV {chunks.length}L"
+    # Rounded down, by numbers that fit 64 bits for every time.
+    own = f"({steps} DIV {chunks.length}L - IF({steps} % {chunks.length}L < 0L, 1L, 0L))"
     copies = [own]
     if chunks.after:
         copies.append(f"IF({offset} < {chunks.after}L, {own} - 1L, NULL)")
@@ -214,7 +253,10 @@ def _steps(bound: BoundQuery) -> str:
     if pa.types.is_floating(kind):
         # The same two roundings as in `times.as_steps`, so that both agree on the chunk of every time.
         seconds = f"CAST(`{TIME}` AS DOUBLE)"
-        return f"(FLOOR({seconds}) * 1000000L + CAST(RINT(({seconds} - FLOOR({seconds})) * 1e6D) AS BIGINT))"
+        whole = f"TRY_MULTIPLY(FLOOR({seconds}), 1000000L)"
+        fraction = f"TRY_CAST(RINT(({seconds} - FLOOR({seconds})) * 1e6D) AS BIGINT)"
+        # A time that does not fit goes to any chunk: the task there refuses it.
+        return f"COALESCE(TRY_ADD({whole}, {fraction}), 0L)"
     if not pa.types.is_timestamp(kind):
         return f"CAST(`{TIME}` AS BIGINT)"
     if kind.tz is not None:
@@ -261,7 +303,7 @@ def _aggregate_type(column: AggregateColumn, events: StructType, numbers: Number
 
 def _observed(plan: Plan, events: DataFrame, time: str, type_: str | None, observation: Observation) -> DataFrame:
     """Counts rows and those that are dropped while they pass, without another job."""
-    no_time = F.col(spark_column((time,))).isNull()
+    no_time = ~F.expr(_has_time(time, schema_of(events)))
     counts = [F.count(F.lit(1)).alias("rows"), F.count_if(no_time).alias("null_time")]
     if type_ is not None:
         kind = F.col(spark_column((type_,)))

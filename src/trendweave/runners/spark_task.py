@@ -39,7 +39,7 @@ class AggregateTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         rows = 0
-        wanted = self.limits.rows_at_once
+        wanted = self._wanted(self.limits.rows_at_once)
         for batch in batches:
             held.append(batch)
             rows += batch.num_rows
@@ -50,13 +50,18 @@ class AggregateTask:
             if cut == 0:
                 # All of it is one key, and more of it may come.
                 self._check_size(table)
-                wanted = 2 * rows
+                wanted = self._wanted(2 * rows)
                 held = table.to_batches()
                 continue
             yield from self._computed(table.slice(0, cut))
-            held, rows, wanted = table.slice(cut).to_batches(), table.num_rows - cut, self.limits.rows_at_once
+            held, rows = table.slice(cut).to_batches(), table.num_rows - cut
+            wanted = self._wanted(self.limits.rows_at_once)
         if rows:
             yield from self._computed(pa.Table.from_batches(held))
+
+    def _wanted(self, rows: int) -> int:
+        """That many, but not without a look at the size of a key that is beyond its limit."""
+        return min(rows, self.limits.rows_of_a_key + 1)
 
     def _last_border(self, table: pa.Table) -> int:
         """The first row of the last key. Rows are sorted by keys, so all rows before it are of finished keys."""
@@ -90,10 +95,18 @@ class AggregateTask:
         yield from result.to_batches()
 
     def _place(self, table: pa.Table) -> str:
-        """Key and time range, for messages."""
-        named = [f"{name}={table.column(name)[0].as_py()}" for name in self.keys]
+        """Keys and time range, for messages. Rows are sorted by keys."""
+        first, last = self._key(table, 0), self._key(table, table.num_rows - 1)
+        keys = f"key {first}" if first == last else f"keys {first} to {last}"
         times = pc.min_max(table.column(TIME))
-        return f"key {', '.join(named) or '(none)'}, times {times['min']} to {times['max']}"
+        return f"{keys}, times {times['min']} to {times['max']}"
+
+    def _key(self, table: pa.Table, row: int) -> str:
+        """As the query names it; a chunk of time is told by its times."""
+        names = zip(self.bound.preparation.partition_key, self.bound.plan.partition_key, strict=True)
+        paths = {name: ".".join(key.path) for name, key in names}
+        shown = [f"{paths[name]}={table.column(name)[row].as_py()}" for name in self.keys if name in paths]
+        return ", ".join(shown) or "(none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,7 @@ class MergeTask:
         if not held:
             return
         table = pa.Table.from_batches(held)
-        partials, groups = from_table(table, self.bound.plan)
+        partials, groups = from_table(table, self.bound.plan, self.bound.events)
         codes = key_codes([pa.chunked_array([group]) for group in groups], table.num_rows)
         first = np.zeros(int(codes.max()) + 1 if codes.size else 0, np.int64)
         first[codes[::-1]] = np.arange(codes.size)[::-1]
