@@ -74,6 +74,17 @@ class Query:
 
         return run_local(self, events, time, type, numbers or "decimal")
 
+    def schema(
+        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
+    ) -> Any:
+        """The columns of the result, without running anything: an Arrow schema, or a Spark one for a Spark DataFrame."""
+        self.check(events, time, type)
+        if builtins.type(events).__module__.startswith("pyspark."):
+            return self.run(events, time, type, numbers=numbers).schema
+        from trendweave.runners.local import result_columns
+
+        return result_columns(self.plan, events, time, type, numbers)
+
     def incremental(
         self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
     ) -> Incremental:

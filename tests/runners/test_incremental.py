@@ -112,3 +112,12 @@ def test_timestamps_take_timestamps_as_watermark() -> None:
 def test_a_state_that_cannot_be_read_is_refused(data: bytes) -> None:
     with pytest.raises(DataError, match="TW311"):
         State.from_bytes(data)
+
+
+def test_the_schema_of_a_result_is_known_before_it_is_there() -> None:
+    query = trendweave.query("RETURN g, COUNT(*), SUM(A.y), MIN(A.x) PATTERN A+ GROUP-BY g WITHIN 1 s SLIDE 1 s")
+    table = table_of([{"time": 1, "type": "A"}])
+    for numbers in ("decimal", "int64", "text", "float64", "log2"):
+        expected = query.schema(SCHEMA, numbers=numbers)
+        assert query.schema(table, numbers=numbers) == expected
+        assert query.run(table, numbers=numbers).schema.remove_metadata() == expected

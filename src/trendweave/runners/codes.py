@@ -22,6 +22,13 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
     return codes
 
 
+def first_of_each(codes: np.ndarray) -> np.ndarray:
+    """The first row of each code; codes count from 0 without gaps."""
+    first = np.empty(int(codes.max()) + 1 if codes.size else 0, np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    return first
+
+
 def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """`right` counts from 0 without gaps, and so does the result."""
     return present_codes(left * (int(right.max()) + 1) + right)[0] if left.size else left

@@ -17,7 +17,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.planner import columns_of
 from trendweave.planning.predicates import rewritten
 from trendweave.runners.arrow_expressions import is_true
-from trendweave.runners.codes import key_codes
+from trendweave.runners.codes import first_of_each, key_codes
 from trendweave.runners.segments import Segments
 
 #: Pairs of different values that are decided at most.
@@ -46,10 +46,8 @@ def _different(names: list[str], table: pa.Table) -> tuple[pa.Table, np.ndarray]
     """The different combinations of values of some columns, and the number of each row's combination."""
     columns = [table.column(name) for name in names]
     codes = key_codes(columns, table.num_rows)
-    count = int(codes.max()) + 1 if codes.size else 0
-    first = np.empty(count, np.int64)
-    first[codes[::-1]] = np.arange(codes.size)[::-1]
-    chosen = table.select(names).take(pa.array(first)) if names else pa.table({"": pa.nulls(count)})
+    first = first_of_each(codes)
+    chosen = table.select(names).take(pa.array(first)) if names else pa.table({"": pa.nulls(first.size)})
     return chosen, codes
 
 

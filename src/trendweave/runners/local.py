@@ -40,6 +40,13 @@ def aggregate_table(
     return bound.compute(rows).replace_schema_metadata({METRICS: json.dumps(asdict(dropped))})
 
 
+def result_columns(plan: Plan, events: Any, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
+    """The columns of the result for events with this schema."""
+    check_numbers(numbers)
+    schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    return bind(plan, schema, time, type_, numbers).schema
+
+
 def check_numbers(numbers: str) -> None:
     if numbers not in NUMBERS:
         raise ValueError(f"numbers is one of {', '.join(NUMBERS)}, not {numbers}")

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import aggregate, match_starts
-from trendweave.planning.plan import MovingWindow, Plan, Template
+from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.runners.codes import key_codes
+from trendweave.runners.codes import first_of_each, key_codes
 from trendweave.runners.encoded_rows import CHUNK, encode
 from trendweave.runners.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
 from trendweave.runners.measured_values import SumTooLargeError, measured_values
@@ -55,10 +55,10 @@ class PartitionTask:
         self.preparation = preparation
 
     def run(self) -> TaskResult:
-        pieces = [(template, piece) for template in self.plan.templates for piece in self.inputs.pieces(template)]
-        groups, columns = self._groups([piece.segments for _, piece in pieces])
+        pieces = [piece for template in self.plan.templates for piece in self.inputs.pieces(template)]
+        groups, columns = self._groups([piece.segments for piece in pieces])
         windows = self._windows(pieces, groups)
-        parts = [self._aggregated(piece, group, windows) for (_, piece), group in zip(pieces, groups, strict=True)]
+        parts = [self._aggregated(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
             parts = [_pairs_of_trends(*parts, outputs=len(self.plan.aggregates))]
         merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=False)])
@@ -92,26 +92,23 @@ class PartitionTask:
             columns.append(taken if isinstance(taken, pa.ChunkedArray) else pa.chunked_array([taken]))
         total = sum(segments.count for segments in pieces)
         codes = key_codes(columns, total)
-        count = int(codes.max()) + 1 if codes.size else 0
-        first = np.zeros(count, np.int64)
-        first[codes[::-1]] = np.arange(total)[::-1]
+        first = first_of_each(codes)
         cuts = np.cumsum([segments.count for segments in pieces])[:-1]
         return np.split(codes, cuts), [pc.take(column, pa.array(first)).combine_chunks() for column in columns]
 
     # Windows
 
-    def _windows(self, pieces: list[tuple[Template, Piece]], groups: list[np.ndarray]) -> WindowNumbers:
+    def _windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if isinstance(self.plan.window, MovingWindow):
-            for (_, piece), group in zip(pieces, groups, strict=True):
+            for piece, group in zip(pieces, groups, strict=True):
                 at = np.flatnonzero(self._may_end(piece))
                 ticks.append(self.rows.tick[piece.segments.row[at]])
                 of_group.append(group[piece.segments.of_rows()[at]])
         ends = (np.concatenate(ticks), np.concatenate(of_group))
-        numbers = number_windows(
+        return number_windows(
             self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
         )
-        return numbers
 
     def _tick_chunks(self) -> Chunks | None:
         """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
@@ -129,14 +126,14 @@ class PartitionTask:
     def _where_trends_end(
         self,
         merged: Partials,
-        pieces: list[tuple[Template, Piece]],
+        pieces: list[Piece],
         groups: list[np.ndarray],
         windows: MovingNumbers,
     ) -> Partials:
         """Keep the moving windows at whose own time some trend ends that began inside the window."""
         ended = np.zeros(windows.starts.size, np.bool_)
         reach, exact = moving_reach(self.plan.window, self.rows.time_type)  # type: ignore[arg-type]
-        for (_, piece), group in zip(pieces, groups, strict=True):
+        for piece, group in zip(pieces, groups, strict=True):
             tick = piece.segments.take(self.rows.tick)
             of_row = _of_rows(group, piece.segments, windows)
             own = windows.own(tick, of_row)

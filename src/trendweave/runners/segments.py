@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trendweave.kernels.sorting import stable_order
-from trendweave.runners.codes import present_codes
+from trendweave.runners.codes import first_of_each, present_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,7 @@ def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray)
     else:
         target = child
     order, starts = stable_order(target, values.size)
-    first_bound = np.full(values.size, -1, np.int64)
-    first_bound[child[::-1]] = segments.row[bound_at[::-1]]
+    first_bound = segments.row[bound_at[first_of_each(child)]]
     return Segments(
         row=segments.row[position[order]],
         starts=starts,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.runners.bound_query import BoundQuery
-from trendweave.runners.codes import key_codes
+from trendweave.runners.codes import first_of_each, key_codes
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partial_table import from_table, partial_schema, to_table
@@ -122,8 +122,7 @@ class MergeTask:
         table = pa.Table.from_batches(held)
         partials, groups = from_table(table, self.bound.plan, self.bound.events)
         codes = key_codes([pa.chunked_array([group]) for group in groups], table.num_rows)
-        first = np.zeros(int(codes.max()) + 1 if codes.size else 0, np.int64)
-        first[codes[::-1]] = np.arange(codes.size)[::-1]
+        first = first_of_each(codes)
         merged = merge([replace(partials, group=codes)])
         taken = [pc.take(group, pa.array(first[merged.group])) for group in groups]
         yield from self.bound.result(TaskResult(merged, taken)).to_batches()
