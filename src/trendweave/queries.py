@@ -77,7 +77,7 @@ class Query:
     def schema(
         self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
     ) -> Any:
-        """The columns of the result, without running anything: an Arrow schema, or a Spark one for a Spark DataFrame."""
+        """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
             return self.run(events, time, type, numbers=numbers).schema

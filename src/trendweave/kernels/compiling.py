@@ -25,7 +25,7 @@ _FINGERPRINT = fingerprint(Path(__file__).parent)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
-    """Kept as long as all kernels stay the same. Numba looks only at the function's own file, and kernels call functions
+    """Kept as long as all kernels stay the same. Numba looks only at the function's own file; kernels call functions
     of others."""
     compiled = njit(cache=True, nogil=True, **options)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
