@@ -9,25 +9,20 @@ their linear aggregates along as dual numbers (total, total of the aggregate).""
 import numpy as np
 
 from .compiling import inner, outer
+from .sliding_one_state import slide_one_state
 from .state_steps import LARGEST_BITS, SEVERAL, note, note_all, note_product, one_state, reads, too_large
 
 
 @inner
 def row_size(states):
     """Numbers in a row of a matrix: one per state and one for the empty past."""
-    return 2 if states == 1 else (states + 4) // 4 * 4
+    return (states + 4) // 4 * 4
 
 
 @inner
 def add_row_to_row(matrix, to, source, size, checked):
-    """matrix[to] += matrix[source]. Rows are two numbers, or padded to multiples of four: whole vector registers."""
+    """matrix[to] += matrix[source], rows padded to multiples of four: whole vector registers."""
     seen = np.int64(0)
-    if size == 2:
-        a = matrix[to] + matrix[source]
-        b = matrix[to + 1] + matrix[source + 1]
-        matrix[to] = a
-        matrix[to + 1] = b
-        return note_all(seen, a, b, a, b, checked)
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for i in range(0, size, 4):
         t = np.uint64(to + i)
@@ -295,6 +290,14 @@ def longest_window(row_start, row_end):
 def slide_unconditional(steps, data, blocks, values, states, results, fits, checked) -> None:
     """Fill results and fits for all windows of all blocks."""
     longest = int(longest_window(blocks.row_start, blocks.row_end))
+    begins, ends = bool((steps.sources == 1).any()), steps.final.size == 1
+    if len(steps.variable) == 1 and begins and ends and states.shape[0] == 0:
+        repeats = bool((steps.sources == 0).any())
+        slide_one_state(
+            int(steps.variable[0]), repeats, *data, blocks.segment, blocks.row_start, blocks.row_end, blocks.window,
+            blocks.lanes, blocks.offset, np.empty(longest, results.dtype), results, fits,
+        )  # fmt: skip
+        return
     older = np.empty(longest * (1 + states.shape[0]) * row_size(len(steps.variable)), results.dtype)
     slide_states(
         *steps, *data, blocks.segment, blocks.row_start, blocks.row_end, blocks.window, blocks.lanes, blocks.offset,

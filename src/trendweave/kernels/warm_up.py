@@ -31,6 +31,7 @@ def warm_up() -> None:
         for conditions in (None, falling):
             for kind in ("exact", "float64"):
                 aggregate(rows, template, conditions, wanted, numbers=kind)
+                aggregate(rows, template, conditions, numbers=kind)
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
     add_at(numbers, numbers, ROWS)
