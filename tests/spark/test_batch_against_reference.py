@@ -1,10 +1,12 @@
-"""Spark batch against the reference twin and the in-process runner, on random queries and streams.
+"""Spark batch against the reference twin, on random queries and streams.
 
-Chunks of time and tasks are small, so that windows cross chunks, keys cross tasks, and times tie at the borders.
+Chunks of time and tasks are as small as they can be, so that windows cross chunks, keys cross tasks, and times tie at
+the borders.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,7 @@ from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of
 from tests.runners.test_local_against_reference import planned
+from tests.spark.comparing import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,13 +29,21 @@ pytestmark = pytest.mark.spark
 COLUMNS = "time long, type string, x long, y double, s string, k long, g string"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
+    small = {"sql_execution_arrow_maxRecordsPerBatch": 3, "sql_adaptive_coalescePartitions_enabled": "false"}
+    with pytest.MonkeyPatch.context() as patch, settings(spark, rowsAtOnce=4, **small):
+        patch.setattr("trendweave.runners.spark_batch._CHUNK_FACTOR", 1)
+        yield
+
+
 def frame_of(spark: SparkSession, events: list[dict[str, Any]]) -> DataFrame:
     listed = [tuple(event.get(name) for name in SCHEMA.names) for event in events]
     return spark.createDataFrame(listed, COLUMNS)
 
 
 @given(case=queries_and_streams(empty=False))
-@examples(30)
+@examples(40)
 def test_random_queries_on_random_streams(spark: SparkSession, case: tuple[Query, list[dict]]) -> None:
     query, events = case
     result = planned(query).run(frame_of(spark, events))

@@ -253,10 +253,9 @@ def _steps(bound: BoundQuery) -> str:
     if pa.types.is_floating(kind):
         # The same two roundings as in `times.as_steps`, so that both agree on the chunk of every time.
         seconds = f"CAST(`{TIME}` AS DOUBLE)"
-        whole = f"TRY_MULTIPLY(FLOOR({seconds}), 1000000L)"
-        fraction = f"TRY_CAST(RINT(({seconds} - FLOOR({seconds})) * 1e6D) AS BIGINT)"
+        fraction = f"CAST(RINT(({seconds} - FLOOR({seconds})) * 1e6D) AS BIGINT)"
         # A time that does not fit goes to any chunk: the task there refuses it.
-        return f"COALESCE(TRY_ADD({whole}, {fraction}), 0L)"
+        return f"IF(ABS({seconds}) <= 9.2e12D, FLOOR({seconds}) * 1000000L + {fraction}, 0L)"
     if not pa.types.is_timestamp(kind):
         return f"CAST(`{TIME}` AS BIGINT)"
     if kind.tz is not None:
