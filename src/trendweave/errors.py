@@ -74,13 +74,15 @@ CODES: dict[str, str] = {
     "TW308": "schema or table cannot be read",
     "TW309": "window is finer than the time column",
     "TW310": "time or value is out of range",
-    "TW311": "state cannot be read",
+    "TW311": "state cannot be read, or belongs to another query",
+    "TW312": "piece of a stream or watermark does not fit",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
     "TW403": "exact numbers need too much memory",
     "TW404": "result is not supported yet",
     "TW405": "one key has too many events for a task",
+    "TW406": "a key of one variable would copy too many events",
 }
 
 

@@ -38,6 +38,14 @@ def read_table(path: Path) -> pa.Table:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
+    try:
+        _write(table, path)
+    except OSError as error:
+        message = f"{path.name} cannot be written: {error}"
+        raise DataError([Problem("TW308", message, "is the folder there, and may it be written to?")]) from error
+
+
+def _write(table: pa.Table, path: Path) -> None:
     import pyarrow.csv
     import pyarrow.feather
     import pyarrow.parquet

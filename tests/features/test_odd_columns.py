@@ -17,7 +17,7 @@ from trendweave.errors import DataError, ExecutionError
 
 def run(text: str, numbers: str = "decimal", **columns: object) -> list[dict]:
     length = len(columns["time"])
-    table = pa.table({"type": ["A"] * length, **columns})
+    table = pa.table({"type": ["A"] * length} | columns)
     return trendweave.query(text).run(table, numbers=numbers).to_pylist()
 
 
@@ -119,3 +119,16 @@ def test_the_error_of_a_large_count_names_window_group_and_ways_out() -> None:
     assert problem.hint == 'ask for numbers="text" or "log2"'
     with pytest.raises(ExecutionError, match=r'count needs 25 digits at the whole input.*\n.*"decimal" or "text"'):
         run("RETURN COUNT(*) PATTERN A+", "int64", time=list(range(80)))
+
+
+@pytest.mark.parametrize(("kind", "time"), [(pa.float32(), 1.7e9), (pa.float16(), 60_000.0)])
+def test_window_edges_that_a_small_float_cannot_hold(kind: pa.DataType, time: float) -> None:
+    with pytest.raises(DataError, match="TW310"):
+        run("RETURN COUNT(*) PATTERN A WITHIN 7 s SLIDE 3 s", time=pa.array([time]).cast(kind, safe=False))
+
+
+def test_a_key_of_one_variable_with_very_many_values_is_refused_in_time() -> None:
+    length = 60_000
+    columns = {"time": list(range(length)), "k": list(range(length)), "type": ["P", "B"] * (length // 2)}
+    with pytest.raises(ExecutionError, match="TW406"):
+        run("RETURN COUNT(*) PATTERN SEQ(P, B*, P) WHERE [P.k]", **columns)

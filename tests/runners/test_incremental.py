@@ -121,3 +121,39 @@ def test_the_schema_of_a_result_is_known_before_it_is_there() -> None:
         expected = query.schema(SCHEMA, numbers=numbers)
         assert query.schema(table, numbers=numbers) == expected
         assert query.run(table, numbers=numbers).schema.remove_metadata() == expected
+
+
+def test_pieces_are_read_in_the_types_that_the_query_was_made_for() -> None:
+    query = trendweave.query("RETURN COUNT(*), SUM(A.x) PATTERN A+ WITHIN 10 s SLIDE 10 s")
+    made_for = pa.schema({"time": pa.timestamp("us"), "type": pa.string(), "x": pa.int64()})
+    engine = query.incremental(made_for)
+
+    def piece(times: list[int], x: object) -> pa.Table:
+        return pa.table({"time": pa.array(times, pa.timestamp("ms")), "type": ["A"] * len(times), "x": x})
+
+    state, _ = engine.push(engine.start(), piece([1_000, 2_000, 30_000], pa.array([1, None, 1], pa.int8())))
+    state, _ = engine.push(state, piece([40_000], pa.nulls(1)))
+    counts = [int(row["count"]) for row in engine.finish(state).to_pylist()]
+    assert counts == [3, 1, 1]
+    for wrong in ([1.5], ["1"]):
+        with pytest.raises(DataError, match="TW312"):
+            engine.push(engine.start(), piece([1_000], wrong))
+    with pytest.raises(DataError, match="TW312"):
+        engine.push(engine.start(), piece([1_000], [1]).drop_columns(["time"]))
+
+
+@pytest.mark.parametrize("watermark", [float("inf"), float("nan"), "x", 2**63, 1.5])
+def test_a_watermark_is_a_time(watermark: object) -> None:
+    engine = trendweave.query("RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s").incremental(SCHEMA)
+    with pytest.raises(DataError, match="TW312"):
+        engine.push(engine.start(), table_of([]), watermark)
+
+
+def test_a_state_belongs_to_its_query() -> None:
+    one = trendweave.query("RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s").incremental(SCHEMA)
+    other = trendweave.query("RETURN COUNT(*) PATTERN B+ WITHIN 20 s SLIDE 20 s").incremental(SCHEMA)
+    state, _ = one.push(one.start(), table_of([{"time": 1, "type": "A"}]), 11)
+    with pytest.raises(DataError, match="TW311"):
+        other.finish(State.from_bytes(state.to_bytes()))
+    with pytest.raises(DataError, match="TW311"):
+        other.push(state, table_of([]))

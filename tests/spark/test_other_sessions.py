@@ -20,8 +20,7 @@ pytestmark = pytest.mark.spark
 
 
 def in_another_session(kind: str, folder: Path) -> dict[str, Any]:
-    # Without the last setting, a local cluster would keep its logs inside the installed package.
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(folder)}
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home(folder))}
     java_home = Path(sys.prefix) / "java-home"
     if "JAVA_HOME" not in environment and java_home.exists():
         environment["JAVA_HOME"] = java_home.read_text().strip()
@@ -36,6 +35,16 @@ def in_another_session(kind: str, folder: Path) -> dict[str, Any]:
     results = [line.rpartition("RESULT ")[2] for line in done.stdout.splitlines() if "RESULT " in line]
     assert len(results) == 1, done.stderr[-4_000:]
     return json.loads(results[0])
+
+
+def spark_home(folder: Path) -> Path:
+    """PySpark's own folders under another roof, as a local cluster writes its logs next to them."""
+    home = folder / "home"
+    home.mkdir()
+    for part in Path(find_spec("pyspark").origin).parent.iterdir():
+        if part.name in ("bin", "sbin", "jars"):
+            (home / part.name).symlink_to(part)
+    return home
 
 
 def local_rows(query: str, rows: int, **options: Any) -> list[str]:

@@ -103,6 +103,9 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
     if query.within is not None and query.slide is None:
         message = "a conjunction cannot be counted in a window that moves with the stream"
         problems.append(problem_at(query.within.span, "TW211", message, "add SLIDE"))
+    if query.strategy == "skip-till-next-match":
+        message = "a conjunction cannot be counted with skip-till-next-match"
+        problems.append(problem_at(query.pattern.span, "TW211", message, "use another strategy, or query each side"))
     for output in query.returns.outputs:
         if isinstance(output.value, st.Aggregate) and output.value.argument is not None:
             name = print_output_value(output.value)

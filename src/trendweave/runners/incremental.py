@@ -6,6 +6,7 @@ Whatever the cuts and the order of arrival, the rows are those of one batch over
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
+from trendweave.events import Kind, schema_of
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.encoded_rows import TIME
@@ -41,6 +43,7 @@ class State:
     watermark: int | None = None
     late: int = 0
     dropped: Dropped = NOTHING_DROPPED
+    made_for: str = ""
 
     def to_bytes(self) -> bytes:
         facts = {
@@ -49,6 +52,7 @@ class State:
             "late": self.late,
             "dropped": asdict(self.dropped),
             "empty": self.rows is None,
+            "made_for": self.made_for,
         }
         rows = pa.table({}) if self.rows is None else self.rows
         sink = pa.BufferOutputStream()
@@ -70,7 +74,7 @@ class State:
             message = f"the state has version {facts['version']}, this release reads version {STATE_VERSION}"
             raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
         kept = None if facts["empty"] else rows.replace_schema_metadata(None)
-        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]))
+        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]), facts["made_for"])
 
 
 class Incremental:
@@ -87,28 +91,67 @@ class Incremental:
             self._length = steps_of(window.length, self._kind, "WITHIN")
             self._slide = steps_of(window.slide, self._kind, "SLIDE")
         self._window = window
+        needed = {path[0] for columns in query.plan.needed_columns for path in columns.paths}
+        self._needed = sorted(needed | {time} | ({type_} if type_ is not None else set()))
+        types = [f"{name} {schema.field(name).type}" for name in self._needed]
+        facts = "\n".join([query.plan.text, time, str(type_), numbers, *types])
+        self._made_for = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     @property
     def schema(self) -> pa.Schema:
         return self._bound.schema
 
     def start(self) -> State:
-        return State()
+        return State(made_for=self._made_for)
+
+    def _checked(self, state: State) -> State:
+        if state.made_for != self._made_for:
+            message = "the state was made for another query, or for events with other columns"
+            raise DataError([Problem("TW311", message, "go on with the query that made it, or start anew")])
+        return state
+
+    def _fitting(self, events: pa.Table) -> pa.Table:
+        """The columns that the query needs, in the types that it was made for."""
+        columns, wanted = {}, schema_of(self._bound.events)
+        given = schema_of(events.schema)
+        for name in self._needed:
+            field = self._bound.events.field(name)
+            if name not in given or given[name].kind not in (wanted[name].kind, Kind.NULL):
+                found = given[name].kind.value if name in given else "missing"
+                message = f"column {name} of a piece is {found}; the query was made for {field.type}"
+                raise DataError([Problem("TW312", message, "give every piece the same columns")])
+            try:
+                columns[name] = events.column(name).cast(field.type)
+            except pa.ArrowException as error:
+                message = f"column {name} of a piece does not fit {field.type}: {error}"
+                raise DataError([Problem("TW312", message, "give every piece the same columns")]) from error
+        return pa.table(columns)
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
         """Take some events, then move the watermark; the rows of the windows that it closed come back.
 
         Events with a time before the state's watermark are late: dropped and counted. A watermark never moves back.
         """
-        state = self._taken(state, as_arrow(events)[0])
+        state = self._taken(self._checked(state), self._fitting(as_arrow(events)[0]))
         if watermark is None:
             return state, self.schema.empty_table()
-        moved = self._steps(pa.chunked_array([pa.array([watermark], self._kind.arrow)]))[0]
-        return self._closed(state, int(moved))
+        return self._closed(state, self._moved(watermark))
 
     def finish(self, state: State) -> pa.Table:
         """The rows of all windows that are still open."""
-        return self._closed(state, None)[1]
+        return self._closed(self._checked(state), None)[1]
+
+    def _moved(self, watermark: Any) -> int:
+        try:
+            moment = pa.array([watermark], self._kind.arrow)
+            if self._kind.is_float and not np.isfinite(watermark):
+                raise ValueError("it is not finite")
+            if not self._kind.is_float and isinstance(watermark, float):
+                raise TypeError("it is a float")
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            message = f"the watermark {watermark!r} is no time of the time column, which is {self._kind.arrow}: {error}"
+            raise DataError([Problem("TW312", message, "give it as a value of that type")]) from error
+        return int(self._steps(pa.chunked_array([moment]))[0])
 
     def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
         return as_steps(column, self._kind)

@@ -6,8 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.sorting import stable_order
 from trendweave.runners.codes import first_of_each, present_codes
+
+#: Copies of rows that belong to every value of a key of another variable.
+MAX_COPIES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,12 @@ def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray)
     children = np.searchsorted(parent, np.arange(segments.count), side="right") - first_child
     free_at = np.flatnonzero(other_letters.any(axis=1))
     copies = children[segment[free_at]]
+    if int(copies.sum()) > MAX_COPIES:
+        message = (
+            f"{variable} has a key of its own, so {free_at.size:,} other events would be copied {copies.sum():,} times"
+        )
+        hint = "use the key for all events, or filter the events that do not have it"
+        raise ExecutionError([Problem("TW406", message, hint)])
     copied_at = np.repeat(free_at, copies)
     within = np.arange(copied_at.size) - np.repeat(np.cumsum(copies) - copies, copies)
     target = first_child[segment[copied_at]] + within

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, LongType, StringType, StructField, StructType
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan, SlidingWindow
@@ -55,6 +56,8 @@ def run_spark(
     observation: Observation | None = None,
 ) -> DataFrame:
     """The rows of an aggregate query. Nothing runs before an action on the result does."""
+    if events.isStreaming:
+        raise ExecutionError([Problem("TW404", "streams cannot be run yet", "run the query on a batch DataFrame")])
     query.check(events, time, type_)
     setting = _Settings(events)
     chosen = numbers or setting.get("numbers", "decimal")

@@ -96,7 +96,11 @@ def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tupl
 
 def as_times(steps: np.ndarray, kind: TimeType) -> pa.Array:
     if kind.is_float:
-        return pa.array(steps / 1e6, pa.float64()).cast(kind.arrow)
+        seconds = pa.array(steps / 1e6, pa.float64()).cast(kind.arrow, safe=False)
+        if not np.array_equal(np.rint(seconds.cast(pa.float64()).to_numpy() * 1e6), steps.astype(np.float64)):
+            hint = "cast the time column to float64"
+            raise _out_of_range(f"a window edge does not fit the time column, which is {kind.arrow}", hint)
+        return seconds
     numbers = pa.array(steps, pa.int64())
     return numbers.cast(kind.arrow) if pa.types.is_timestamp(kind.arrow) else _narrowed(numbers, kind.arrow)
 
