@@ -91,10 +91,17 @@ class PartitionTask:
             taken = pc.take(values, pa.array(index, mask=index < 0))
             columns.append(taken if isinstance(taken, pa.ChunkedArray) else pa.chunked_array([taken]))
         total = sum(segments.count for segments in pieces)
-        codes = key_codes(columns, total)
+        codes = key_codes([*columns, *self._chunks_of(pieces)], total)
         first = first_of_each(codes)
         cuts = np.cumsum([segments.count for segments in pieces])[:-1]
         return np.split(codes, cuts), [pc.take(column, pa.array(first)).combine_chunks() for column in columns]
+
+    def _chunks_of(self, pieces: list[Segments]) -> list[pa.ChunkedArray]:
+        """A moving window is told by group and time; chunks must not add copied rows to the windows of others."""
+        if self.options.chunk is None or not isinstance(self.plan.window, MovingWindow):
+            return []
+        rows = np.concatenate([self.rows.partitions.starts[:-1][segments.partition] for segments in pieces])
+        return [pa.chunked_array([self.rows.table.column(CHUNK).to_numpy()[rows]])]
 
     # Windows
 

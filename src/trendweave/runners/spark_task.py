@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.planning.plan import MovingWindow
 from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.codes import first_of_each, key_codes
-from trendweave.runners.encoded_rows import CHUNK, TIME
+from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partial_table import from_table, partial_schema, to_table
 from trendweave.runners.partition_task import TaskResult
@@ -88,20 +87,12 @@ class AggregateTask:
                 schema = partial_schema(self.bound.plan, self.bound.events, self.bound.numbers)
                 result = to_table(self.bound.aggregate(table), schema)
             else:
-                result = pa.concat_tables([self.bound.compute(part) for part in self._apart(table)])
+                result = self.bound.compute(table)
         except TrendweaveError as error:
             place = f"{self._place(table)}: "
             problems = [replace(problem, message=place + problem.message) for problem in error.problems]
             raise type(error)(problems, self.bound.plan.text) from error
         yield from result.to_batches()
-
-    def _apart(self, table: pa.Table) -> list[pa.Table]:
-        """Rows that may be computed together. A moving window is known by its time, so it would also take in the copies
-        of its rows that the next chunk reads; chunks that are no neighbours share no windows."""
-        if self.bound.chunk is None or not isinstance(self.bound.plan.window, MovingWindow):
-            return [table]
-        odd = pc.bit_wise_and(table.column(CHUNK), 1)
-        return [part for part in (table.filter(pc.equal(odd, 0)), table.filter(pc.equal(odd, 1))) if part.num_rows]
 
     def _place(self, table: pa.Table) -> str:
         """Keys and time range, for messages. Rows are sorted by keys."""
