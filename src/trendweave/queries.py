@@ -56,20 +56,26 @@ class Query:
         type: str | None = "type",
         *,
         numbers: Numbers | None = None,
-        observation: Any = None,
+        **spark_options: Any,
     ) -> Any:
         """The rows that the query asks for, as the kind of table that the events came in.
 
         `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-        DataFrame whose counts of dropped rows reach a Spark `observation`; rows may be in any order. `time` and
+        DataFrame and takes further options (docs/spark.md); rows may be in any order. `time` and
         `type` name the columns that hold the time (a timestamp, or a number of seconds) and the type; with
         `type=None` every row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are
         written: "decimal" (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
         """
         if builtins.type(events).__module__.startswith("pyspark."):
+            if events.isStreaming:
+                from trendweave.runners.spark_stream import run_stream
+
+                return run_stream(self, events, time, type, numbers=numbers, **spark_options)
             from trendweave.runners.spark_batch import run_spark
 
-            return run_spark(self, events, time, type, numbers, observation)
+            return run_spark(self, events, time, type, numbers=numbers, **spark_options)
+        if spark_options:
+            raise TypeError(f"only Spark DataFrames take the options {', '.join(sorted(spark_options))}")
         from trendweave.runners.local import run_local
 
         return run_local(self, events, time, type, numbers or "decimal")
