@@ -13,6 +13,7 @@ from trendweave.planning import Plan, make_plan
 
 if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental
+    from trendweave.runners.push_session import PushSession
     from trendweave.runners.result_table import Numbers
 
 ExplainFormat = Literal["text", "mermaid", "dot", "json"]
@@ -102,6 +103,26 @@ class Query:
         from trendweave.runners.incremental import Incremental
 
         return Incremental(self, events, time, type, numbers)
+
+    def push(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = "type",
+        *,
+        watermark: str = "0 seconds",
+        numbers: Numbers = "decimal",
+        state: bytes | None = None,
+    ) -> PushSession:
+        """A session that takes events one by one; `events` is their schema, or a table that has it.
+
+        `send(event)` takes a mapping and gives the rows of the windows that it closes, `send_table` takes a table,
+        `finish()` gives the rest. Events may be behind the latest one by `watermark`. `state` goes on with a session
+        that another process left with `session.state()`.
+        """
+        from trendweave.runners.push_session import PushSession
+
+        return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
 def query(text: str) -> Query:

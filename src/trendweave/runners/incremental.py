@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
+from trendweave.planning.plan import Plan
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.closing import Closing
 from trendweave.runners.encoded_rows import TIME
@@ -94,7 +95,25 @@ class Incremental:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of result rows."""
         return self._bound.schema
+
+    @property
+    def plan(self) -> Plan:
+        return self._bound.plan
+
+    @property
+    def time(self) -> str:
+        return self._bound.time
+
+    @property
+    def kind(self) -> TimeType:
+        return self._kind
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of events that the query needs."""
+        return pa.schema([self._bound.events.field(name) for name in self._needed])
 
     def start(self) -> State:
         return State(made_for=self._made_for)
@@ -131,6 +150,14 @@ class Incremental:
         if watermark is None:
             return state, self.schema.empty_table()
         return self._closed(state, self._moved(watermark))
+
+    def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
+        """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
+        return self._closed(self._checked(state), watermark)
+
+    def steps(self, state: State) -> np.ndarray:
+        """The times of the rows that the state holds."""
+        return np.empty(0, np.int64) if state.rows is None else self._steps(state.rows.column(TIME))
 
     def finish(self, state: State) -> pa.Table:
         """The rows of all windows that are still open."""
