@@ -20,7 +20,7 @@ from trendweave.runners.spark_preparation import groups_span_keys, shuffle_keys
 from trendweave.runners.spark_stream import MergeStreamTask
 from trendweave.runners.spark_stream_state import TrendProcessor
 from trendweave.runners.spark_task import MergeTask
-from trendweave.runners.stream_chunks import BUCKET, PackTask, from_stream
+from trendweave.runners.stream_chunks import BUCKET, PackTask, from_stream, stored_schema
 from trendweave.runners.stream_work import StreamWork
 from trendweave.runners.times import time_type
 
@@ -35,7 +35,7 @@ class SimulatedStream:
         closing = Closing.of(query.plan.window, time_type(SCHEMA.field("time").type))
         assert closing is not None
         self.partial = groups_span_keys(self.bound) and not early
-        self.schema = self.bound.prepare(table_of([]))[0].schema
+        self.schema = stored_schema(self.bound.prepare(table_of([]))[0].schema, len(query.plan.variables))
         work = StreamWork(self.bound, closing, self.schema, self.partial)
         self.pack = PackTask(self.schema, closing)
         processor = TrendProcessor(work, "query", buckets, early)

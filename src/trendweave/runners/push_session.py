@@ -6,9 +6,11 @@ the event that closes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,9 @@ from trendweave.runners.times import TimeType, as_steps
 _ASIDE = 50_000
 _NEVER = 2**63
 _MICROSECOND = timedelta(microseconds=1)
+_NO_TIMES = (math.inf, -math.inf)
+#: Float seconds beyond this do not fit 64 bits of microseconds.
+_MOST_SECONDS = 9.2e12
 
 
 class PushSession:
@@ -84,7 +89,7 @@ class PushSession:
     def send(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Take one event; the rows of the windows that it closes come back, mostly none."""
         moment = event.get(self._time)
-        if moment is None or moment != moment:
+        if moment is None or moment in _NO_TIMES or moment != moment:
             # No event: it is dropped and counted with the others that are put aside.
             self._put_aside(event)
             return []
@@ -128,12 +133,14 @@ class PushSession:
                 moment = moment.replace(tzinfo=UTC)
             nanoseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND * 1_000
             return nanoseconds // self._kind.step
-        if self._kind.is_float:
-            return int(as_steps(pa.chunked_array([pa.array([moment], pa.float64())]), self._kind)[0])
-        if not isinstance(moment, int):
-            message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
-            raise DataError([Problem("TW312", message, "give it as a value of that type")])
-        return moment
+        if self._kind.is_float and isinstance(moment, Real) and abs(moment) < _MOST_SECONDS:
+            # The same two roundings as in `times.as_steps`.
+            whole = math.floor(moment)
+            return whole * 1_000_000 + round((moment - whole) * 1e6)
+        if not self._kind.is_float and isinstance(moment, Integral):
+            return int(moment)
+        message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
+        raise DataError([Problem("TW312", message, "give it as a value of that type")])
 
     def _put_aside(self, event: Mapping[str, Any]) -> None:
         if not self._names <= event.keys():

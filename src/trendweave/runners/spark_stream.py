@@ -25,6 +25,7 @@ from trendweave.planning.plan import Plan
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.closing import Closing
 from trendweave.runners.partial_table import WINDOW, group_names, partial_schema
+from trendweave.runners.spark_checkpoint_check import CheckedPackTask
 from trendweave.runners.spark_expressions import spark_column
 from trendweave.runners.spark_metrics import counts_of_rows
 from trendweave.runners.spark_options import StreamOptions, stream_options_of
@@ -40,7 +41,7 @@ from trendweave.runners.spark_preparation import (
 from trendweave.runners.spark_schema import result_type
 from trendweave.runners.spark_stream_state import OUTPUT, TrendProcessor
 from trendweave.runners.spark_task import MergeTask
-from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask, from_stream
+from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask, from_stream, stored_schema
 from trendweave.runners.stream_work import StreamWork
 from trendweave.runners.times import time_type
 
@@ -125,14 +126,16 @@ class _Stream:
     def rows(self, prepared: DataFrame) -> DataFrame:
         names = [field.name for field in prepared.schema if field.name != ORIGINAL]
         columns = [prepared.schema[name] for name in names]
-        schema = to_arrow_schema(StructType(columns), timezone="UTC")
+        schema = stored_schema(to_arrow_schema(StructType(columns), timezone="UTC"), len(self.bound.plan.variables))
         partial = groups_span_keys(self.bound) and not self.options.early
         work = StreamWork(self.bound, self.closing, schema, partial)
         keys = self._bucket_keys()
         bucket = f"PMOD(HASH({', '.join(keys)}), {self.options.buckets})" if keys else "0"
         in_buckets = prepared.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
-        pieces = in_buckets.mapInArrow(PackTask(schema, self.closing).__call__, from_arrow_schema(PIECE))
-        processor = TrendProcessor(work, self._made_for(schema), self.options.buckets, self.options.early)
+        made_for, buckets = self._made_for(schema), self.options.buckets
+        pack = CheckedPackTask(PackTask(schema, self.closing), made_for, buckets)
+        pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
+        processor = TrendProcessor(work, made_for, buckets, self.options.early)
         mode = "update" if self.options.early else "append"
         found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
         counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]

@@ -7,6 +7,7 @@ bucket stands at the watermark at which its next window closes.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,14 +18,14 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
 
 from trendweave.errors import DataError, Problem
-from trendweave.runners.stream_chunks import as_stream, from_stream
-from trendweave.runners.stream_work import Piece, StreamWork
+from trendweave.runners.stream_chunks import Piece, as_stream, from_stream
+from trendweave.runners.stream_work import StreamWork
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
 ABOUT = (
     "version int, made_for string, buckets int, columns binary, closed bigint, next_piece bigint, timer bigint, "
-    "earliest bigint, latest bigint"
+    "earliest bigint, latest bigint, checksum bigint"
 )
 PIECE_KEY = "pane bigint, piece bigint"
 PIECE_VALUE = "earliest bigint, latest bigint, rows int, checksum bigint, payload binary"
@@ -47,7 +48,18 @@ class About:
     latest: int | None = None
 
     def as_tuple(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
+        """With a checksum at its end."""
+        values = tuple(getattr(self, name) for name in self.__slots__)
+        return (*values, zlib.crc32(repr(values).encode()))
+
+    @staticmethod
+    def from_tuple(stored: tuple[Any, ...]) -> About:
+        about = About(*(bytes(value) if isinstance(value, bytearray) else value for value in stored[:-1]))
+        if about.as_tuple()[-1] != stored[-1]:
+            message = "what the state says about itself is damaged: its checksum is wrong"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)])
+        return about
 
 
 class TrendProcessor(StatefulProcessor):
@@ -67,6 +79,8 @@ class TrendProcessor(StatefulProcessor):
         events = late = 0
         earliest, latest = [], []
         for row in rows:
+            if row.rows == 0:  # it only asked whose state this is
+                continue
             piece = Piece(row.pane, row.earliest, row.latest, row.rows, row.checksum, bytes(row.payload))
             if watermark is not None and piece.earliest < watermark:
                 piece, behind = self._work.in_time(piece, watermark)
@@ -91,7 +105,7 @@ class TrendProcessor(StatefulProcessor):
                 earliest=lowest if about.earliest is None else min(lowest, about.earliest),
                 latest=highest if about.latest is None else max(highest, about.latest),
             )
-            self._about.update(self._with_timer(about).as_tuple())
+            self._about.update(self._with_timer(about, watermark).as_tuple())
             if self._early:
                 held = [piece for _, piece in self._held()]
                 payload = self._work.computed(held, self._work.touched(lowest, highest, about.closed))
@@ -123,7 +137,7 @@ class TrendProcessor(StatefulProcessor):
             earliest=min(piece.earliest for piece in left),
             latest=max(piece.latest for piece in left),
         )
-        self._about.update(self._with_timer(about).as_tuple())
+        self._about.update(self._with_timer(about, watermark).as_tuple())
 
     def close(self) -> None:
         pass
@@ -131,12 +145,14 @@ class TrendProcessor(StatefulProcessor):
     def _read_about(self) -> About:
         columns = self._work.schema.serialize().to_pybytes()
         fresh = About(STATE_VERSION, self._made_for, self._buckets, columns)
-        if not self._about.exists():
+        stored = self._about.get()
+        if stored is None:
             return fresh
-        about = About(*self._about.get())
-        if about.version != STATE_VERSION:
-            message = f"the state has version {about.version}, this release reads version {STATE_VERSION}"
+        stored = tuple(stored)
+        if stored[0] != STATE_VERSION:
+            message = f"the state has version {stored[0]}, this release reads version {STATE_VERSION}"
             raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
+        about = About.from_tuple(stored)
         if about.made_for != self._made_for:
             message = "the checkpoint was made for another query, or for events with other columns"
             hint = "go on with the query that made it, or start with a new checkpoint"
@@ -144,7 +160,7 @@ class TrendProcessor(StatefulProcessor):
         if about.buckets != self._buckets:
             message = f"the checkpoint was made with {about.buckets} buckets, not {self._buckets}"
             raise DataError([Problem("TW311", message, f"set buckets={about.buckets}, or use a new checkpoint")])
-        if not pa.ipc.read_schema(pa.py_buffer(bytes(about.columns))).equals(self._work.schema):
+        if not pa.ipc.read_schema(pa.py_buffer(about.columns)).equals(self._work.schema):
             message = "the columns in the state are not those that this release computes"
             raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
         return about
@@ -154,11 +170,16 @@ class TrendProcessor(StatefulProcessor):
             earliest, latest, rows, checksum, payload = value
             yield (key[0], key[1]), Piece(key[0], earliest, latest, rows, checksum, bytes(payload))
 
-    def _with_timer(self, about: About) -> About:
-        """The timer stands where the bucket's next window closes."""
+    def _with_timer(self, about: About, watermark: int | None) -> About:
+        """The timer stands where the bucket's next window closes.
+
+        One that the watermark has reached stays where it is: it expires in this micro-batch, after the events.
+        """
         assert about.earliest is not None
         assert about.latest is not None
-        due = self._work.in_milliseconds(self._work.closing.due(about.earliest, about.latest, about.closed))
+        if watermark is not None and about.timer is not None and about.timer <= self._work.in_milliseconds(watermark):
+            return about
+        due = self._work.in_milliseconds(self._work.closing.due(about.earliest, about.latest, watermark))
         if about.timer == due:
             return about
         if about.timer is not None:

@@ -1,11 +1,12 @@
 """Prepared rows as bytes, in pieces of one bucket of keys and one pane of time: what travels to and stays in state.
 
-A piece is an Arrow record batch without its schema, which is kept once, and a checksum, so that a damaged one is
-noticed and not computed with.
+A piece is an Arrow record batch without its schema, which is kept once, and a checksum over it and its times, so that
+a damaged one is noticed and not computed with.
 """
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.kernels.sorting import stable_order
 from trendweave.runners.closing import Closing
-from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.encoded_rows import LETTERS, TIME
 from trendweave.runners.times import as_steps, time_type
 
 BUCKET = "bucket"
@@ -38,20 +39,51 @@ PIECE = pa.schema(
 _ROWS_AT_ONCE = 500_000
 
 
-def to_bytes(rows: pa.Table) -> tuple[int, bytes]:
-    """Checksum and bytes."""
-    batches = rows.combine_chunks().to_batches()
-    data = batches[0].serialize().to_pybytes()
-    return zlib.crc32(data), data
+def stored_schema(prepared: pa.Schema, variables: int) -> pa.Schema:
+    """Of prepared rows as they are kept: words of letters are no wider than the number of variables asks for."""
+    widths = ((7, pa.int8()), (15, pa.int16()), (31, pa.int32()), (variables, pa.int64()))
+    narrow = next(kind for most, kind in widths if variables <= most)
+    return pa.schema([field.with_type(narrow) if field.name.startswith(LETTERS) else field for field in prepared])
 
 
-def from_bytes(pieces: Iterable[tuple[int, bytes]], schema: pa.Schema) -> pa.Table:
+def with_letters(rows: pa.Table) -> pa.Table:
+    """With words of letters as tasks read them."""
+    fields = [field.with_type(pa.int64()) if field.name.startswith(LETTERS) else field for field in rows.schema]
+    return rows.cast(pa.schema(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of a bucket and a pane, as bytes; times in steps of the time column."""
+
+    pane: int
+    earliest: int
+    latest: int
+    rows: int
+    checksum: int
+    payload: bytes
+
+    @staticmethod
+    def of(rows: pa.Table, pane: int, earliest: int, latest: int) -> Piece:
+        payload = rows.combine_chunks().to_batches()[0].serialize().to_pybytes()
+        places = (pane, earliest, latest, rows.num_rows)
+        return Piece(*places, _checksum(places, payload), payload)
+
+    def is_whole(self) -> bool:
+        return _checksum((self.pane, self.earliest, self.latest, self.rows), self.payload) == self.checksum
+
+
+def _checksum(places: tuple[int, int, int, int], payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(struct.pack("<4q", *places)))
+
+
+def from_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
     batches = []
-    for checksum, data in pieces:
+    for piece in pieces:
         try:
-            if zlib.crc32(data) != checksum:
+            if not piece.is_whole():
                 raise ValueError("its checksum is wrong")
-            batches.append(pa.ipc.read_record_batch(pa.py_buffer(data), schema))
+            batches.append(pa.ipc.read_record_batch(pa.py_buffer(piece.payload), schema))
         except (pa.ArrowException, ValueError, OSError) as error:
             message = f"a piece of the state is damaged: {error}"
             hint = "start again from a checkpoint that is whole, or from the source with a new one"
@@ -106,10 +138,10 @@ class PackTask:
         ends = np.append(borders[1:], code.size)
         found: dict[str, list] = {name: [] for name in PIECE.names}
         for low, high in zip(borders.tolist(), ends.tolist(), strict=True):
-            checksum, payload = to_bytes(rows.slice(low, high - low))
+            times = int(steps[low:high].min()), int(steps[low:high].max())
+            piece = Piece.of(rows.slice(low, high - low), int(panes[code[low] % panes.size]), *times)
             values = (
-                *(code[low] // panes.size, panes[code[low] % panes.size]),
-                *(steps[low:high].min(), steps[low:high].max(), high - low, checksum, payload),
+                *(code[low] // panes.size, piece.pane, *times, piece.rows, piece.checksum, piece.payload),
                 None if originals is None else as_stream(originals.slice(low, high - low)),
             )
             for name, value in zip(PIECE.names, values, strict=True):

@@ -15,25 +15,13 @@ from trendweave.runners.closing import Closing
 from trendweave.runners.compile_once import compile_once
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_table import partial_schema, to_table
-from trendweave.runners.stream_chunks import as_stream, from_bytes, to_bytes
+from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces, with_letters
 from trendweave.runners.times import as_steps, time_type
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows of a bucket and a pane, as bytes; times in steps of the time column."""
-
-    pane: int
-    earliest: int
-    latest: int
-    rows: int
-    checksum: int
-    payload: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class StreamWork:
-    """`schema` is that of prepared rows. `partial`: groups span buckets, and partial aggregates are merged later."""
+    """`schema` is that of kept rows. `partial`: groups span buckets, and partial aggregates are merged later."""
 
     bound: BoundQuery
     closing: Closing
@@ -60,15 +48,13 @@ class StreamWork:
 
     def in_time(self, piece: Piece, watermark: int) -> tuple[Piece | None, np.ndarray]:
         """The piece without events that are behind the watermark, and which of its rows those were."""
-        rows = from_bytes([(piece.checksum, piece.payload)], self.schema)
+        rows = from_pieces([piece], self.schema)
         steps = self.steps(rows)
         late = steps < watermark
         if late.all():
             return None, late
         kept = steps[~late]
-        checksum, payload = to_bytes(rows.filter(pa.array(~late)))
-        whole = Piece(piece.pane, int(kept.min()), int(kept.max()), kept.size, checksum, payload)
-        return whole, late
+        return Piece.of(rows.filter(pa.array(~late)), piece.pane, int(kept.min()), int(kept.max())), late
 
     def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
         """The open windows (or times) whose rows change with events between these times."""
@@ -80,11 +66,11 @@ class StreamWork:
 
     def computed(self, pieces: Iterable[Piece], windows: tuple[int, int]) -> bytes | None:
         """Result rows, or partial aggregates, of these windows, as an Arrow stream; None where there are none."""
-        rows = from_bytes([(piece.checksum, piece.payload) for piece in pieces], self.schema)
+        rows = from_pieces(pieces, self.schema)
         needed = self.closing.needed(self.steps(rows), windows)
         if not needed.any():
             return None
-        rows = rows if needed.all() else rows.filter(pa.array(needed))
+        rows = with_letters(rows if needed.all() else rows.filter(pa.array(needed)))
         compile_once()
         try:
             found = self._found(rows, windows)
