@@ -240,9 +240,3 @@ def test_an_observation_leaves_the_rows_alone(spark: SparkSession, file: str) ->
         plain = trendweave.query(PER_SECTOR).run(events).collect()
         observed = trendweave.query(PER_SECTOR).run(events, observation=Observation()).collect()
     assert sorted(plain) == sorted(observed)
-
-
-def test_a_stream_is_refused(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS time", "'A' AS type")
-    with pytest.raises(ExecutionError, match="TW404"):
-        trendweave.query("RETURN COUNT(*) PATTERN A WITHIN 1 s SLIDE 1 s").run(stream)
