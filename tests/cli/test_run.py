@@ -70,11 +70,3 @@ def test_bad_files(query_file: Path, tmp_path: Path, name: str, content: str | N
     result = trendweave("run", str(query_file), "--events", str(tmp_path / name))
     assert (result.returncode, result.stdout) == (1, "")
     assert code in result.stderr
-
-
-def test_queries_that_cannot_be_run_yet_say_so(tmp_path: Path) -> None:
-    write_table(EVENTS, tmp_path / "events.parquet")
-    options = ("--time", "t", "--type", "kind", "--events", str(tmp_path / "events.parquet"))
-    result = trendweave("run", "-", *options, text="RETURN TRENDS PATTERN A")
-    assert result.returncode == 1
-    assert "TW404" in result.stderr

@@ -28,6 +28,7 @@ from trendweave.runners.result_table import NUMBERS, Numbers
 from trendweave.runners.spark_expressions import spark_column, spark_sql
 from trendweave.runners.spark_task import AggregateTask, Limits, MergeTask
 from trendweave.runners.times import steps_of, time_type
+from trendweave.runners.trend_options import Detection
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -54,6 +55,7 @@ def run_spark(
     type_: str | None,
     numbers: Numbers | None = None,
     observation: Observation | None = None,
+    detection: Detection | None = None,
 ) -> DataFrame:
     """The rows of an aggregate query. Nothing runs before an action on the result does."""
     if events.isStreaming:
@@ -64,7 +66,7 @@ def run_spark(
     if chosen not in NUMBERS:
         raise ValueError(f"numbers is one of {', '.join(NUMBERS)}, not {chosen}")
     events = _in_plain_strings(events)
-    bound = bind(query.plan, _arrow_schema(events.schema), time, type_, chosen)
+    bound = bind(query.plan, _arrow_schema(events.schema), time, type_, chosen, detection=detection)
     if observation is not None:
         events = _observed(query.plan, events, time, type_, observation)
     prepared = _Preparation(bound, schema_of(events), events).frame()
