@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .choose_ways import ColumnList
-from .compiling import inner, outer
+from .compiling import inlined, outer
 from .inputs import OPERATORS, SELECTIONS, Rows, Template
 from .pair_test import pair_holds
 from .passes import normal_conditions, normal_rows
@@ -106,7 +106,7 @@ def steps_of(template: Template, conditions: Sequence | None, selection: str, co
     )
 
 
-@inner
+@inlined
 def compares(operator, left, right):
     """NULL, a code below zero, compares true with nothing."""
     if left < 0 or right < 0:
@@ -124,7 +124,7 @@ def compares(operator, left, right):
     return left != right
 
 
-@inner
+@inlined
 def accepts(steps, transition, previous, following):
     """Whether a row can follow another on a transition, apart from negation."""
     parts, tests, codes = steps.parts, steps.tests, steps.codes
@@ -135,14 +135,14 @@ def accepts(steps, transition, previous, following):
     return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
 
 
-@inner
+@inlined
 def guard_at(steps, transition, row):
     """The tick before which predecessors of a row are out."""
     guard = steps.parts[transition, _GUARD]
     return np.int64(np.iinfo(np.int64).min) if guard < 0 else steps.guards[guard, row]
 
 
-@inner
+@inlined
 def is_edge(steps, graph, u, v):
     """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
     transition = steps.between[graph.state[u], graph.state[v]]
@@ -165,12 +165,41 @@ def grown(array, size):
 
 
 @outer
+def grown_rows(array, size):
+    larger = np.empty((size, array.shape[1]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+#: Vertices of one state in a block; a block is left out as a whole where its values cannot compare true.
+BLOCK = 64
+
+
+@inlined
+def may_compare(operator, low, high, code):
+    """Whether some value between low and high may compare true with the code."""
+    if code < 0:
+        return False
+    if operator == LESS:
+        return low < code
+    if operator == LESS_EQUAL:
+        return low <= code
+    if operator == GREATER:
+        return high > code
+    if operator == GREATER_EQUAL:
+        return high >= code
+    if operator == EQUAL:
+        return low <= code <= high
+    return True
+
+
+@outer
 def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_segment, max_edges, listed):
     """Vertices and edges of segments, from the first one on, as long as there is room for their edges.
 
     `begins`, `ends`: per state -2 where trends may not, -1 where they may, else a row of the guards' matrix.
-    Events of a source state are chained from the latest to the earliest, by the value of an equality where the
-    transition has one. A vertex that no trend reaches is left out.
+    Vertices of a source state are found from the latest to the earliest: by chains of equal values where the transition
+    has an equality, else in blocks that know the range of their values. A vertex that no trend reaches is left out.
     """
     states = steps.variable.size
     transitions = steps.source.size
@@ -180,7 +209,7 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
     follow = np.empty(capacity, np.int64)
     edge_starts = np.zeros(capacity + 1, np.int64)
     edges = np.empty(max(1, min(1024, max_edges)), np.int32)
-    before = np.empty((capacity, 1 + transitions), np.int32)  # chains: by state, then by value per transition
+    chains = np.empty((capacity, transitions), np.int32)
     widest = 0
     for t in range(transitions):
         equality = steps.parts[t, _EQUALITY]
@@ -189,8 +218,13 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
                 codes = steps.codes[steps.tests[equality, column]]
                 for i in range(codes.size):
                     widest = max(widest, codes[i] + 1)
-    latest = np.full(states, -1, np.int64)
     latest_of_value = np.full((transitions, widest), -1, np.int64)
+    blocks = 0
+    block_items = np.empty((64, BLOCK), np.int32)
+    block_facts = np.empty((64, 2), np.int64)  # number of items, the block before
+    block_low = np.empty((64, transitions), np.int64)
+    block_high = np.empty((64, transitions), np.int64)
+    latest_block = np.full(states, -1, np.int64)
     vertices, used = 0, 0
     segments = rows.segment_starts.size - 1
     segment_starts = np.zeros(segments - first_segment + 1, np.int64)
@@ -198,6 +232,8 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
     full = False
     for segment in range(first_segment, segments):
         base, edge_base = vertices, used
+        blocks = 0
+        latest_block[:] = -1
         at = rows.segment_starts[segment]
         stop = rows.segment_starts[segment + 1]
         while at < stop and not full:
@@ -218,60 +254,80 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
                         row_of, state_of = grown(row_of, capacity), grown(state_of, capacity)
                         start_from, end_until = grown(start_from, capacity), grown(end_until, capacity)
                         follow, edge_starts = grown(follow, capacity), grown(edge_starts, capacity + 1)
-                        more = np.empty((capacity, 1 + transitions), np.int32)
-                        more[: before.shape[0]] = before
-                        before = more
+                        chains = grown_rows(chains, capacity)
                     found = False
                     edge_start = used
                     for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
                         t = steps.incoming[i]
-                        source = steps.source[t]
-                        equality = steps.parts[t, _EQUALITY]
                         guard = guard_at(steps, t, row)
-                        chain = 0
-                        u = latest[source]
-                        if equality >= 0 and steps.selection != NEXT:
-                            chain = 1 + t
+                        equality = steps.parts[t, _EQUALITY]
+                        chained = equality >= 0 and steps.selection != NEXT
+                        first_test, end_test = steps.parts[t, _TESTS], steps.parts[t, _TESTS_END]
+                        u = np.int64(-1)
+                        block, item = np.int64(-1), np.int64(0)
+                        if chained:
                             code = steps.codes[steps.tests[equality, 1], row]
                             u = latest_of_value[t, code] if code >= 0 else np.int64(-1)
-                        later = np.int64(-1)
-                        while u >= base:
-                            nearer = later
-                            later = u
+                        else:
+                            block = latest_block[steps.source[t]]
+                            item = block_facts[block, 0] if block >= 0 else np.int64(0)
+                        while True:
+                            # 1. the next earlier candidate
+                            if not chained:
+                                if block >= 0 and item == block_facts[block, 0] and first_test < end_test:
+                                    test = steps.tests[first_test]
+                                    if not may_compare(
+                                        test[2], block_low[block, t], block_high[block, t], steps.codes[test[1], row]
+                                    ):
+                                        item = 0
+                                if block >= 0 and item == 0:
+                                    last = block_items[block, 0]
+                                    block = block_facts[block, 1]
+                                    item = block_facts[block, 0] if block >= 0 else np.int64(0)
+                                    # Ticks and windows only fall from here: there may be nothing left.
+                                    p = row_of[last]
+                                    if rows.window_last[p] < rows.window_first[row] or rows.tick[p] < guard:
+                                        if steps.selection != NEXT:
+                                            break
+                                    continue
+                                if block < 0:
+                                    break
+                                item -= 1
+                                u = np.int64(block_items[block, item])
+                            if u < base:
+                                break
+                            # 2. does it still matter?
                             p = row_of[u]
-                            earlier = np.int64(before[u, chain])
                             if rows.window_last[p] < rows.window_first[row]:
                                 break
                             if steps.selection == CONTIGUOUS and rows.tick[p] + 1 < now:
                                 break
+                            candidate = u
+                            if chained:
+                                u = np.int64(chains[u, t])
                             if steps.selection == NEXT:
-                                if follow[u] >= 0 and follow[u] < now:
-                                    # Nothing can follow it any more: take it out of the chain.
-                                    if nearer < 0:
-                                        latest[source] = earlier
-                                    else:
-                                        before[nearer, 0] = earlier
-                                    later = nearer
-                                    u = earlier
+                                if follow[candidate] >= 0 and follow[candidate] < now:
                                     continue
                             elif rows.tick[p] < guard:
                                 break
-                            if accepts(steps, t, p, row):
-                                if steps.selection == NEXT:
-                                    follow[u] = now
-                                if rows.tick[p] >= guard:
-                                    found = True
-                                    if listed:
-                                        if used == edges.size:
-                                            if used >= max_edges or used > 2**31 - 8:
-                                                full = True
-                                                break
-                                            edges = grown(edges, min(2 * edges.size, max_edges))
-                                        edges[used] = u
-                                        used += 1
-                                    elif steps.selection != NEXT:
+                            # 3. is it one?
+                            if not accepts(steps, t, p, row):
+                                continue
+                            if steps.selection == NEXT:
+                                follow[candidate] = now
+                            if rows.tick[p] < guard:
+                                continue
+                            found = True
+                            if listed:
+                                if used == edges.size:
+                                    if used >= max_edges or used > 2**31 - 8:
+                                        full = True
                                         break
-                            u = earlier
+                                    edges = grown(edges, min(2 * edges.size, max_edges))
+                                edges[used] = candidate
+                                used += 1
+                            elif steps.selection != NEXT:
+                                break
                         if full:
                             break
                     if full:
@@ -292,7 +348,7 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
                         end = min(final_guards[ends[state], row], rows.window_last[row])
                     if end < rows.window_first[row]:
                         end = np.int64(-NO_WINDOW)
-                    # Chains lead from late to early: turned round, and merged where there are several.
+                    # Found from late to early: turned round, and merged where there are several transitions.
                     edges[edge_start:used].sort()
                     row_of[vertices], state_of[vertices] = row, state
                     start_from[vertices], end_until[vertices] = start, end
@@ -303,14 +359,31 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
                     break
             for v in range(tick_base, vertices):
                 state = state_of[v]
-                before[v, 0] = latest[state]
-                latest[state] = v
+                block = latest_block[state]
+                if block < 0 or block_facts[block, 0] == BLOCK:
+                    if blocks == block_items.shape[0]:
+                        block_items = grown_rows(block_items, 2 * blocks)
+                        block_facts = grown_rows(block_facts, 2 * blocks)
+                        block_low, block_high = grown_rows(block_low, 2 * blocks), grown_rows(block_high, 2 * blocks)
+                    block_facts[blocks, 0], block_facts[blocks, 1] = 0, block
+                    block = blocks
+                    latest_block[state] = block
+                    blocks += 1
+                    block_low[block], block_high[block] = NO_WINDOW, -1
+                block_items[block, block_facts[block, 0]] = v
+                block_facts[block, 0] += 1
                 for t in range(transitions):
+                    if steps.source[t] != state or steps.parts[t, _TESTS] == steps.parts[t, _TESTS_END]:
+                        continue
+                    code = steps.codes[steps.tests[steps.parts[t, _TESTS], 0], row_of[v]]
+                    if code >= 0:  # NULL compares true with nothing
+                        block_low[block, t] = min(block_low[block, t], code)
+                        block_high[block, t] = max(block_high[block, t], code)
                     equality = steps.parts[t, _EQUALITY]
-                    if equality >= 0 and steps.source[t] == state:
+                    if equality >= 0:
                         code = steps.codes[steps.tests[equality, 0], row_of[v]]
                         if code >= 0:
-                            before[v, 1 + t] = latest_of_value[t, code]
+                            chains[v, t] = latest_of_value[t, code]
                             latest_of_value[t, code] = v
             at = tick_end
         if full:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import inner
+from .compiling import inlined, inner
 from .trend_graph import _GUARD, _PAIR, _TESTS, _TESTS_END, Steps, TrendGraph
 from .trend_walk import (
     BEGIN,
@@ -56,7 +56,7 @@ def all_free(steps: Steps) -> bool:
     return bool(steps.selection == 0 and (free & (steps.parts[:, _PAIR] < 0)).all())
 
 
-@inner
+@inlined
 def scaled(number, exponent, to):
     """A number in terms of another exponent; so small that it does not matter becomes zero."""
     difference = exponent - to
@@ -67,7 +67,7 @@ def scaled(number, exponent, to):
     return number * 2.0**difference
 
 
-@inner
+@inlined
 def add(number, exponent, other, other_exponent):
     """The sum of two scaled numbers."""
     if other_exponent > exponent and other > 0.0:
@@ -121,7 +121,7 @@ def count_ways(graph, steps, window, low, high, base, free, walk, ways):
     ways.number[last], ways.exponent[last], ways.error[last] = total, total_exponent, total_error + ends + 1
 
 
-@inner
+@inlined
 def random_bits(key, step):
     """64 random bits, a function of both (the mixing of SplitMix64)."""
     z = key + np.uint64(step + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -130,7 +130,7 @@ def random_bits(key, step):
     return z ^ (z >> np.uint64(31))
 
 
-@inner
+@inlined
 def decided(point, below, above, margin):
     """1 if the point is surely between two sums, 0 if it is surely not below the upper one, else UNDECIDED."""
     if point >= above + margin:
@@ -140,7 +140,7 @@ def decided(point, below, above, margin):
     return UNDECIDED
 
 
-@inner
+@inlined
 def draw(graph, steps, low, high, base, walk, ways, key, unit):
     """One trend, from its last vertex back, into the walk's path. Returns its length, or UNDECIDED.
 

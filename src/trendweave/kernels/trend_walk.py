@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import inner, outer
+from .compiling import inlined, inner, outer
 from .trend_graph import is_edge
 
 ALL, COMPLETE, CHECKED = 0, 1, 2
@@ -86,7 +86,7 @@ def new_walk(graph, lengths: bool = False, checked: bool = False) -> Walk:
     )
 
 
-@inner
+@inlined
 def first_at_least(values, low, high, wanted):
     """The first place of a sorted range whose value is not below the wanted one."""
     while low < high:
@@ -98,7 +98,7 @@ def first_at_least(values, low, high, wanted):
     return low
 
 
-@inner
+@inlined
 def vertex_range(graph, segment, window):
     """The vertices of a segment that lie in a window."""
     start, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
@@ -106,7 +106,7 @@ def vertex_range(graph, segment, window):
     return low, first_at_least(graph.window_first, low, stop, window + 1)
 
 
-@inner
+@inlined
 def last_before(graph, v, low):
     """A cursor before the latest vertex from which an edge may lead to v."""
     if graph.edge_starts.size:
@@ -114,7 +114,7 @@ def last_before(graph, v, low):
     return first_at_least(graph.tick, low, v, graph.tick[v])
 
 
-@inner
+@inlined
 def step_back(graph, steps, v, cursor, low):
     """The next earlier vertex with an edge to v, as (cursor, vertex); vertex -1 where there is none in the window."""
     if graph.edge_starts.size:
@@ -129,7 +129,7 @@ def step_back(graph, steps, v, cursor, low):
     return u, u if u >= low else np.int64(-1)
 
 
-@inner
+@inlined
 def mark_window(graph, steps, window, low, high, base, kind, marks, longest):
     """Where trends of a window begin and end, what lies behind a beginning, and the longest way to each vertex."""
     for v in range(low, high):
@@ -186,7 +186,7 @@ def mark_entry(graph, steps, entries, entry, kind, covers, marks, longest):
         mark_window(graph, steps, window, low, high, 0, kind, marks, longest)
 
 
-@inner
+@inlined
 def cover_end(graph, covers, window, v, marks):
     """Which vertices of the last event a longer trend can pass: those that end there, and those that go on."""
     pair = covers.pair[v]
@@ -204,14 +204,14 @@ def cover_end(graph, covers, window, v, marks):
     return True
 
 
-@inner
+@inlined
 def has_edge(graph, u, v):
     high = graph.edge_starts[v + 1]
     at = first_at_least(graph.edges, graph.edge_starts[v], high, u)
     return at < high and graph.edges[at] == u
 
 
-@inner
+@inlined
 def goes_around(graph, covers, u, v):
     """Whether a path of two or more edges leads from u to v."""
     bit = u - graph.segment_starts[covers.segment[v]]
@@ -219,7 +219,7 @@ def goes_around(graph, covers, u, v):
     return (word >> np.uint64(bit % 64)) & np.uint64(1) != 0
 
 
-@inner
+@inlined
 def cover_step(graph, covers, u, v, depth):
     """Carry the vertices that a longer trend can pass from the event of v back to the event of u. False where u itself
     is among them with something in between: then every trend through here is part of a longer one."""
@@ -242,7 +242,7 @@ def cover_step(graph, covers, u, v, depth):
     return True
 
 
-@inner
+@inlined
 def is_complete(graph, covers, window, v, depth, marks):
     """Whether no longer trend covers the path of this depth that begins at v."""
     first = covers.member_starts[covers.pair[v]]
@@ -256,7 +256,7 @@ def is_complete(graph, covers, window, v, depth, marks):
     return True
 
 
-@inner
+@inlined
 def show(entries, place, path, found, trends, used):
     """Write the path into the buffers. Returns 1 if it was written, 0 if it is not wanted, -1 if there is no room."""
     entry, depth = place[ENTRY], place[DEPTH]
@@ -283,7 +283,7 @@ def show(entries, place, path, found, trends, used):
     return 1
 
 
-@inner
+@inlined
 def next_end(entries, place, marks, longest, base, high):
     """The next vertex at which a trend ends that is long enough, or -1."""
     least = entries.min_length[place[ENTRY]]
