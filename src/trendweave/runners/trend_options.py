@@ -38,6 +38,8 @@ def detection(plan: Plan, memory: str | int | None, max_trends: int | None, stra
         raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy}")
     if strategy not in (None, "m-cet") and plan.choice is not None:
         raise ValueError(f"{plan.choice.kind.upper()} walks from event to event (m-cet); it has no other strategy")
+    if strategy not in (None, "m-cet") and plan.is_complete and not plan.reduced_graph_is_exact:
+        raise ValueError("complete trends that need a check at each step have one strategy, m-cet")
     return Detection(
         MEMORY if memory is None else as_bytes(memory),
         MAX_TRENDS if max_trends is None else max_trends,

@@ -37,7 +37,8 @@ from trendweave.runners.kernel_inputs import Piece
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partition_task import SELECTION, PartitionTask, TaskOptions, of_rows
 from trendweave.runners.trend_choice import NO_LIMIT, Share, everything, limited, longest, sampled
-from trendweave.runners.trend_options import Detection
+from trendweave.runners.trend_options import Detection, Strategy
+from trendweave.runners.trend_strategies import Finder
 from trendweave.runners.windows import MovingNumbers
 
 _LOG = logging.getLogger("trendweave")
@@ -342,6 +343,16 @@ class TrendTask(PartitionTask):
         return dict.fromkeys(keys, self.asked.choice.count)
 
     def _walked(self, part: _Graph, inside: np.ndarray) -> Iterator[tuple[ShownTrends, np.ndarray]]:
+        strategy = self._strategy(part, inside)
+        if strategy != "m-cet":
+            buffers = _buffers(part)
+            finder = Finder(part.graph, part.steps, self.kind, self.detection.memory // 4, buffers)
+            local = _local(self.entries, inside, part.first, self.share)
+            for numbers, trends in finder.find(local, strategy):
+                starts = buffers.starts[: trends + 1].copy()
+                entry = inside[numbers]
+                yield self._told(part, starts, buffers.vertices[: starts[-1]], entry), entry
+            return
         lengths = bool(self.share.min_length.any())
         walk = new_walk(part.graph, lengths, self.kind == CHECKED)
         local = _local(self.entries, inside, part.first, self.share)
@@ -353,6 +364,12 @@ class TrendTask(PartitionTask):
             starts = found.starts[: trends + 1].copy()
             entry = inside[found.entry[:trends]]
             yield self._told(part, starts, found.vertices[: starts[-1]], entry), entry
+
+    def _strategy(self, part: _Graph, inside: np.ndarray) -> Strategy:
+        """Walking keeps nothing and needs no plan; pieces pay where segments have many trends each."""
+        if self.detection.strategy is not None:
+            return self.detection.strategy
+        return "m-cet"
 
     def _drawn(self, part: _Graph, inside: np.ndarray) -> Iterator[ShownTrends]:
         """Trends drawn at random. One that was drawn before is drawn anew, so all sets are equally likely."""
