@@ -194,6 +194,10 @@ def _aggregated(bound: BoundQuery, prepared: DataFrame, events: StructType, sett
     placed = prepared.repartition(*columns) if columns else prepared.coalesce(1)
     placed = placed.sortWithinPartitions(*columns, F.col(TIME))
     limits = Limits(int(setting.get("rowsAtOnce", 1_000_000)), int(setting.get("maxRowsOfAKey", 20_000_000)))
+    if bound.shows_trends:
+        from trendweave.runners.spark_trend_task import TrendsTask, trend_type
+
+        return placed.mapInArrow(TrendsTask(bound, keys, False, limits).__call__, trend_type(bound, events))
     result = _result_type(bound, events)
     if not _groups_span_keys(bound):
         return placed.mapInArrow(AggregateTask(bound, keys, False, limits).__call__, result)
@@ -204,9 +208,10 @@ def _aggregated(bound: BoundQuery, prepared: DataFrame, events: StructType, sett
 
 
 def _shuffle_keys(bound: BoundQuery) -> tuple[str, ...]:
-    """The columns by which rows are brought together: all keys, or those of the group where windows depend on it."""
+    """The columns by which rows are brought together: all keys, or those of the group where windows depend on it or
+    trends are chosen per group."""
     plan, names = bound.plan, bound.preparation.partition_key
-    if not isinstance(plan.window, MovingWindow):
+    if not isinstance(plan.window, MovingWindow) and plan.choice is None:
         return names
     grouped = {group.path for group in plan.groups if group.variable is None}
     return tuple(name for key, name in zip(plan.partition_key, names, strict=True) if key.path in grouped)
@@ -280,7 +285,7 @@ def _result_type(bound: BoundQuery, events: StructType) -> StructType:
     names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
     fields = [StructField(name, moment) for name in names]
     fields += [StructField(group.name, _type_at(events, group.path)) for group in plan.groups]
-    fields += [StructField(column.name, _aggregate_type(column, events, bound.numbers)) for column in plan.aggregates]
+    fields += [StructField(column.name, aggregate_type(column, events, bound.numbers)) for column in plan.aggregates]
     return StructType(fields)
 
 
@@ -291,7 +296,7 @@ def _type_at(schema: StructType, path: tuple[str, ...]) -> DataType:
     return found
 
 
-def _aggregate_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
+def aggregate_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
     kind = None if column.path is None else _type_at(events, column.path)
     if column.function in ("MIN", "MAX"):
         assert kind is not None
