@@ -86,8 +86,13 @@ CODES: dict[str, str] = {
     "TW404": "result is not supported yet",
     "TW405": "one key has too many events for a task",
     "TW406": "a key of one variable would copy too many events",
-    "TW407": "too many trends to show",
-    "TW408": "trends need more memory than allowed",
+    "TW407": "chunks of time are too short",
+    "TW408": "option or setting is not understood",
+    "TW409": "query cannot run on a stream",
+    "TW410": "stream has no watermark",
+    "TW411": "state store of the session cannot keep the state",
+    "TW412": "too many trends to show",
+    "TW413": "trends need more memory than allowed",
 }
 
 

@@ -179,7 +179,7 @@ def test_too_many_trends_are_refused_with_their_number_and_the_ways_out() -> Non
     query = trendweave.query("RETURN TRENDS PATTERN A+")
     with pytest.raises(ExecutionError, match=f"there are {2**100 - 1:,} trends to show; max_trends is 1,000,000") as no:
         query.run(events)
-    assert codes(no) == ["TW407"]
+    assert codes(no) == ["TW412"]
     assert all(way in str(no.value) for way in ("LIMIT", "SAMPLE", "LONGEST", "window", "COUNT", "max_trends"))
     with pytest.raises(ExecutionError, match="max_trends is 6"):
         query.run(events.slice(0, 3), max_trends=6)
@@ -222,7 +222,7 @@ def test_t_cet_refuses_what_does_not_fit_and_h_cet_finds_a_plan() -> None:
     query = trendweave.query(CHAIN)
     with pytest.raises(ExecutionError, match="t-cet would need more than 4 MB") as refused:
         query.run(events, strategy="t-cet", memory="16 MB", max_trends=10**7)
-    assert codes(refused) == ["TW408"]
+    assert codes(refused) == ["TW413"]
     batches = query.iter(events, strategy="h-cet", memory="16 MB", max_trends=10**7)
     assert batches.trends == sum(batch.num_rows for batch in batches) == 3**13
 

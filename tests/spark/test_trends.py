@@ -32,7 +32,8 @@ pytestmark = pytest.mark.spark
 def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
     small = {"sql_execution_arrow_maxRecordsPerBatch": 3, "sql_adaptive_coalescePartitions_enabled": "false"}
     with pytest.MonkeyPatch.context() as patch, settings(spark, rowsAtOnce=4, **small):
-        patch.setattr("trendweave.runners.spark_batch._CHUNK_FACTOR", 1)
+        patch.setattr("trendweave.planning.chunks._WITH_KEYS", 1)
+        patch.setattr("trendweave.planning.chunks._WITHOUT_KEYS", 1)
         yield
 
 
@@ -103,7 +104,7 @@ def test_choices_count_per_window_and_group_across_keys(spark: SparkSession, tmp
 def test_too_many_trends_are_refused_by_the_task(spark: SparkSession, tmp_path: Path, events: pa.Table) -> None:
     frame = frame_from(spark, events, tmp_path)
     result = trendweave.query("RETURN TRENDS PATTERN A+").run(frame, max_trends=1_000)  # lazy: nothing is refused yet
-    with pytest.raises(Exception, match=rf"TW407: (?s:.*)there are {2**48 - 1:,} trends to show"):
+    with pytest.raises(Exception, match=rf"TW412: (?s:.*)there are {2**48 - 1:,} trends to show"):
         result.count()
 
 

@@ -22,7 +22,7 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-_FINGERPRINT = fingerprint(Path(__file__).parent)
+FINGERPRINT = fingerprint(Path(__file__).parent)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
@@ -31,7 +31,7 @@ def _kept_on_disk(function: Callable, **options: Any) -> Any:
     compiled = njit(cache=True, nogil=True, **options)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None:
-        index._source_stamp = (index._source_stamp, _FINGERPRINT)
+        index._source_stamp = (index._source_stamp, FINGERPRINT)
     return compiled
 
 
@@ -46,3 +46,9 @@ def inlined(function: Callable) -> Any:
 
 def outer(function: Callable) -> Any:
     return _kept_on_disk(function)
+
+
+def cache_folder(compiled: Any) -> Path | None:
+    """Where the compiled code of a kernel is kept; None where Numba keeps none (NUMBA_DISABLE_JIT)."""
+    cache = getattr(compiled, "_cache", None)
+    return None if cache is None else Path(cache.cache_path)

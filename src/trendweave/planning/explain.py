@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from trendweave.planning import describe
 from trendweave.planning.choose_way import choose_kernel
+from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import Guard, Plan, ShownAttribute, Template
 
 _LABEL = 13
@@ -42,6 +43,7 @@ def _overview(plan: Plan) -> list[str]:
         rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
+    rows.append(("on Spark", describe.chunks_text(choose_chunks(plan))))
     for variable in plan.variables:
         for expression in variable.local:
             rows.append(("filter", describe.local_text(variable.name, expression)))

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
 from trendweave.errors import TrendweaveError
 from trendweave.planning.outputs import TREND_COLUMNS
 from trendweave.planning.plan import MovingWindow
 from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.spark_schema import aggregate_type, type_at
 from trendweave.runners.spark_task import AggregateTask
 from trendweave.runners.trend_table import shown_attributes
 
@@ -44,29 +45,22 @@ def trend_type(bound: BoundQuery, events: StructType) -> StructType:
     moment = events[bound.time].dataType
     names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
     fields = [StructField(name, moment) for name in names]
-    fields += [StructField(group.name, _type_at(events, group.path)) for group in plan.groups]
+    fields += [StructField(group.name, type_at(events, group.path)) for group in plan.groups]
     if plan.returns == "each":
-        from trendweave.runners.spark_batch import aggregate_type
-
         for column in plan.aggregates:
-            kind = aggregate_type(column, events, bound.numbers)
+            kind: DataType
             if column.function == "COUNT":
                 kind = LongType()
             elif column.function in ("FIRST", "LAST"):
-                kind = _type_at(events, column.path or ())
+                kind = type_at(events, column.path or ())
+            else:
+                kind = aggregate_type(column, events, bound.numbers)
             fields.append(StructField(column.name, kind))
         return StructType(fields)
     event = [StructField("variable", StringType()), StructField("time", moment), StructField("type", StringType())]
     event += [
-        StructField(shown.name, _type_at(events, shown.path))
+        StructField(shown.name, type_at(events, shown.path))
         for _, shown in shown_attributes(plan, bound.time, bound.type)
     ]
     length, listed = TREND_COLUMNS
     return StructType([*fields, StructField(length, LongType()), StructField(listed, ArrayType(StructType(event)))])
-
-
-def _type_at(schema: StructType, path: tuple[str, ...]):  # type: ignore[no-untyped-def]
-    found = schema
-    for name in path:
-        found = found[name].dataType
-    return found

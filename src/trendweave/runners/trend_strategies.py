@@ -77,7 +77,7 @@ class Finder:
 
     def _too_large(self, strategy: str) -> Problem:
         message = f"{strategy} would need more than {self.memory >> 20:,} MB for its pieces of trends"
-        return Problem("TW408", message, "leave the choice to the optimiser, raise memory=, or use smaller windows")
+        return Problem("TW413", message, "leave the choice to the optimiser, raise memory=, or use smaller windows")
 
     # H-CET
 

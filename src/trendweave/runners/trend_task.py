@@ -184,7 +184,7 @@ class TrendTask(PartitionTask):
         counts = entries.counts
         if (counts == -1).any():
             raise ExecutionError(
-                [Problem("TW408", "complete trends beyond 2^62 cannot be sampled", "use smaller windows")]
+                [Problem("TW413", "complete trends beyond 2^62 cannot be sampled", "use smaller windows")]
             )
         return sampled(place, counts.tolist(), choice.count, self._seeds())
 
@@ -313,7 +313,7 @@ class TrendTask(PartitionTask):
     def _graph_too_large(self) -> Problem:
         allowed = f"{self.detection.memory // 2**20:,} MB"
         message = f"the graph of complete trends does not fit into {allowed}"
-        return Problem("TW408", message, "raise memory=, use smaller windows, or add an equivalence")
+        return Problem("TW413", message, "raise memory=, use smaller windows, or add an equivalence")
 
     # Trends
 
@@ -415,7 +415,7 @@ def too_many_trends(number: str, most: int | None, plan: Plan) -> Problem:
         "LIMIT 10, SAMPLE 10 or LONGEST 10 shows some of them, a tighter window or predicate leaves fewer, "
         "RETURN COUNT(*) counts them, and max_trends= allows more"
     )
-    return Problem("TW407", f"there are {number} {what} to show; max_trends is {most or 0:,}", ways)
+    return Problem("TW412", f"there are {number} {what} to show; max_trends is {most or 0:,}", ways)
 
 
 def _shown(number: int) -> str:

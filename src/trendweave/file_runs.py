@@ -1,0 +1,101 @@
+"""`trendweave run`: events in files in, rows in a file or on the terminal out, on one of the runners."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pyarrow as pa
+from rich.console import Console
+
+from trendweave import files
+from trendweave.queries import Query
+from trendweave.runners.result_table import Numbers
+from trendweave.terminal import Failure, print_table
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """`out` is a file, a folder, or - for standard output."""
+
+    query: Query
+    events: Sequence[str]
+    out: str
+    time: str
+    type: str | None
+    numbers: Numbers
+
+
+def run_in_process(run: FileRun, console: Console) -> None:
+    """Without a JVM; `console` shows how far it is."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if run.out != "-":
+        if files.is_folder(run.out):
+            message = f"{run.out} has no ending, and folders of results are written by Spark"
+            raise files.unreadable(message, "name a file such as result.parquet, or use --runner spark")
+        files.check_place(Path(run.out))
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        step = progress.add_task("reading events", total=3)
+        table = files.read_tables(files.find_files(run.events))
+        progress.update(step, advance=1, description=f"aggregating trends of {table.num_rows:,} events")
+        result = run.query.run(table, run.time, run.type, numbers=run.numbers)
+        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
+        if run.out != "-":
+            files.write_table(result, Path(run.out))
+    if run.out == "-":
+        show(result)
+
+
+def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Console) -> None:
+    spark_session, spark_files = spark_modules()
+    # All that can be wrong without Spark is found before it starts.
+    kind, paths = spark_files.what_to_read(run.events, spark_session.is_local(master))
+    folder = files.check_folder(run.out) if run.out != "-" and files.is_folder(run.out) else None
+    if run.out != "-" and folder is None:
+        files.check_place(Path(run.out))
+    with spark_session.session(master, conf, progress=console.is_terminal) as spark:
+        started = spark_files.SparkRun(
+            run.query, spark_files.read_events(spark, kind, paths), run.time, run.type, run.numbers
+        )
+        if folder is not None:
+            started.write(run.out, folder)
+        elif run.out != "-":
+            files.write_table(started.rows(), Path(run.out))
+        else:
+            show(started.rows())
+
+
+def spark_modules() -> tuple[ModuleType, ModuleType]:
+    """Our modules that need pyspark, which is an extra."""
+    with spark_installed():
+        from trendweave.runners import spark_files, spark_session
+    return spark_session, spark_files
+
+
+@contextmanager
+def spark_installed(without: str = ", or use --runner local") -> Iterator[None]:
+    """`without` says how to do without Spark, where the command can."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in ("pyspark", "py4j", "pandas"):
+            raise
+        message = f"Spark is not installed: there is no Python package {missing}"
+        raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
+
+
+def show(result: pa.Table) -> None:
+    """A table for people at a terminal, CSV for programs."""
+    if sys.stdout.isatty():
+        print_table(Console(), result)
+        return
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(result, sys.stdout.buffer)
