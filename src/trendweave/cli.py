@@ -95,15 +95,17 @@ def run(
     runner: Where = Runner.spark,
     master: Master = None,
     conf: Settings = None,
+    show: Annotated[Path | None, typer.Option(help="An .html page on which trends are drawn.")] = None,
 ) -> None:
     """Run a query on files of events."""
-    from trendweave.file_runs import FileRun, run_in_process, run_on_spark
+    from trendweave.file_runs import FileRun, check_show, run_in_process, run_on_spark
 
     settings = pairs(conf or [], "--conf")
     check_master(master)
     if runner is Runner.local and (master or settings):
         raise typer.BadParameter("--master and --conf are for --runner spark")
-    asked = FileRun(load(file), events, out, time, type or None, numbers.value)
+    asked = FileRun(load(file), events, out, time, type or None, numbers.value, show)
+    check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
     if runner is Runner.local:

@@ -39,6 +39,7 @@ CODES: dict[str, str] = {
     "TW112": "quantifier bounds are the wrong way round",
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
+    "TW115": "clauses that exclude each other",
     # planning: the query can be read, but it has no meaning or no plan
     "TW201": "unknown variable",
     "TW202": "variable stands for two event types",
@@ -63,6 +64,7 @@ CODES: dict[str, str] = {
     "TW221": "SLIDE without WITHIN",
     "TW222": "predicate names no variable",
     "TW223": "strategy and keys do not go together",
+    "TW224": "LIMIT, LONGEST or SAMPLE where it has no meaning",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",
@@ -76,6 +78,7 @@ CODES: dict[str, str] = {
     "TW310": "time or value is out of range",
     "TW311": "state cannot be read, or belongs to another query",
     "TW312": "piece of a stream or watermark does not fit",
+    "TW313": "name of an attribute is taken",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
@@ -88,6 +91,8 @@ CODES: dict[str, str] = {
     "TW409": "query cannot run on a stream",
     "TW410": "stream has no watermark",
     "TW411": "state store of the session cannot keep the state",
+    "TW412": "too many trends to show",
+    "TW413": "trends need more memory than allowed",
 }
 
 

@@ -16,11 +16,12 @@ from trendweave import files
 from trendweave.queries import Query
 from trendweave.runners.result_table import Numbers
 from trendweave.terminal import Failure, print_table
+from trendweave.trend_text import with_readable_trends
 
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """`out` is a file, a folder, or - for standard output."""
+    """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
 
     query: Query
     events: Sequence[str]
@@ -28,6 +29,7 @@ class FileRun:
     time: str
     type: str | None
     numbers: Numbers
+    show: Path | None = None
 
 
 def run_in_process(run: FileRun, console: Console) -> None:
@@ -43,11 +45,12 @@ def run_in_process(run: FileRun, console: Console) -> None:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         step = progress.add_task("reading events", total=3)
         table = files.read_tables(files.find_files(run.events))
-        progress.update(step, advance=1, description=f"aggregating trends of {table.num_rows:,} events")
+        progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
         result = run.query.run(table, run.time, run.type, numbers=run.numbers)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         if run.out != "-":
             files.write_table(result, Path(run.out))
+    draw(run, result)
     if run.out == "-":
         show(result)
 
@@ -65,10 +68,13 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
         )
         if folder is not None:
             started.write(run.out, folder)
-        elif run.out != "-":
-            files.write_table(started.rows(), Path(run.out))
+            return
+        rows = started.rows()
+        draw(run, rows)
+        if run.out != "-":
+            files.write_table(rows, Path(run.out))
         else:
-            show(started.rows())
+            show(rows)
 
 
 def spark_modules() -> tuple[ModuleType, ModuleType]:
@@ -91,8 +97,28 @@ def spark_installed(without: str = ", or use --runner local") -> Iterator[None]:
         raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
 
 
+def check_show(run: FileRun) -> None:
+    """Refuse to draw what is no list of trends, before anything runs."""
+    if run.show is None:
+        return
+    if run.query.plan.returns not in ("trends", "complete trends"):
+        raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
+    if run.out != "-" and files.is_folder(run.out):
+        raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
+    if run.show.suffix.lower() != ".html" or not run.show.absolute().parent.is_dir():
+        raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
+
+
+def draw(run: FileRun, result: pa.Table) -> None:
+    if run.show is not None:
+        from trendweave.trend_pictures import write_trends_page
+
+        write_trends_page(run.show, result, str(run.query))
+
+
 def show(result: pa.Table) -> None:
     """A table for people at a terminal, CSV for programs."""
+    result = with_readable_trends(result)
     if sys.stdout.isatty():
         print_table(Console(), result)
         return

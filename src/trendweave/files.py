@@ -13,6 +13,7 @@ from typing import Literal
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
+from trendweave.trend_text import with_readable_trends
 
 FileKind = Literal["parquet", "csv", "json", "arrow"]
 _KINDS: dict[str, FileKind] = {
@@ -206,7 +207,7 @@ def _write(table: pa.Table, path: Path) -> None:
         case "parquet":
             pyarrow.parquet.write_table(table, path)
         case "csv":
-            pyarrow.csv.write_csv(table, path)
+            pyarrow.csv.write_csv(with_readable_trends(table), path)
         case "arrow":
             pyarrow.feather.write_feather(table, path, compression="uncompressed")
         case "json":

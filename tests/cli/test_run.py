@@ -79,14 +79,6 @@ def test_bad_files(query_file: Path, tmp_path: Path, name: str, content: str | N
     assert code in result.stderr
 
 
-def test_queries_that_cannot_be_run_yet_say_so(tmp_path: Path) -> None:
-    write_table(EVENTS, tmp_path / "events.parquet")
-    options = (*COLUMNS, "--runner", "local", "--events", str(tmp_path / "events.parquet"))
-    result = trendweave("run", "-", *options, text="RETURN TRENDS PATTERN A")
-    assert result.returncode == 1
-    assert "TW404" in result.stderr
-
-
 # Several files
 
 

@@ -99,7 +99,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     made.add("no such column", "RETURN COUNT(*) PATTERN A WHERE A.y > 1", *with_two_workers())
     made.add("there already", QUERY, "--out", str(made.path))
     made.add("no place", QUERY, "--out", made / "nowhere/result.csv")
-    made.add("trends", "RETURN TRENDS PATTERN A", *with_two_workers())
     made.run()
     return made
 
@@ -219,7 +218,6 @@ def test_errors_of_workers_arrive_as_they_are(folder: Folder, name: str) -> None
         ("no such column", "TW301: unknown column y"),
         ("there already", "cannot be written: it is there already"),
         ("no place", "TW308: result.csv cannot be written: there is no folder"),
-        ("trends", "TW404"),
     ],
 )
 def test_what_goes_wrong_is_told_shortly(folder: Folder, name: str, said: str) -> None:

@@ -1,7 +1,8 @@
 """How kernels are compiled.
 
 `inner`: no reference counting. Kernels never keep or return an array, and counting references on each call of a small
-function (atomically) costs more than what most of them do. A function that allocates arrays uses `outer`.
+function (atomically) costs more than what most of them do. A function that allocates arrays uses `outer`, one that is
+called for every pair of events `inlined`.
 No fastmath: NaN, infinities and rounding mean what they mean. Compiled code is kept on disk.
 """
 
@@ -36,6 +37,11 @@ def _kept_on_disk(function: Callable, **options: Any) -> Any:
 
 def inner(function: Callable) -> Any:
     return _kept_on_disk(function, _nrt=False)
+
+
+def inlined(function: Callable) -> Any:
+    """A small function that takes tuples of arrays: called, it would be handed each array's parts one by one."""
+    return _kept_on_disk(function, _nrt=False, forceinline=True)
 
 
 def outer(function: Callable) -> Any:

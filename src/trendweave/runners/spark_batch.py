@@ -31,6 +31,8 @@ from trendweave.runners.spark_preparation import (
 )
 from trendweave.runners.spark_schema import result_type
 from trendweave.runners.spark_task import PEAK, TRENDS, AggregateTask, Limits, MergeTask
+from trendweave.runners.spark_trend_task import TrendsTask, trend_type
+from trendweave.runners.trend_options import Detection
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -44,13 +46,14 @@ def run_spark(
     time: str,
     type_: str | None,
     observation: Observation | Metrics | None = None,
+    detection: Detection | None = None,
     **given: Any,
 ) -> DataFrame:
-    """The rows of an aggregate query. Nothing runs before an action on the result does."""
+    """The rows of a query. Nothing runs before an action on the result does."""
     query.check(events, time, type_)
     options = options_of(events.sparkSession, given)
     events = in_plain_strings(events)
-    bound = bind(query.plan, arrow_schema(events.schema), time, type_, options.numbers)
+    bound = bind(query.plan, arrow_schema(events.schema), time, type_, options.numbers, detection=detection)
     metrics = observation if isinstance(observation, Metrics) else None
     if metrics is not None:
         events = metrics.of_events(query.plan, events, time, type_)
@@ -75,6 +78,8 @@ def _aggregated(
     placed = prepared.repartition(*columns) if columns else prepared.repartition(1)
     placed = placed.sortWithinPartitions(*columns, F.col(TIME))
     limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
+    if bound.shows_trends:
+        return placed.mapInArrow(TrendsTask(bound, keys, False, limits).__call__, trend_type(bound, events))
     result = result_type(bound, events)
     if not groups_span_keys(bound):
         found = placed.mapInArrow(

@@ -134,9 +134,10 @@ def time_in_steps(bound: BoundQuery, column: str = f"`{TIME}`") -> str:
 
 
 def shuffle_keys(bound: BoundQuery) -> tuple[str, ...]:
-    """The columns by which rows are brought together: all keys, or those of the group where windows depend on it."""
+    """The columns by which rows are brought together: all keys, or those of the group where windows depend on it or
+    trends are chosen per group."""
     plan, names = bound.plan, bound.preparation.partition_key
-    if not isinstance(plan.window, MovingWindow):
+    if not isinstance(plan.window, MovingWindow) and plan.choice is None:
         return names
     grouped = {group.path for group in plan.groups if group.variable is None}
     return tuple(name for key, name in zip(plan.partition_key, names, strict=True) if key.path in grouped)

@@ -16,20 +16,20 @@ def result_type(bound: BoundQuery, events: StructType) -> StructType:
     moment = events[bound.time].dataType
     names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
     fields = [StructField(name, moment) for name in names]
-    fields += [StructField(group.name, _type_at(events, group.path)) for group in plan.groups]
-    fields += [StructField(column.name, _aggregate_type(column, events, bound.numbers)) for column in plan.aggregates]
+    fields += [StructField(group.name, type_at(events, group.path)) for group in plan.groups]
+    fields += [StructField(column.name, aggregate_type(column, events, bound.numbers)) for column in plan.aggregates]
     return StructType(fields)
 
 
-def _type_at(schema: StructType, path: tuple[str, ...]) -> DataType:
+def type_at(schema: StructType, path: tuple[str, ...]) -> DataType:
     found: Any = schema
     for name in path:
         found = found[name].dataType
     return found
 
 
-def _aggregate_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
-    kind = None if column.path is None else _type_at(events, column.path)
+def aggregate_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
+    kind = None if column.path is None else type_at(events, column.path)
     if column.function in ("MIN", "MAX"):
         assert kind is not None
         return kind
