@@ -6,6 +6,7 @@ plain Python, as a user would write them, and share no code with the engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 from pyspark.sql import Column, DataFrame, Window
@@ -57,19 +58,21 @@ def falling_pairs_by_self_join(events: DataFrame, length: int, slide: int) -> Da
 
 def sequences_by_enumeration(events: DataFrame, window: str) -> DataFrame:
     """SEQ(A+, B) per key: the events of each key and window as a list, and all of its trends built in Python."""
-    return _sequences(events, window, F.udf(_enumerated, LongType()))
+    return _sequences(events, window, _enumerated)
 
 
 def sequences_by_counting(events: DataFrame, window: str) -> DataFrame:
     """SEQ(A+, B) per key: the same lists, and for each event the number of trends that end there."""
-    return _sequences(events, window, F.udf(_counted, LongType()))
+    return _sequences(events, window, _counted)
 
 
-def _sequences(events: DataFrame, window: str, count: Column) -> DataFrame:
+def _sequences(events: DataFrame, window: str, count: Callable[[list], int]) -> DataFrame:
     listed = events.groupBy(F.window("time", window).alias("place"), "key").agg(
         F.collect_list(F.struct(F.unix_micros("time").alias("at"), "type")).alias("events")
     )
-    counted = listed.select(*_edges(), "key", count("events").alias("count"))
+    # A lambda, as Spark warns of type hints that it cannot read.
+    in_python = F.udf(lambda listed: count(listed), LongType())
+    counted = listed.select(*_edges(), "key", in_python("events").alias("count"))
     return counted.where("count > 0")
 
 
@@ -101,13 +104,10 @@ def falling_trends_by_counting(events: DataFrame, length: int, slide: int) -> Da
     listed = events.groupBy("company", "sector").agg(
         F.collect_list(F.struct(F.unix_seconds("time").alias("at"), "price")).alias("events")
     )
-
-    def per_window(transactions: list) -> list[tuple[int, str]]:
-        return _falling(transactions, length, slide)
-
     # Counts beyond 64 bits travel as text, and are added up in Python too.
     row = StructType([StructField("n", LongType()), StructField("count", StringType())])
-    counted = listed.select("sector", F.explode(F.udf(per_window, ArrayType(row))("events")).alias("found"))
+    per_window = F.udf(lambda transactions: _falling(transactions, length, slide), ArrayType(row))
+    counted = listed.select("sector", F.explode(per_window("events")).alias("found"))
     total = F.udf(lambda counts: str(sum(map(int, counts))), StringType())
     added = counted.groupBy("sector", "found.n").agg(total(F.collect_list("found.count")).alias("count"))
     edges = [F.timestamp_seconds(F.expr(f"n * {slide} + {beyond}")) for beyond in (0, length)]

@@ -43,8 +43,7 @@ def test_a_micro_batch_is_read_from_its_progress() -> None:
 
 
 def test_a_trigger_without_work_is_no_micro_batch() -> None:
-    idle = {**RECORDED[0], "durationMs": {"latestOffset": 2, "triggerExecution": 2}}
-    assert MicroBatch.of(idle) is None
+    assert MicroBatch.of(RECORDED[-1]) is None
 
 
 def test_rates_that_are_no_numbers() -> None:
@@ -60,7 +59,7 @@ def test_counts_are_sums_since_the_start() -> None:
     assert (made.batches, made.events, made.rows, made.late) == (4, 24, 2, 1)
     told = dict(made.told(time_is_number=False))
     assert told["events"].startswith("24 read, ")
-    assert told["late"] == "1 events dropped"
+    assert told["late"] == "1 dropped"
     assert told["watermark"] == "2024-01-01 00:00:28"
     assert told["dropped"] == ("1 rows without a time, 1 without a type, 1 that cannot be read, 1 of other types")
     assert told["batches"].startswith("4, last ")
@@ -89,18 +88,19 @@ def console() -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=100, height=20, color_system=None)
 
 
-def lines(console: Console, view: LiveView) -> list[str]:
-    with console.capture() as captured:
-        console.print(view.picture())
-    return captured.get().splitlines()
+def lines(view: LiveView) -> list[str]:
+    """On another console, as the view's own also gets the codes that move its cursor."""
+    text = io.StringIO()
+    Console(file=text, width=100, color_system=None).print(view.picture())
+    return text.getvalue().splitlines()
 
 
 def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> None:
     view = LiveView(console, "events to [console]", keys=2, time_is_number=True)
-    assert "events to [console]: starting, 0:00; Ctrl-C stops" in lines(console, view)[0]
+    assert "events to [console]: starting, 0:00; Ctrl-C stops" in lines(view)[0]
     view.rows(pa.table({"window_start": range(50), "k": ["[bold]"] * 50, "count": range(50)}))
     view.progress(batches()[0])
-    shown = lines(console, view)
+    shown = lines(view)
     assert shown[0].startswith("events to [console]: running")
     assert any(line.startswith("events ") and "10 read" in line for line in shown)
     numbers = [int(line.split("│")[1]) for line in shown if line.startswith("│")]
@@ -108,15 +108,15 @@ def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> Non
     assert "[bold]" in "\n".join(shown)
     assert len(shown) <= 20
     view.stopping()
-    assert "stopping" in lines(console, view)[0]
+    assert "stopping" in lines(view)[0]
     view.close()
-    assert lines(console, view)[0].startswith("events to [console]: stopped")
+    assert lines(view)[0].startswith("events to [console]: stopped")
 
 
 def test_an_early_row_gives_way_to_the_next_of_its_window(console: Console) -> None:
     view = LiveView(console, "early", keys=1, time_is_number=True)
     view.rows(pa.table({"window_start": [0, 10], "count": [1, 2]}))
     view.rows(pa.table({"window_start": [0], "count": [7]}))
-    rows = [line.split("│")[1:3] for line in lines(console, view) if line.startswith("│")]
+    rows = [line.split("│")[1:3] for line in lines(view) if line.startswith("│")]
     view.close()
     assert [[cell.strip() for cell in row] for row in rows] == [["10", "2"], ["0", "7"]]

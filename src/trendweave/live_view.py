@@ -121,7 +121,7 @@ class Counts:
             ("events", f"{self.events:,} read, {self.per_second:,.0f} per second"),
             ("rows", f"{self.rows:,}"),
             ("watermark", self._watermark_text(time_is_number)),
-            ("late", f"{self.late:,} events dropped"),
+            ("late", f"{self.late:,} dropped"),
             ("dropped", self._dropped_text()),
         ]
         if self.last is not None:

@@ -78,12 +78,9 @@ class Query:
         detection = self._detection(memory, max_trends, strategy)
         if builtins.type(events).__module__.startswith("pyspark."):
             if events.isStreaming:
-                if self.plan.returns != "aggregates":
-                    message = f"RETURN {self.plan.returns.upper()} cannot be run on a stream yet"
-                    raise_problems([Problem("TW404", message, "return aggregates such as COUNT(*)")])
                 from trendweave.runners.spark_stream import run_stream
 
-                return run_stream(self, events, time, type, numbers=numbers, **spark_options)
+                return run_stream(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
             from trendweave.runners.spark_batch import run_spark
 
             return run_spark(self, events, time, type, numbers=numbers, detection=detection, **spark_options)

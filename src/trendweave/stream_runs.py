@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 
@@ -87,7 +87,7 @@ def _view(title: str, keys: int, time_is_number: bool) -> View:
 @contextmanager
 def written_to(log: Path | None) -> Iterator[None]:
     """Processes that are started in the block write their errors there; the end of it is told where they fail."""
-    with tempfile.TemporaryFile() if log is None else log.open("ab+") as file:
+    with _opened(log) as file:
         begin = file.seek(0, os.SEEK_END)
         sys.stderr.flush()
         before = os.dup(2)
@@ -101,3 +101,12 @@ def written_to(log: Path | None) -> Iterator[None]:
         finally:
             os.dup2(before, 2)
             os.close(before)
+
+
+def _opened(log: Path | None) -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile() if log is None else log.open("ab+")
+    except OSError as error:
+        raise Failure(
+            f"the log cannot be written: {error}", "is the folder there, and may it be written to?"
+        ) from error

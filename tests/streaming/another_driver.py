@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 import trendweave
 from tests.streaming.running import ROCKSDB, write_to_the_end
@@ -18,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """From a folder of files, or from a Kafka topic where servers are named, to Parquet files."""
+    """From a folder of files, or from a Kafka topic where servers are named, to Parquet files.
+
+    `pause` are seconds for which a Python worker sleeps in each micro-batch, so that there is time to kill it.
+    """
 
     source: str
     rows: str
@@ -26,6 +33,7 @@ class Job:
     events_at_once: int
     servers: str | None = None
     jars: tuple[str, ...] = ()
+    pause: float = 0
 
     def argument(self) -> str:
         return json.dumps(asdict(self))
@@ -33,6 +41,8 @@ class Job:
     def run(self, spark: SparkSession) -> None:
         """Until everything that is there is read, in small micro-batches."""
         events = self._files(spark) if self.servers is None else self.topic(spark)
+        if self.pause:
+            events = events.mapInArrow(self._paused, events.schema)
         rows = trendweave.query(SLIDING).run(events, watermark="5 seconds", buckets=3)
         write_to_the_end(rows, Path(self.rows), Path(self.checkpoint))
 
@@ -50,12 +60,17 @@ class Job:
         )
         return records.selectExpr(f"from_json(CAST(value AS STRING), '{COLUMNS}') AS event").select("event.*")
 
+    def _paused(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            time.sleep(self.pause)
+            yield batch
+
 
 def session(job: Job) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = (
-        SparkSession.builder.master("local[2,4]")  # a task whose worker dies is tried again
+        SparkSession.builder.master("local[2,9]")  # a task whose worker dies is tried again
         .config("spark.ui.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

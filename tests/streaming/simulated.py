@@ -34,7 +34,7 @@ class SimulatedStream:
         self.bound = bind(query.plan, SCHEMA, "time", "type", "decimal")
         closing = Closing.of(query.plan.window, time_type(SCHEMA.field("time").type))
         assert closing is not None
-        self.partial = groups_span_keys(self.bound) and not early
+        self.partial = groups_span_keys(self.bound) and not early and not self.bound.shows_trends
         self.schema = stored_schema(self.bound.prepare(table_of([]))[0].schema, len(query.plan.variables))
         work = StreamWork(self.bound, closing, self.schema, self.partial)
         self.pack = PackTask(self.schema, closing)

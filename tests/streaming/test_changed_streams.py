@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import trendweave
-from tests.spark.comparing import assert_same
+from tests.spark.comparing import assert_same, settings
 from tests.streaming.running import Files, write_to_the_end
 from tests.streaming.sample import COLUMNS, SLIDING, batches, end, expected
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_partition(streaming: SparkSession) -> Iterator[None]:
+    """As Python workers whose task failed are not used again, and new ones take their time to start."""
+    with settings(streaming, sql_shuffle_partitions=1):
+        yield
 
 
 class Stream:

@@ -68,3 +68,8 @@ def test_watermarks_that_are_no_lengths_of_time(stream: DataFrame) -> None:
         with pytest.raises(LanguageError, match="watermark") as refused:
             trendweave.query(SLIDING).run(stream, watermark=watermark)
         assert refused.value.problems[0].hint
+
+
+def test_a_watermark_without_delay_and_a_fine_one(stream: DataFrame) -> None:
+    for watermark in ("0 seconds", "10 microseconds"):
+        assert trendweave.query(SLIDING).run(stream, watermark=watermark).isStreaming

@@ -23,14 +23,14 @@ pytestmark = pytest.mark.spark
 def test_stopped_again_and_again(streaming: SparkSession, tmp_path: Path, encoding: str, files_per_run: int) -> None:
     """Each run asks for another number of shuffle partitions; Spark keeps to that of the checkpoint."""
     files = Files(tmp_path / "events")
-    tables = [*batches(4), end()]
+    tables = [*batches(3), end()]
     partitions = []
     while files.written < len(tables):
         for table in tables[files.written : files.written + files_per_run]:
             files.write(table)
         with settings(
             streaming,
-            sql_shuffle_partitions=2 + files.written,
+            sql_shuffle_partitions=files.written,
             sql_streaming_stateStore_encodingFormat=encoding,
         ):
             rows = trendweave.query(SLIDING).run(files.stream(streaming, COLUMNS), watermark="5 seconds")
@@ -38,14 +38,14 @@ def test_stopped_again_and_again(streaming: SparkSession, tmp_path: Path, encodi
         partitions.append(run.lastProgress.stateOperators[0].numShufflePartitions)
         assert counted(run, "late") == 0
 
-    assert_same(expected(SLIDING, batches(4)), streaming.read.parquet(str(tmp_path / "rows")).toArrow())
-    assert partitions == [2 + files_per_run] * len(partitions)
+    assert_same(expected(SLIDING, batches(3)), streaming.read.parquet(str(tmp_path / "rows")).toArrow())
+    assert partitions == [files_per_run] * len(partitions)
     assert run.lastProgress.stateOperators[0].numRowsTotal == 0
 
 
 def test_ever_new_keys_do_not_grow_the_state(streaming: SparkSession, tmp_path: Path) -> None:
     files = Files(tmp_path / "events")
-    tables = [table_of([pair for key in range(30) for pair in new_key(number, key)]) for number in range(12)]
+    tables = [table_of([pair for key in range(30) for pair in new_key(number, key)]) for number in range(10)]
     for table in [*tables, end()]:
         files.write(table)
     query = QUERY + "WITHIN 10 seconds SLIDE 5 seconds"
@@ -56,7 +56,7 @@ def test_ever_new_keys_do_not_grow_the_state(streaming: SparkSession, tmp_path: 
     assert_same(expected(query, tables), found)
     held = [progress.stateOperators[0].numRowsTotal for progress in run.recentProgress]
     assert len(held) >= len(tables)
-    assert max(held[5:]) <= max(held[:5]), held
+    assert max(held[4:]) <= max(held[:4]), held
     assert held[-1] == 0
 
 

@@ -13,10 +13,14 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.reference.query import Query, text
+from tests.reference.query import Attribute, Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
+from tests.reference.trend_rows import shown_text, trend_rows
+from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_local_against_reference import planned
+from tests.runners.test_trends_against_reference import counted
+from tests.runners.test_trends_against_reference import planned as trends_planned
 from tests.streaming.simulated import SimulatedStream
 
 #: Times of drawn streams lie around 0, where Spark knows no watermark.
@@ -85,3 +89,24 @@ def test_a_long_stream_of_new_keys_does_not_grow_the_state(window: str) -> None:
 
 def event(time: int, kind: str, key: int) -> dict[str, Any]:
     return {"time": time, "type": kind, "x": 0, "y": 0.0, "s": "", "k": key, "g": ""}
+
+
+@given(queries_and_streams(empty=False, conjunction=False), hs.booleans(), hs.data())
+@examples(80)
+def test_trends_come_out_when_their_window_closes(
+    case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject
+) -> None:
+    query, events = case[0], data.draw(hs.permutations(moved(case[1])))
+    assume(query.window is not None)
+    asked = trends_planned(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"))
+    stream = SimulatedStream(asked, 100, data.draw(hs.integers(1, 3)))
+    session = asked.push(SCHEMA, watermark="100 seconds")
+    cut = data.draw(hs.integers(0, len(events)))
+    found, pushed = [], []
+    for batch in (events[:cut], events[cut:], [END]):
+        found += stream.advance() + stream.push(batch)
+        pushed += rows_of(session.send_table(table_of(batch)))
+    found += stream.advance()
+    expected = counted(trend_rows(query, events, (Attribute("x"), Attribute("s")), complete))
+    assert counted(found) == expected
+    assert counted(pushed) == expected

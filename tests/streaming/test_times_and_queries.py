@@ -1,4 +1,4 @@
-"""All types of time columns and all forms of queries on streams, in a session far from UTC: the rows of one batch."""
+"""All types of times and all forms of queries on streams, in a session far from UTC: the rows of one batch."""
 
 from __future__ import annotations
 
@@ -48,15 +48,19 @@ def test_rows_of_one_batch(
     streaming: SparkSession, tmp_path: Path, query: str, sql_type: str, arrow_type: pa.DataType
 ) -> None:
     tables = [with_time_as(arrow_type, table) for table in batches(3)]
+    late = tables[0].slice(0, 1)
     files = Files(tmp_path / "events")
-    for table in [*tables, with_time_as(arrow_type, end())]:
+    for table in [*tables[:2], pa.concat_tables([late, tables[2]]), with_time_as(arrow_type, end())]:
         files.write(table)
 
     stream = files.stream(streaming, COLUMNS.replace("time long", f"time {sql_type}"))
-    found, run = run_to_the_end(trendweave.query(query).run(stream, watermark="2 seconds"), tmp_path / "checkpoint")
+    rows = trendweave.query(query).run(stream, watermark="2 seconds", late_rows=True)
+    found, run = run_to_the_end(rows, tmp_path / "checkpoint")
 
-    assert_same(expected(query, tables), found)
-    assert found.num_rows > 3
+    in_time = found.filter(found["late"].is_null()).drop_columns(["late"])
+    assert_same(expected(query, tables), in_time)
+    assert in_time.num_rows > 3
+    assert_same(late, pa.Table.from_struct_array(found["late"].drop_null()))
     assert run.recentProgress[-1].stateOperators[0].numRowsTotal <= ("contiguous" in query) * 4
 
 

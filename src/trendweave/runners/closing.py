@@ -69,7 +69,8 @@ class Closing:
         """
         if not self.slide:
             pending = earliest if watermark is None else max(earliest, watermark)
-            return pending + 1 if pending <= latest else latest + self.length + 1
+            # Where all times have closed, the last pane waits to be let go.
+            return pending + 1 if pending <= latest else (latest // self.pane + 1) * self.pane + self.length
         first = (earliest - self.length) // self.slide + 1
         if watermark is not None:
             first = max(first, (watermark - self.length) // self.slide + 1)

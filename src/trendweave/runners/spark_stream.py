@@ -41,9 +41,11 @@ from trendweave.runners.spark_preparation import (
 from trendweave.runners.spark_schema import result_type
 from trendweave.runners.spark_stream_state import OUTPUT, TrendProcessor
 from trendweave.runners.spark_task import MergeTask
+from trendweave.runners.spark_trend_task import trend_type
 from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask, from_stream, stored_schema
 from trendweave.runners.stream_work import StreamWork
 from trendweave.runners.times import time_type
+from trendweave.runners.trend_options import Detection
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -53,12 +55,19 @@ _WATERMARK = "spark.watermarkDelayMs"
 _MOMENT = "trendweave_moment"
 
 
-def run_stream(query: Query, events: DataFrame, time: str, type_: str | None, **given: Any) -> DataFrame:
-    """The rows of an aggregate query on a stream. Nothing runs before the user starts it."""
+def run_stream(
+    query: Query,
+    events: DataFrame,
+    time: str,
+    type_: str | None,
+    detection: Detection | None = None,
+    **given: Any,
+) -> DataFrame:
+    """The rows of a query on a stream. Nothing runs before the user starts it."""
     query.check(events, time, type_)
     options = stream_options_of(events.sparkSession, given)
     plain = in_plain_strings(events)
-    bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers)
+    bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=detection)
     closing = _checked(bound, plain, options)
     watched = _with_watermark(bound, plain, options)
     counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(query.plan, watched, time, type_))
@@ -76,6 +85,9 @@ def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Cl
     if options.early and _can_be_withdrawn(bound.plan):
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
         problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
+    if options.early and bound.shows_trends:
+        message = "trends come out when their window closes; there are no early ones"
+        problems.append(Problem("TW409", message, "leave early out, or return aggregates"))
     if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
         message = "the stream has no watermark, so no window would ever close"
         problems.append(
@@ -102,12 +114,19 @@ def _with_watermark(bound: BoundQuery, events: DataFrame, options: StreamOptions
     """With the watermark of the call: on a column of its own, as Spark knows watermarks of timestamps alone."""
     if options.watermark is None:
         return events
-    delay = f"{read_duration(options.watermark, 'watermark') // 1_000_000} milliseconds"
+    delay = f"{_milliseconds(options.watermark)} milliseconds"
     kind = time_type(bound.events.field(bound.time).type)
     steps = time_in_steps(bound, spark_column((bound.time,)))
     known = has_time(bound.time, schema_of(events))
     moment = F.expr(f"IF({known}, TIMESTAMP_MICROS(TRY_MULTIPLY({steps}, {kind.step // 1_000}L)), NULL)")
     return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, delay)
+
+
+def _milliseconds(watermark: str) -> int:
+    """Rounded up: an event is never late too early."""
+    if watermark.strip().startswith("0 "):
+        return 0
+    return -(-read_duration(watermark, "watermark") // 1_000_000)
 
 
 def _originals(events: DataFrame, options: StreamOptions) -> list[Any]:
@@ -127,7 +146,7 @@ class _Stream:
         names = [field.name for field in prepared.schema if field.name != ORIGINAL]
         columns = [prepared.schema[name] for name in names]
         schema = stored_schema(to_arrow_schema(StructType(columns), timezone="UTC"), len(self.bound.plan.variables))
-        partial = groups_span_keys(self.bound) and not self.options.early
+        partial = groups_span_keys(self.bound) and not self.options.early and not self.bound.shows_trends
         work = StreamWork(self.bound, self.closing, schema, partial)
         keys = self._bucket_keys()
         bucket = f"PMOD(HASH({', '.join(keys)}), {self.options.buckets})" if keys else "0"
@@ -163,7 +182,7 @@ class _Stream:
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
     def _unpacked(self, found: DataFrame, partial: bool) -> DataFrame:
-        result = result_type(self.bound, self.events)
+        result = (trend_type if self.bound.shows_trends else result_type)(self.bound, self.events)
         late = [StructField("late", self.events)] if self.options.late_rows else []
         shown = StructType([*result.fields, *late])
         if not partial:

@@ -7,18 +7,21 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from trendweave.live_view import METRICS, ROWS, MicroBatch, View
 from trendweave.runners.result_table import Numbers
-from trendweave.runners.spark_session import is_local, told_plainly
+from trendweave.runners.spark_session import is_local, worker_message
 from trendweave.runners.spark_sources import Sink, Source, connector
 from trendweave.terminal import Failure
 
@@ -115,13 +118,13 @@ class RunningStream:
             writer = writer.trigger(availableNow=True)
         elif run.trigger is not None:
             writer = writer.trigger(processingTime=run.trigger)
-        with told_plainly(), connector():
+        with stream_errors(), connector():
             self._query: StreamingQuery = writer.start()
 
     def follow(self, wants_to_stop: Callable[[], bool]) -> None:
         """Until the stream ends, fails or is stopped."""
         try:
-            with told_plainly():
+            with stream_errors():
                 while not self._query.awaitTermination(_LOOK_EVERY):
                     self._tell()
                     if wants_to_stop():
@@ -172,3 +175,27 @@ class RunningStream:
                 batch = MicroBatch.of(json.loads(progress.json))
                 if batch is not None:
                     self._view.progress(batch)
+
+
+@contextmanager
+def stream_errors() -> Iterator[None]:
+    """What ended a stream, as a message without stacks and without the plan that Spark adds."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error).split("\n=== Streaming Query ===")[0]
+        if (ours := worker_message(text)) is not None:
+            raise Failure(ours) from error
+        hint = "--log FILE --conf spark.log.level=ERROR keeps what Spark says"
+        raise Failure(f"the stream failed: {cause(text)}", hint) from error
+
+
+_CAUSE = re.compile(r"^(?:Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)$", re.MULTILINE)
+_STREAM = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ", re.DOTALL)
+
+
+def cause(text: str) -> str:
+    """The last exception that a text of nested stacks names, without its package; the first line if there is none."""
+    found = _CAUSE.findall(text)
+    said = re.sub(r"^(?:[\w$]+\.)+", "", found[-1]) if found else _STREAM.sub("", text).partition("\n")[0]
+    return re.sub(r"( SQLSTATE: \w+)+$", "", said)

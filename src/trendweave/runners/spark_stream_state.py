@@ -97,7 +97,6 @@ class TrendProcessor(StatefulProcessor):
             events += piece.rows
             earliest.append(piece.earliest)
             latest.append(piece.latest)
-        payload = None
         if earliest:
             lowest, highest = min(earliest), max(latest)
             about = replace(
@@ -108,8 +107,9 @@ class TrendProcessor(StatefulProcessor):
             self._about.update(self._with_timer(about, watermark).as_tuple())
             if self._early:
                 held = [piece for _, piece in self._held()]
-                payload = self._work.computed(held, self._work.touched(lowest, highest, about.closed))
-        yield _output(payload, events=events, late=late)
+                for payload in self._work.computed(held, self._work.touched(lowest, highest, about.closed)):
+                    yield _output(payload)
+        yield _output(events=events, late=late)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
@@ -120,8 +120,7 @@ class TrendProcessor(StatefulProcessor):
         held = list(self._held())
         if not self._early:
             windows = self._work.closing.windows(about.closed, watermark)
-            payload = self._work.computed([piece for _, piece in held], windows)
-            if payload is not None:
+            for payload in self._work.computed([piece for _, piece in held], windows):
                 yield _output(payload)
         first = self._work.closing.first_kept_pane(watermark)
         for key_of_piece, piece in held:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,25 +64,28 @@ class StreamWork:
         slide, length = self.closing.slide, self.closing.length
         return max(first, (earliest - length) // slide + 1), latest // slide
 
-    def computed(self, pieces: Iterable[Piece], windows: tuple[int, int]) -> bytes | None:
-        """Result rows, or partial aggregates, of these windows, as an Arrow stream; None where there are none."""
+    def computed(self, pieces: Iterable[Piece], windows: tuple[int, int]) -> Iterator[bytes]:
+        """Result rows, or partial aggregates, of these windows, as Arrow streams; trends in several."""
         rows = from_pieces(pieces, self.schema)
         needed = self.closing.needed(self.steps(rows), windows)
         if not needed.any():
-            return None
+            return
         rows = with_letters(rows if needed.all() else rows.filter(pa.array(needed)))
         compile_once()
         try:
-            found = self._found(rows, windows)
+            yield from (as_stream(found) for found in self._found(rows, windows) if found.num_rows)
         except TrendweaveError as error:
             times = pc.min_max(rows.column(TIME))
             place = f"times {times['min']} to {times['max']}: "
             problems = [replace(problem, message=place + problem.message) for problem in error.problems]
             raise type(error)(problems, self.bound.plan.text) from error
-        return as_stream(found) if found.num_rows else None
 
-    def _found(self, rows: pa.Table, windows: tuple[int, int]) -> pa.Table:
+    def _found(self, rows: pa.Table, windows: tuple[int, int]) -> Iterator[pa.Table]:
+        if self.bound.shows_trends:
+            yield from (pa.Table.from_batches([batch]) for batch in self.bound.trends(rows, windows).batches())
+            return
         found = self.bound.aggregate(rows, windows)
         if not self.partial:
-            return self.bound.result(found)
-        return to_table(found, partial_schema(self.bound.plan, self.bound.events, self.bound.numbers))
+            yield self.bound.result(found)
+            return
+        yield to_table(found, partial_schema(self.bound.plan, self.bound.events, self.bound.numbers))
