@@ -74,14 +74,19 @@ def encode(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows
 
 
 def _sorted_by(partition: np.ndarray, moment: np.ndarray) -> np.ndarray | None:
-    """The order by (partition, time), or None where the rows already have it."""
-    in_time = moment.size < 2 or bool((moment[1:] >= moment[:-1]).all())
-    if not partition.any() and in_time:
+    """The order by (partition, time), or None where the rows of each partition stand together, in time, as Spark sorts
+    them."""
+    border = partition[1:] != partition[:-1]
+    earlier = moment[1:] < moment[:-1]
+    partitions = int(partition.max(initial=-1)) + 1
+    # Numbers have no gaps, so with as many runs of equal numbers as numbers each of them has one run.
+    together = np.count_nonzero(border) + 1 <= partitions or not partitions
+    if together and not (earlier & ~border).any():
         return None
-    if in_time:
-        return stable_order(partition, int(partition.max()) + 1)[0]
+    if not earlier.any():
+        return stable_order(partition, partitions)[0]
     by_time = np.argsort(moment, kind="stable")
-    return by_time[stable_order(partition[by_time], int(partition.max()) + 1)[0]]
+    return by_time[stable_order(partition[by_time], partitions)[0]]
 
 
 def _letters(table: pa.Table) -> np.ndarray:

@@ -136,6 +136,8 @@ class _Column:
         return pa.array(values, pa.float64(), mask=unknown)
 
     def _whole(self, values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
+        if values.dtype == np.int64 and self._is_plain():
+            return pa.array(values, pa.int64(), mask=unknown).cast(self.kind)
         pairs = self._pairs(values, unknown)
         if self.numbers == "log2" and self.column.path is None:
             return pa.array([math.log2(int(v)) if v else -math.inf for v, _ in pairs], pa.float64(), mask=unknown)
@@ -151,10 +153,12 @@ class _Column:
                     self._too_large(index, Decimal(int(value)).adjusted() + 1)
         if pa.types.is_integer(self.kind):
             return pa.array(values.astype(np.int64), pa.int64(), mask=unknown)
-        if values.dtype == np.int64 and not self.scale:
-            return pa.array(values, pa.int64(), mask=unknown).cast(pa.decimal128(_DIGITS, 0))
         scaled = [None if missing else _decimal(int(v), self.scale) for v, missing in pairs]
         return pa.array(scaled, self.kind)
+
+    def _is_plain(self) -> bool:
+        """Do all 64-bit numbers fit as they are?"""
+        return not self.scale and (pa.types.is_integer(self.kind) or pa.types.is_decimal(self.kind))
 
     def _as_float(self, index: int, value: int) -> float:
         try:

@@ -39,12 +39,12 @@ def chunked(prepared: DataFrame, chunks: Steps, bound: BoundQuery) -> DataFrame:
     offset = f"PMOD({steps}, {chunks.length}L)"
     # Rounded down, by numbers that fit 64 bits for every time.
     own = f"({steps} DIV {chunks.length}L - IF({steps} % {chunks.length}L < 0L, 1L, 0L))"
-    copies = [own]
     if chunks.after:
-        copies.append(f"IF({offset} < {chunks.after}L, {own} - 1L, NULL)")
-    if chunks.before:
-        copies.append(f"IF({offset} >= {chunks.length - chunks.before}L, {own} + 1L, NULL)")
-    if len(copies) == 1:
+        twice, neighbour = f"{offset} < {chunks.after}L", f"{own} - 1L"
+    elif chunks.before:
+        twice, neighbour = f"{offset} >= {chunks.length - chunks.before}L", f"{own} + 1L"
+    else:
         return prepared.withColumn(CHUNK, F.expr(own))
-    listed = F.expr(f"EXPLODE(FILTER(ARRAY({', '.join(copies)}), number -> number IS NOT NULL))")
+    # Two arrays to choose from, as Spark compiles that; a function of array elements it would interpret row by row.
+    listed = F.expr(f"EXPLODE(IF({twice}, ARRAY({own}, {neighbour}), ARRAY({own})))")
     return prepared.select("*", listed.alias(CHUNK))
