@@ -168,3 +168,23 @@ def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(batches) > 8
     found = {tuple(event["x"] for event in row["events"]) for batch in batches for row in batch.to_pylist()}
     assert len(found) == sum(batch.num_rows for batch in batches) == 2 * (2**5 - 1)
+
+
+@given(queries_and_streams(empty=False, conjunction=False), hs.booleans(), hs.data())
+@examples(60)
+def test_piece_by_piece(case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject) -> None:
+    """Trends of a window come out once, when the watermark closes it; together they are those of one run."""
+    query, events = case
+    assume(query.window is not None)
+    asked = planned(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"))
+    in_order = sorted((event for event in events if event["time"] is not None), key=lambda event: event["time"])
+    session = asked.incremental(table_of(events).schema)
+    state = session.start()
+    rows: list[dict] = []
+    while in_order:
+        cut = data.draw(hs.integers(1, len(in_order)))
+        piece, in_order = in_order[:cut], in_order[cut:]
+        state, closed = session.push(state, table_of(piece), watermark=in_order[0]["time"] if in_order else None)
+        rows += rows_of(closed)
+    rows += rows_of(session.finish(state))
+    assert counted(rows) == counted(trend_rows(query, events, PLAIN, complete)), str(asked)

@@ -171,6 +171,8 @@ def grown_rows(array, size):
     return larger
 
 
+#: A vertex takes as much memory as so many edges, while the graph is built and walked.
+VERTEX_IN_EDGES = 4
 #: Vertices of one state in a block; a block is left out as a whole where its values cannot compare true.
 BLOCK = 64
 
@@ -195,7 +197,8 @@ def may_compare(operator, low, high, code):
 
 @outer
 def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_segment, max_edges, listed):
-    """Vertices and edges of segments, from the first one on, as long as there is room for their edges.
+    """Vertices and edges of segments, from the first one on, until there is no more room; one segment at least, unless
+    its edges alone are too many.
 
     `begins`, `ends`: per state -2 where trends may not, -1 where they may, else a row of the guards' matrix.
     Vertices of a source state are found from the latest to the earliest: by chains of equal values where the transition
@@ -391,6 +394,8 @@ def build_vertices(rows, steps, begins, ends, start_guards, final_guards, first_
             break
         built += 1
         segment_starts[built] = vertices
+        if vertices * VERTEX_IN_EDGES + used > max_edges:
+            break
     return (
         row_of[:vertices].copy(),
         state_of[:vertices].copy(),

@@ -129,7 +129,7 @@ def step_back(graph, steps, v, cursor, low):
     return u, u if u >= low else np.int64(-1)
 
 
-@inlined
+@inner
 def mark_window(graph, steps, window, low, high, base, kind, marks, longest):
     """Where trends of a window begin and end, what lies behind a beginning, and the longest way to each vertex."""
     for v in range(low, high):
@@ -186,7 +186,7 @@ def mark_entry(graph, steps, entries, entry, kind, covers, marks, longest):
         mark_window(graph, steps, window, low, high, 0, kind, marks, longest)
 
 
-@inlined
+@inner
 def cover_end(graph, covers, window, v, marks):
     """Which vertices of the last event a longer trend can pass: those that end there, and those that go on."""
     pair = covers.pair[v]
@@ -219,7 +219,7 @@ def goes_around(graph, covers, u, v):
     return (word >> np.uint64(bit % 64)) & np.uint64(1) != 0
 
 
-@inlined
+@inner
 def cover_step(graph, covers, u, v, depth):
     """Carry the vertices that a longer trend can pass from the event of v back to the event of u. False where u itself
     is among them with something in between: then every trend through here is part of a longer one."""
@@ -242,7 +242,7 @@ def cover_step(graph, covers, u, v, depth):
     return True
 
 
-@inlined
+@inner
 def is_complete(graph, covers, window, v, depth, marks):
     """Whether no longer trend covers the path of this depth that begins at v."""
     first = covers.member_starts[covers.pair[v]]
@@ -256,7 +256,7 @@ def is_complete(graph, covers, window, v, depth, marks):
     return True
 
 
-@inlined
+@inner
 def show(entries, place, path, found, trends, used):
     """Write the path into the buffers. Returns 1 if it was written, 0 if it is not wanted, -1 if there is no room."""
     entry, depth = place[ENTRY], place[DEPTH]
@@ -283,7 +283,7 @@ def show(entries, place, path, found, trends, used):
     return 1
 
 
-@inlined
+@inner
 def next_end(entries, place, marks, longest, base, high):
     """The next vertex at which a trend ends that is long enough, or -1."""
     least = entries.min_length[place[ENTRY]]

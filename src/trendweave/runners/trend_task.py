@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.trend_graph import Steps, TrendGraph, build_graph, reduced_edges, steps_of
+from trendweave.kernels.trend_graph import VERTEX_IN_EDGES, Steps, TrendGraph, build_graph, reduced_edges, steps_of
 from trendweave.kernels.trend_sample import WindowSampler
 from trendweave.kernels.trend_walk import (
     ALL,
@@ -97,6 +97,8 @@ class TrendTask(PartitionTask):
     def __init__(
         self, plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions, detection: Detection
     ) -> None:
+        # Of complete trends only those windows are of interest that have trends at all: floats tell.
+        options = replace(options, exact=not plan.is_complete)
         super().__init__(replace(plan, aggregates=()), replace(preparation, values=()), table, options)
         self.asked, self.detection = plan, detection
         self.kind = ALL
@@ -246,7 +248,7 @@ class TrendTask(PartitionTask):
             for part in self._graphs_of(number, piece, room):
                 if kept is not None:
                     kept.append(part)
-                    used = sum(one.graph.edges.size for one in kept)
+                    used = sum(one.graph.edges.size + VERTEX_IN_EDGES * one.graph.row.size for one in kept)
                     kept = kept if used <= room else None
                 yield part
         self._kept = kept
