@@ -48,6 +48,8 @@ TRENDS_AT_ONCE = 65_536
 VERTICES_AT_ONCE = 1 << 18
 #: What an edge costs in memory: it is listed, copied while the list grows, and once more when the graph is reduced.
 _BYTES_PER_EDGE = 24
+#: Trends per vertex from which on planning graphlets pays.
+_MANY_TRENDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,10 +370,14 @@ class TrendTask(PartitionTask):
             yield self._told(part, starts, found.vertices[: starts[-1]], entry), entry
 
     def _strategy(self, part: _Graph, inside: np.ndarray) -> Strategy:
-        """Walking keeps nothing and needs no plan; pieces pay where segments have many trends each."""
+        """Walking keeps nothing and needs no plan; pieces of trends pay where each of them is used many times."""
         if self.detection.strategy is not None:
             return self.detection.strategy
-        return "m-cet"
+        if self.kind == CHECKED or self.asked.choice is not None or not part.graph.is_listed:
+            return "m-cet"
+        counts = self.entries.counts[inside]
+        many = bool((counts == -1).any()) or sum(counts.tolist()) >= _MANY_TRENDS * part.row.size
+        return "h-cet" if many else "m-cet"
 
     def _drawn(self, part: _Graph, inside: np.ndarray) -> Iterator[ShownTrends]:
         """Trends drawn at random. One that was drawn before is drawn anew, so all sets are equally likely."""
