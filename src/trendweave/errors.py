@@ -39,6 +39,8 @@ CODES: dict[str, str] = {
     "TW112": "quantifier bounds are the wrong way round",
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
+    "TW151": "unknown relation between situations",
+    "TW152": "lengths of BETWEEN are the wrong way round",
     # planning: the query can be read, but it has no meaning or no plan
     "TW201": "unknown variable",
     "TW202": "variable stands for two event types",
@@ -63,6 +65,15 @@ CODES: dict[str, str] = {
     "TW221": "SLIDE without WITHIN",
     "TW222": "predicate names no variable",
     "TW223": "strategy and keys do not go together",
+    "TW251": "unknown situation",
+    "TW252": "situation is defined twice",
+    "TW253": "situation has no condition, or one of trends",
+    "TW254": "PREV is in a place where it has no meaning",
+    "TW255": "query has too many situations",
+    "TW256": "clauses of an interval query do not go together",
+    "TW257": "situation is related to itself",
+    "TW258": "pair of situations is constrained twice, and nothing is left",
+    "TW259": "constraints can never hold together",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",
@@ -76,6 +87,7 @@ CODES: dict[str, str] = {
     "TW310": "time or value is out of range",
     "TW311": "state cannot be read, or belongs to another query",
     "TW312": "piece of a stream or watermark does not fit",
+    "TW351": "interval does not begin before it ends",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
@@ -83,6 +95,8 @@ CODES: dict[str, str] = {
     "TW404": "result is not supported yet",
     "TW405": "one key has too many events for a task",
     "TW406": "a key of one variable would copy too many events",
+    "TW451": "pattern over intervals has too many matches",
+    "TW452": "interval query needs WITHIN to run piece by piece",
 }
 
 
