@@ -87,7 +87,6 @@ CODES: dict[str, str] = {
     "TW310": "time or value is out of range",
     "TW311": "state cannot be read, or belongs to another query",
     "TW312": "piece of a stream or watermark does not fit",
-    "TW351": "interval does not begin before it ends",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",

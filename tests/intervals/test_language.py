@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 from pathlib import Path
@@ -92,10 +93,8 @@ def test_mutated_queries_give_a_query_or_one_of_our_errors(text: str, data: hs.D
         start = data.draw(hs.integers(0, len(text)))
         end = data.draw(hs.integers(start, min(len(text), start + 6)))
         text = text[:start] + data.draw(hs.sampled_from(splinters)) + text[end:]
-    try:
-        trendweave.query(text).explain()
-    except TrendweaveError as error:
-        assert str(error)
+    with contextlib.suppress(TrendweaveError):
+        assert trendweave.query(text).explain()
 
 
 def test_the_builder_makes_the_same_query() -> None:

@@ -157,7 +157,6 @@ class _Planner:
         useless = (
             ("WITHIN", tree.within is not None, tree.within),
             ("EVERY", tree.every is not None, tree.every),
-            ("DETECT AT END", tree.detect_at_end, None),
             ("PATTERN", bool(tree.pattern), tree.pattern[0] if tree.pattern else None),
         )
         for clause, given, node in useless:

@@ -79,7 +79,7 @@ def compose(first: int, second: int) -> int:
     return mask
 
 
-class Contradiction(Exception):  # noqa: N818 - it is an answer, not a failure
+class Contradiction(Exception):
     """No relation is left between two names, because of what a third one demands."""
 
     def __init__(self, left: int, through: int, right: int, allowed: int, asked: int) -> None:

@@ -107,8 +107,8 @@ def _check_aggregate(aggregate: st.Aggregate, found: ColumnType | None, problems
     if found is None or aggregate.function in ("COUNT", "FIRST", "LAST", "DURATION"):
         return
     ordered = aggregate.function in ("MIN", "MAX")
-    allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE) if ordered else _NUMBERS
+    allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE, Kind.STRING, Kind.BOOLEAN) if ordered else _NUMBERS
     if found.kind not in allowed:
         message = f"{print_output_value(aggregate)} needs a number; the column is {found.kind.value}"
-        hint = "MIN and MAX also take timestamps and dates" if not ordered else "use a number, timestamp or date"
+        hint = "MIN and MAX also take other values that have an order" if not ordered else "use a number or a string"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))

@@ -1,4 +1,4 @@
-"""Lark's parse tree -> the tree of an interval query. Conditions, outputs and lengths are built as for trend queries."""
+"""Lark's parse tree -> the tree of an interval query. What trend queries share is built as for those."""
 
 from __future__ import annotations
 
