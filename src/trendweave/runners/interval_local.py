@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from trendweave.kernels.situations import RUNNING
 from trendweave.runners.given_intervals import given_situations, prepared_intervals
 from trendweave.runners.interval_matching import FoundMatches, Matcher
 from trendweave.runners.interval_results import IntervalResults, interval_result_schema, match_values, times_type
-from trendweave.runners.interval_rows import IntervalRows, encode_events, prepared_events
+from trendweave.runners.interval_rows import CHUNK, IntervalRows, encode_events, prepared_events
 from trendweave.runners.local import METRICS, report
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.situation_buffers import Lengths, SituationBuffers, derived
@@ -35,6 +35,7 @@ class BoundIntervals:
     events: pa.Schema
     time: str
     type: str | None
+    chunk: int | None = None
 
     @property
     def moment(self) -> pa.DataType:
@@ -62,23 +63,31 @@ class BoundIntervals:
         if self.plan.intervals is not None:
             rows, found = given_situations(self.plan, self.preparation, table, self.lengths)
         else:
-            rows = encode_events(self.preparation, table)
+            keys = self.preparation.keys if self.chunk is None else (*self.preparation.keys, CHUNK)
+            rows = encode_events(self.preparation, table, keys)
             found = derived(self.plan, rows, self.lengths)
         return rows, found.kept(found.certain != RUNNING)
 
     def results(self, rows: IntervalRows) -> IntervalResults:
-        return IntervalResults(self.plan, self.schema, self.kind, rows.keys(self.preparation.keys))
+        keys = rows.keys(self.preparation.keys)
+        return IntervalResults(self.plan, self.schema, self.kind, keys, rows.partitions)
 
-    def compute(self, table: pa.Table, only: tuple[int, int] | None = None) -> pa.Table:
-        """Result rows of prepared rows; `only` keeps matches whose first start is in a range of steps."""
+    def compute(self, table: pa.Table) -> pa.Table:
+        """Result rows of prepared rows."""
         rows, situations = self.situations(table)
         if self.plan.returns == "situations":
             return self.results(rows).situations(situations)
         found = Matcher(self.plan, self.lengths.within).all_matches(situations)
-        if only is not None:
+        if self.chunk is not None:
             first = situations.start[found.situation].min(axis=1)
-            found = found.kept((first >= only[0]) & (first < only[1]))
+            chunks = rows.taken(CHUNK, rows.starts[:-1]).to_numpy(zero_copy_only=False)
+            own = chunks[situations.partition[found.situation[:, 0]]]
+            found = found.kept(np.floor_divide(first, self.chunk) == own)
         return self.write(rows, situations, found)
+
+    def in_chunks(self, length: int) -> BoundIntervals:
+        """For rows that carry the number of a chunk of time, which owns the matches that begin in it."""
+        return replace(self, chunk=length)
 
     def write(self, rows: IntervalRows, situations: SituationBuffers, found: FoundMatches) -> pa.Table:
         results = self.results(rows)

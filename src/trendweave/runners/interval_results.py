@@ -64,6 +64,7 @@ class IntervalResults:
     schema: pa.Schema
     kind: TimeType
     keys: list[pa.Array]
+    partitions: int = 1
 
     def times(self, steps: np.ndarray) -> pa.Array:
         """As times of the input's type; RUNNING is NULL."""
@@ -81,7 +82,7 @@ class IntervalResults:
         names = pa.array(self.plan.names, pa.string()).take(pa.array(situations.kind[order]))
         keys = [self.key(path, situations.partition[order]) for path in self.plan.partition_by]
         columns = [*keys, names, self.times(situations.start[order]), self.times(situations.end[order])]
-        return self._table(columns)
+        return self.table(columns)
 
     def matches(self, situations: SituationBuffers, found: FoundMatches, values: dict[int, pa.Array]) -> pa.Table:
         """`values` holds the columns that aggregates fill, by the number of the output."""
@@ -102,7 +103,7 @@ class IntervalResults:
                 columns.append(self._length(until - starts[:, output.situation]))
             else:
                 columns.append(values[number])
-        return self._table(columns)
+        return self.table(columns)
 
     def _length(self, steps: np.ndarray) -> pa.Array:
         numbers = pa.array(steps / 1e6 if self.kind.is_float else steps)
@@ -119,32 +120,31 @@ class IntervalResults:
         return self.count_table(windows, self._first_of(group)[groups], numbers)
 
     def window_range(self, first: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        length, slide = self._window()
+        length, slide = self.window_lengths()
         return np.floor_divide(moment - length, slide) + 1, np.floor_divide(first, slide)
 
     def count_table(self, windows: np.ndarray, partition: np.ndarray, numbers: np.ndarray) -> pa.Table:
-        length, slide = self._window()
+        length, slide = self.window_lengths()
         columns = [self.times(windows * slide), self.times(windows * slide + length)]
         for output in self.plan.outputs:
             columns.append(pa.array(numbers) if output.function else self.key(output.path or (), partition))
-        return self._table(columns)
+        return self.table(columns)
 
-    def _window(self) -> tuple[int, int]:
+    def window_lengths(self) -> tuple[int, int]:
         assert self.plan.within is not None
         assert self.plan.every is not None
         return steps_of(self.plan.within, self.kind, "WITHIN"), steps_of(self.plan.every, self.kind, "EVERY")
 
     def _groups(self, paths: list[Path]) -> np.ndarray:
         """The number of each partition's group."""
-        partitions = len(self.keys[0]) if self.keys else 1
         columns = [pa.chunked_array([self.keys[self.plan.partition_by.index(path)]]) for path in paths]
-        return key_codes(columns, partitions)
+        return key_codes(columns, self.partitions)
 
     @staticmethod
     def _first_of(group: np.ndarray) -> np.ndarray:
         return np.unique(group, return_index=True)[1]
 
-    def _table(self, columns: list[pa.Array]) -> pa.Table:
+    def table(self, columns: list[pa.Array]) -> pa.Table:
         cast = [column.cast(field.type) for column, field in zip(columns, self.schema, strict=True)]
         return pa.table(cast, schema=self.schema)
 
@@ -197,7 +197,7 @@ def seen_before(
     place = found.situation[:, kind]
     first, last = situations.first_row[place], situations.end_row[place]
     cut = last if plan.intervals is not None else rows_reaching(rows.time, found.moment, first, last)
-    return Stretches.distinct(first, cut)
+    return Stretches.distinct(place, first, cut)
 
 
 def times_type(plan: IntervalPlan, events: pa.Schema, time: str) -> pa.DataType:

@@ -18,6 +18,7 @@ from trendweave.runners.times import TimeType, as_steps, time_type
 
 TIME = "time"
 BITS = "bits"
+CHUNK = "chunk"
 
 
 def prepared_events(
@@ -89,17 +90,18 @@ class IntervalRows:
         return [self.taken(name, self.starts[:-1]) for name in names]
 
 
-def encode_events(preparation: IntervalPreparation, table: pa.Table) -> IntervalRows:
+def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
+    """Rows of a prepared table, by partition (equal `keys`) and time."""
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
-    codes = key_codes([table.column(name) for name in preparation.keys], table.num_rows) if preparation.keys else None
+    codes = key_codes([table.column(name) for name in keys], table.num_rows) if keys else None
     order, starts = _order(codes, moment)
     bits = table.column(BITS).to_numpy()
     if order is not None:
         moment, bits = moment[order], bits[order]
     rows = IntervalRows(table, order, kind, moment, bits, starts)
     looks_back = any(condition is not None for condition in preparation.later)
-    return _looking_back(preparation, rows) if looks_back and moment.size else rows
+    return with_conditions_that_look_back(preparation, rows) if looks_back and moment.size else rows
 
 
 def _order(codes: np.ndarray | None, moment: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -120,7 +122,7 @@ def _order(codes: np.ndarray | None, moment: np.ndarray) -> tuple[np.ndarray | N
     return by_time[order], starts
 
 
-def _looking_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
+def with_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
     """Adds the conditions that compare a row with the step before.
 
     A step may have several events, and their order has no meaning: the condition holds for a row iff it holds with each

@@ -19,20 +19,23 @@ from trendweave.runners.measured_values import as_numbers
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Stretches of sorted rows `first .. cut`, each once, sorted; `of` tells which one an entry asked for."""
+    """Rows `first .. cut` of a situation, each pair of situation and cut once, sorted; `of` tells which one an entry
+    asked for. Situations are all of one kind, so their rows come in their order."""
 
+    situation: np.ndarray
     first: np.ndarray
     cut: np.ndarray
     of: np.ndarray
 
     @staticmethod
-    def distinct(first: np.ndarray, cut: np.ndarray) -> Stretches:
-        order = np.lexsort((cut, first))
+    def distinct(situation: np.ndarray, first: np.ndarray, cut: np.ndarray) -> Stretches:
+        order = np.lexsort((cut, situation))
+        situation, first, cut = situation[order], first[order], cut[order]
         new = np.ones(first.size, np.bool_)
-        new[1:] = (first[order][1:] != first[order][:-1]) | (cut[order][1:] != cut[order][:-1])
+        new[1:] = (situation[1:] != situation[:-1]) | (cut[1:] != cut[:-1])
         of = np.empty(first.size, np.int64)
         of[order] = np.cumsum(new) - 1
-        return Stretches(first[order][new], cut[order][new], of)
+        return Stretches(situation[new], first[new], cut[new], of)
 
 
 @dataclass(frozen=True, slots=True)
