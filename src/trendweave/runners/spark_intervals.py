@@ -109,7 +109,7 @@ def _chunked(bound: BoundIntervals, prepared: DataFrame, length: int, within: in
     more for the next one that has rows."""
     steps = _steps(bound)
     own = f"({steps} DIV {length}L - IF({steps} % {length}L < 0L, 1L, 0L))"
-    before = f"IF(PMOD({steps}, {length}L) <= {within}L, {own} - 1L, NULL)"
+    before = f"IF(PMOD({steps}, {length}L) < {within}L, {own} - 1L, NULL)"
     copies = F.expr(f"EXPLODE(FILTER(ARRAY({own}, {before}), number -> number IS NOT NULL))")
     rows = prepared.select("*", copies.alias(CHUNK))
     numbered = prepared.withColumn(CHUNK, F.expr(own))
