@@ -6,7 +6,7 @@ import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,9 @@ from rich.markup import escape
 
 from trendweave.errors import TrendweaveError
 from trendweave.queries import Query, query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -40,6 +43,27 @@ class NumberFormat(StrEnum):
 
 class Runner(StrEnum):
     local = "local"
+
+
+def _is_interval_query(asked: Query) -> bool:
+    from trendweave.intervals import IntervalQuery
+
+    return isinstance(asked, IntervalQuery)
+
+
+def _show(asked: Query, result: pa.Table, file: Path) -> None:
+    if not _is_interval_query(asked):
+        raise typer.BadParameter("--show draws the matches of interval queries")
+    from trendweave.intervals.time_line import time_line_page
+
+    file.write_text(time_line_page(asked.plan, result), encoding="utf-8")
+
+
+def _type_column(asked: Query, type: str, columns: list[str]) -> str | None:
+    """The column of types; interval queries need none, and take the default one only where it is there."""
+    if _is_interval_query(asked) and type == "type" and (type not in columns or asked.plan.source is None):
+        return None
+    return type or None
 
 
 def _load(file: str) -> Query:
@@ -68,7 +92,8 @@ def check(
     if schema is not None:
         from trendweave.files import read_schema
 
-        checked.check(read_schema(schema), time=time, type=type or None)
+        columns = read_schema(schema)
+        checked.check(columns, time=time, type=_type_column(checked, type, columns.names))
     print("ok")
 
 
@@ -90,6 +115,9 @@ def run(
     type: TypeColumn = "type",
     numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
     runner: Annotated[Runner, typer.Option(help="Where the query runs.")] = Runner.local,
+    show: Annotated[
+        Path | None, typer.Option(help="Draw the matches of an interval query into this HTML file.")
+    ] = None,
 ) -> None:
     """Run a query on a file of events."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -105,7 +133,10 @@ def run(
         step = progress.add_task("reading events", total=3)
         table = read_table(events)
         progress.update(step, advance=1, description=f"aggregating trends of {table.num_rows:,} events")
-        result = asked.run(table, time=time, type=type or None, numbers=numbers.value)
+        options = {} if _is_interval_query(asked) else {"numbers": numbers.value}
+        result = asked.run(table, time=time, type=_type_column(asked, type, table.column_names), **options)
+        if show is not None:
+            _show(asked, result, show)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         if out != "-":
             write_table(result, Path(out))

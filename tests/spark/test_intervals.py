@@ -112,3 +112,17 @@ def test_the_schema_is_known_without_a_job(spark: SparkSession) -> None:
     query = trendweave.query(QUERIES["partitioned"])
     schema = query.schema(frame(spark, table()))
     assert schema.names == query.schema(table()).names
+
+
+def test_trends_of_events_that_lie_in_situations(spark: SparkSession) -> None:
+    events = table()
+    kinds = [("E", "E", "F")[i % 3] for i in range(events.num_rows)]
+    events = events.append_column("type", pa.array(kinds, pa.string()))
+    for keys in ("[g] AND ", ""):
+        query = trendweave.query(
+            f"RETURN COUNT(*), MAX(S.b) PATTERN E S+ WHERE {keys}S DURING X AND S.b < NEXT(S).b "
+            "WITHIN 60 seconds SLIDE 30 seconds FROM E DEFINE X AS a > 1 AT LEAST 2 seconds"
+        )
+        expected = query.run(events)
+        assert expected.num_rows > 0
+        assert_same_rows(expected.to_pylist(), rows_of(query.run(frame(spark, events))))

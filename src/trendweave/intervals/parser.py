@@ -20,7 +20,7 @@ _OUTSIDE_QUOTES = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/
 
 def is_interval_text(text: str) -> bool:
     """An interval query begins with FROM, or has a clause `DEFINE name AS ...` and no WHERE."""
-    words = [word.upper() for word in _OUTSIDE_QUOTES.findall(text) if not word.startswith(("'", '"', "--", "/*"))]
+    words = clause_words(text)
     if words[:1] == ["FROM"]:
         return True
     defined = any(
@@ -28,6 +28,12 @@ def is_interval_text(text: str) -> bool:
         for word, following in zip(words, words[2:], strict=False)
     )
     return defined and "WHERE" not in words
+
+
+def clause_words(text: str) -> list[str]:
+    """The words of a text in upper case, without quoted text and comments."""
+    found = _OUTSIDE_QUOTES.findall(text)
+    return [word.upper() for word in found if not word.startswith(("'", '"', "--", "/*"))]
 
 
 def parse_intervals(text: str) -> tuple[IntervalTree, list[Problem]]:

@@ -27,7 +27,7 @@ def parse(text: str) -> tuple[QueryTree, list[Problem]]:
     """The tree of a query, and the problems that did not keep it from being read. Raises LanguageError otherwise."""
     builder = TreeBuilder()
     clauses = read_clauses(text, _grammar(), builder)
-    return _assemble(clauses, text, builder.problems), builder.problems
+    return assembled(clauses, text, builder.problems), builder.problems
 
 
 def read_clauses(text: str, grammar: Lark, builder: TreeBuilder) -> list[Clause]:
@@ -73,7 +73,7 @@ def _span(text: str, start: int, end: int) -> Span:
     return Span(start, end, text.count("\n", 0, start) + 1, start - line_start + 1)
 
 
-def _assemble(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
+def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
     """Clauses in any order -> a query. A clause given twice counts once, and is a problem."""
     given: dict[str, Any] = {}
     for keyword, value, span in clauses:

@@ -231,9 +231,7 @@ class _Piece:
         """Situations of the state and of the rows, in order, and the place in the state of those that have one."""
         partitions, old = self.partitions, self.state.situations
         rows = partitions.rows
-        found = derive_situations(
-            rows.bits, rows.time, rows.starts, self.kinds, partitions.bits, partitions.since
-        )
+        found = derive_situations(rows.bits, rows.time, rows.starts, self.kinds, partitions.bits, partitions.since)
         certain = certain_since(self.plan, found, rows.time, self.lengths)
         place = np.full(found.kind.size, -1, np.int64)
         if old is not None and old.num_rows:

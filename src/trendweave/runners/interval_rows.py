@@ -91,7 +91,12 @@ class IntervalRows:
 
 
 def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
-    """Rows of a prepared table, by partition (equal `keys`) and time."""
+    """Rows of a prepared table, by partition (equal `keys`) and time, with all conditions."""
+    return with_conditions_that_look_back(preparation, sorted_rows(table, keys))
+
+
+def sorted_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
+    """With the conditions that need one row only."""
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
     codes = key_codes([table.column(name) for name in keys], table.num_rows) if keys else None
@@ -99,9 +104,7 @@ def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple
     bits = table.column(BITS).to_numpy()
     if order is not None:
         moment, bits = moment[order], bits[order]
-    rows = IntervalRows(table, order, kind, moment, bits, starts)
-    looks_back = any(condition is not None for condition in preparation.later)
-    return with_conditions_that_look_back(preparation, rows) if looks_back and moment.size else rows
+    return IntervalRows(table, order, kind, moment, bits, starts)
 
 
 def _order(codes: np.ndarray | None, moment: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -128,6 +131,8 @@ def with_conditions_that_look_back(preparation: IntervalPreparation, rows: Inter
     A step may have several events, and their order has no meaning: the condition holds for a row iff it holds with each
     event of the step before. Without a step before, PREV is NULL.
     """
+    if not rows.time.size or all(condition is None for condition in preparation.later):
+        return rows
     row, before, lengths = _pairs_with_step_before(rows)
     every = np.arange(rows.time.size)
     here = pa.table({name: rows.taken(name, every) for name in preparation.looked_back_at} | {TIME: pa.array(every)})
@@ -151,12 +156,13 @@ def _pairs_with_step_before(rows: IntervalRows) -> tuple[np.ndarray, np.ndarray,
     count = rows.time.size
     new = np.ones(count, np.bool_)
     new[1:] = rows.time[1:] != rows.time[:-1]
-    new[rows.starts[:-1]] = True
+    begins = rows.starts[:-1][np.diff(rows.starts) > 0]
+    new[begins] = True
     step = np.cumsum(new) - 1
     first = np.append(np.flatnonzero(new), count)
     sizes = np.diff(first)
     leading = np.zeros(sizes.size, np.bool_)
-    leading[step[rows.starts[:-1]]] = True
+    leading[step[begins]] = True
     before_first = np.where(leading, -1, np.concatenate([[-1], first[:-2]])[: sizes.size])
     before_size = np.where(leading, 1, np.concatenate([[1], sizes[:-1]])[: sizes.size])
     lengths = before_size[step]
