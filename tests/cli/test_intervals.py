@@ -11,7 +11,10 @@ import pytest
 
 from tests.cli.test_cli import trendweave
 
-QUERY = "FROM X PARTITION BY k DEFINE A AS a > 1, B AS b > 1 PATTERN A overlaps; before B WITHIN 1 minute RETURN k, SUM(A.a)"
+QUERY = (
+    "FROM X PARTITION BY k DEFINE A AS a > 1, B AS b > 1 "
+    "PATTERN A overlaps; before B WITHIN 1 minute RETURN k, SUM(A.a)"
+)
 EVENTS = pa.table(
     {
         "time": list(range(8)),

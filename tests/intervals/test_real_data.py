@@ -129,7 +129,8 @@ def test_broken_clocks_go_through_the_bad_input_path() -> None:
     frame = pd.concat([frame, again[::7]]).sample(frac=1, random_state=5).reset_index(drop=True)
     frame.loc[::100, "timestamp"] = pd.NaT
     query = trendweave.query(
-        "FROM Positions PARTITION BY icao24 DEFINE Climb AS vertical_rate > 500, High AS altitude > 20000 RETURN SITUATIONS"
+        "FROM Positions PARTITION BY icao24 "
+        "DEFINE Climb AS vertical_rate > 500, High AS altitude > 20000 RETURN SITUATIONS"
     )
     result = query.run(pa.Table.from_pandas(frame, preserve_index=False), time="timestamp")
     dropped = json.loads(result.schema.metadata[b"trendweave.metrics"])
@@ -139,6 +140,6 @@ def test_broken_clocks_go_through_the_bad_input_path() -> None:
     steps = steps.groupby(["icao24", "timestamp"], as_index=False)[["climb", "high"]].all()
     for name, column in (("Climb", "climb"), ("High", "high")):
         theirs = runs(steps, steps[column]).sort_values(["icao24", "start"]).reset_index(drop=True)
-        ours = result.to_pandas().query("name == @name").drop(columns="name")
-        ours = ours.sort_values(["icao24", "start"]).reset_index(drop=True)
+        ours = result.to_pandas()
+        ours = ours[ours["name"] == name].drop(columns="name").sort_values(["icao24", "start"]).reset_index(drop=True)
         pd.testing.assert_frame_equal(ours, theirs, check_dtype=False)

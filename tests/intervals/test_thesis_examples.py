@@ -92,8 +92,8 @@ def drive(car: str, accelerating: range, speeding: range, braking: range) -> lis
     ]
 
 
-# Figure 5.1: twice a sharp acceleration, speeding and hard braking. In the first match speeding overlaps the braking, in
-# the second the braking happens during the speeding. Both are certain when the braking begins.
+# Figure 5.1: twice a sharp acceleration, speeding and hard braking. In the first match speeding overlaps the braking,
+# in the second the braking happens during the speeding. Both are certain when the braking begins.
 FIRST = drive("first", range(5, 15), range(10, 25), range(20, 30))
 SECOND = drive("second", range(5, 15), range(10, 40), range(20, 30))
 

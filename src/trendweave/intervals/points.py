@@ -109,7 +109,7 @@ class PointsQuery:
             return self.trend.explain(format)  # type: ignore[arg-type]
         from trendweave.intervals.explain import explain_text
 
-        head, *rest = self.trend.explain().split("\n\n")
+        _, *rest = self.trend.explain().split("\n\n")
         shown = "\n".join(["query", *(f"  {line}" for line in str(self).split("\n"))])
         situations = explain_text(self.plan).split("\n\n", 1)[1]
         return "\n\n".join([shown, *rest, "situations that events lie in", situations])

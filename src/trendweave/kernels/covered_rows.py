@@ -28,7 +28,7 @@ def _covered(
 def covered_rows(
     time: np.ndarray, starts: np.ndarray, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """Per row, whether a situation of its partition (low .. high of the disjoint situations) has begun and not ended."""
+    """Per row, whether a situation of its partition (low .. high; they are disjoint) has begun and not ended."""
     inside = np.zeros(time.size, np.bool_)
     _covered(time, starts, start, end, low, high, inside)
     return inside

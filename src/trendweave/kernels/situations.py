@@ -62,11 +62,11 @@ def _derive(
             since_row[k] = low
         row = low
         while row < high:
-            step = bits[row]
+            step = np.int64(bits[row])
             moment = time[row]
             after = row + 1
             while after < high and time[after] == moment:
-                step &= bits[after]
+                step &= np.int64(bits[after])
                 after += 1
             changed = step ^ previous
             if changed != 0:

@@ -74,10 +74,7 @@ class _Pair:
         left, right = getattr(self.earlier, name), getattr(self.later, name)
         if left is None or right is None or self.earlier.known is None or self.later.known is None:
             return None
-        if name == "low":
-            both = np.fmin(left, right)
-        else:
-            both = np.maximum(left, right)
+        both = np.fmin(left, right) if name == "low" else np.maximum(left, right)
         return np.where(self.earlier.known == 0, right, np.where(self.later.known == 0, left, both))
 
     def first(self) -> pa.Array | None:

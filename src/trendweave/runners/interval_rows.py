@@ -52,10 +52,12 @@ def _with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
 
 
 def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:
-    word = np.zeros(events.num_rows, np.int64)
+    narrow = len(preparation.now) <= 8
+    word = np.zeros(events.num_rows, np.uint8 if narrow else np.int64)
     for number, condition in enumerate(preparation.now):
         if condition is not None:
-            word |= is_true(condition, events).astype(np.int64) << number
+            holds = is_true(condition, events)
+            word |= holds.view(np.uint8) << np.uint8(number) if narrow else holds.astype(np.int64) << number
     return word
 
 
@@ -140,7 +142,7 @@ def with_conditions_that_look_back(preparation: IntervalPreparation, rows: Inter
     columns = {name: evaluate(expression, here).take(previous) for name, expression in preparation.back}
     own = here if row.size == every.size else here.take(pa.array(row))
     table = pa.table(columns | {name: own.column(name) for name in own.column_names})
-    bits = rows.bits.copy()
+    bits = rows.bits.astype(np.int64)
     first = np.cumsum(lengths) - lengths
     for number, condition in enumerate(preparation.later):
         if condition is not None:
