@@ -20,7 +20,7 @@ _SELECTIVITY = tuple(
     for name in RELATIONS
 )
 #: Up to so many situations all orders are compared; beyond, the cheapest next step is taken.
-_MOST_COMPARED = 10
+_MOST_COMPARED = 5
 SMOOTHING = 0.01
 DRIFT = 0.2
 
@@ -91,6 +91,15 @@ def evaluation_order(plan: IntervalPlan, statistics: Statistics) -> tuple[int, .
                     longer[key] = found
         best = longer
     return next(iter(best.values()))[2]
+
+
+def order_cost(statistics: Statistics, order: tuple[int, ...]) -> float:
+    """The estimated cost of an order."""
+    cost = size = statistics.sizes[order[0]]
+    for depth in range(1, len(order)):
+        step, size = _step(statistics, size, order[:depth], order[depth])
+        cost += step
+    return cost
 
 
 def _greedy(plan: IntervalPlan, statistics: Statistics, start: int) -> tuple[float, tuple[int, ...]]:

@@ -8,17 +8,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.intervals.evaluation_order import Statistics, evaluation_order
+from trendweave.intervals.evaluation_order import Statistics, evaluation_order, order_cost
 from trendweave.intervals.plan import IntervalPlan
 from trendweave.intervals.relations import ANY, inverse
 from trendweave.kernels.interval_joins import match_situations
 from trendweave.runners.situation_buffers import SituationBuffers
 
 #: Situations that are joined with one order before it is looked at again.
-BLOCK = 20_000
+BLOCK = 30_000
 #: A block of one partition is at least so many windows long: matches of a block reach one window into its neighbours.
 _WINDOWS = 50
-_BLOCK_WEIGHT = 0.3
+#: Weights of a block in the moving averages. Its sizes are known before it is joined, its shares only afterwards.
+_SIZE_WEIGHT = 0.8
+_SHARE_WEIGHT = 0.3
+#: A new order must promise to cost less than this part of the old one.
+_WORTH_IT = 0.9
 MOST_MATCHES = 200_000_000
 
 
@@ -159,9 +163,13 @@ class Matcher:
         if self.statistics is None:
             self.statistics = Statistics.of_plan(self.plan, sizes)
         for k, size in enumerate(sizes):
-            self.statistics.observe_size(k, size, _BLOCK_WEIGHT)
+            self.statistics.observe_size(k, size, _SIZE_WEIGHT)
         if self._planned_with is None or self.statistics.drifted_from(self._planned_with):
-            self._order = evaluation_order(self.plan, self.statistics)
+            best = evaluation_order(self.plan, self.statistics)
+            cost = order_cost(self.statistics, best)
+            # Orders that cost about the same are not worth going back and forth.
+            if not self._order or cost < _WORTH_IT * order_cost(self.statistics, self._order):
+                self._order = best
             self._planned_with = self.statistics.copy()
             self.plans += 1
         return self._order
@@ -185,4 +193,4 @@ class Matcher:
             # Constraints of one step are seen together; each takes its part of what was wrong.
             correction = (observed / max(expected, 1e-12)) ** (1 / len(pairs))
             for pair in pairs:
-                self.statistics.observe_share(pair, min(1.0, shares[pair] * correction), _BLOCK_WEIGHT)
+                self.statistics.observe_share(pair, min(1.0, shares[pair] * correction), _SHARE_WEIGHT)

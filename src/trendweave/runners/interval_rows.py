@@ -52,12 +52,14 @@ def _with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
 
 
 def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:
-    narrow = len(preparation.now) <= 8
-    word = np.zeros(events.num_rows, np.uint8 if narrow else np.int64)
+    kind = next(
+        kind for kind in (np.uint8, np.uint16, np.uint32, np.int64) if len(preparation.now) <= kind().itemsize * 8
+    )
+    word = np.zeros(events.num_rows, kind)
     for number, condition in enumerate(preparation.now):
         if condition is not None:
-            holds = is_true(condition, events)
-            word |= holds.view(np.uint8) << np.uint8(number) if narrow else holds.astype(np.int64) << number
+            holds = is_true(condition, events).view(np.uint8)
+            word |= holds.astype(kind, copy=False) << kind(number)
     return word
 
 
