@@ -102,6 +102,8 @@ class MergePiecesTask:
         following = begins[np.searchsorted(pieces, piece) + 1]
         newest = int(last.max())
         real = np.flatnonzero(kind >= 0)
+        if not real.size:
+            return
         order = real[np.lexsort((start[real], kind[real]))]
         piece, kind, start, end, following = (a[order] for a in (piece, kind, start, end, following))
         # Does a run go on in the next one of its kind?

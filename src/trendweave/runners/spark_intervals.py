@@ -60,7 +60,8 @@ def run_spark_intervals(
     if bound.plan.returns == "situations" and not bound.plan.looks_back:
         return _situations_of_pieces(bound, prepared, result)
     within = bound.lengths.within
-    if not within or setting.get("chunks", "auto") == "off":
+    # Whether a condition that looks back held before a chunk would take more than the last step before it to tell.
+    if not within or bound.plan.looks_back or setting.get("chunks", "auto") == "off":
         placed = prepared.coalesce(1).sortWithinPartitions(F.col(TIME))
         return placed.mapInArrow(IntervalTask(bound, (), False, limits).__call__, result)
     length = _CHUNK_FACTOR * within
