@@ -320,12 +320,14 @@ class _Piece:
             offset = usable.offsets[k]
             middle[k] = low[k] + old[high[k] - offset] - old[low[k] - offset]
         matcher = Matcher(self.plan, self.lengths.within)
+        # Only an event of its own partition makes a match certain.
+        has_events = np.diff(self.partitions.rows.starts) > 0
         parts = []
         for k in range(self.kinds):
             first, last = low.copy(), high.copy()
             first[k] = middle[k]
             last[:k] = middle[:k]
-            used = np.flatnonzero((last > first).all(axis=0))
+            used = np.flatnonzero((last > first).all(axis=0) & has_events)
             if used.size:
                 bounds = np.ascontiguousarray(first[:, used]), np.ascontiguousarray(last[:, used])
                 matcher.statistics = None
