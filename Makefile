@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PACKAGES := $(VENV)/.packages-installed
 JAVA := $(VENV)/java-home
+KAFKA := $(VENV)/.kafka-asked-for
 
 # Seen by every pip, also the one that pip starts to build the package. A relative path, as pip splits this at spaces.
 export PIP_CONSTRAINT := constraints.txt
@@ -13,16 +14,20 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test kafka lint bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(JAVA) ## Run the guided tour on built-in sample data
+demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
 
-test: $(JAVA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
+test: $(JAVA) $(KAFKA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
 	$(WITH_SPARK) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
+	$(VENV)/bin/python tools/ensure_kafka.py
+	@touch $(KAFKA)
 
 lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff format --check .
@@ -33,7 +38,7 @@ bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses s
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
 
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) .kafka build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt
@@ -46,3 +51,8 @@ $(PACKAGES): pyproject.toml constraints.txt
 
 $(JAVA): $(PACKAGES) tools/ensure_java.py
 	@$(VENV)/bin/python tools/ensure_java.py
+
+# Once: it leaves jars or a reason, never fails, and without Kafka its tests skip.
+$(KAFKA): $(PACKAGES) tools/ensure_kafka.py
+	@$(VENV)/bin/python tools/ensure_kafka.py
+	@touch $@

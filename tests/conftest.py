@@ -1,4 +1,4 @@
-"""What all tests share: how hard Hypothesis tries, and the one Spark session."""
+"""What all tests share: how hard Hypothesis tries, the one Spark session, and a word about Kafka at the end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.profiles import PROFILE
+from tests.streaming import kafka_setup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,17 +21,20 @@ settings.load_profile(PROFILE)
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def java_home() -> None:
+    """Names the Java and the Python to use; under `make` both are set, this serves a bare `.venv/bin/pytest`."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    found = Path(sys.prefix) / "java-home"
+    if "JAVA_HOME" not in os.environ and found.exists():
+        os.environ["JAVA_HOME"] = found.read_text().strip()
+
+
+@pytest.fixture(scope="session")
+def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for the whole run; the JVM starts when the first test asks for it."""
     from pyspark.sql import SparkSession
 
-    # Under `make` both are set; these lines serve a bare `.venv/bin/pytest`.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    java_home = Path(sys.prefix) / "java-home"
-    if "JAVA_HOME" not in os.environ and java_home.exists():
-        os.environ["JAVA_HOME"] = java_home.read_text().strip()
-
-    session = (
+    builder = (
         SparkSession.builder.master("local[2]")  # two tasks at once: enough to meet real parallelism
         .appName("trendweave tests")
         .config("spark.ui.enabled", "false")  # nobody looks at it, and its port may be taken
@@ -40,8 +44,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")  # the default of 200 is 200 task starts for three rows
         .config("spark.sql.session.timeZone", "UTC")  # expected timestamps must not depend on the machine
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))  # not into the repository
-        .getOrCreate()
     )
+    if jars := kafka_setup.connector_jars():
+        builder = builder.config("spark.jars", ",".join(jars))  # only a JVM that starts with them can speak with Kafka
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")  # warnings of the JVM would hide the report of a failing test
     yield session
     session.stop()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end, where it is seen, that Kafka tests were skipped, or which connector they really used."""
+    skipped = [one for one in terminalreporter.getreports("skipped") if kafka_setup.SKIPPED in str(one.longrepr)]
+    if skipped:
+        terminalreporter.section("Kafka")
+        terminalreporter.line(f"Kafka tests skipped: {len(skipped)}, as {kafka_setup.why_not()}")
+    elif terminalreporter.config.stash.get(kafka_setup.USED, False) and (note := kafka_setup.stand_in()):
+        terminalreporter.section("Kafka")
+        terminalreporter.line(note)

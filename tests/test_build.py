@@ -34,6 +34,12 @@ SAME: list[tuple[Callable[[], Query], str]] = [
         "RETURN TRENDS PATTERN SEQ(A*, B b?, Stock S{2,5}, A{3,})",
     ),
     (lambda: b.query(b.either(A, B), returns=b.complete_trends()), "RETURN COMPLETE TRENDS PATTERN A OR B b"),
+    (
+        lambda: b.query(A, returns=b.trends("A.x", "y"), choice=b.sample(5, seed=7)),
+        "RETURN TRENDS(A.x, y) PATTERN A SAMPLE 5 SEED 7",
+    ),
+    (lambda: b.query(b.plus(A), choice=b.longest(5)), "PATTERN A+ LONGEST 5"),
+    (lambda: b.query(A, returns=b.each(b.count("A")), choice=b.limit(2)), "RETURN EACH COUNT(A) PATTERN A LIMIT 2"),
     (lambda: b.query(b.both(A, B), returns=[b.count()]), "RETURN COUNT(*) PATTERN A AND B b"),
     (
         lambda: b.query(A, returns=b.each(b.first("A.x", "low"), b.last("A.x"), b.count("A"))),

@@ -8,10 +8,20 @@ WITHIN 1 minute SLIDE 10 seconds
 """
 
 from importlib.metadata import version
+from typing import Any
 
 from trendweave import errors
 from trendweave.errors import TrendweaveError
 from trendweave.queries import Query, query
 
-__all__ = ["Query", "TrendweaveError", "errors", "query"]
+__all__ = ["Metrics", "Query", "TrendweaveError", "errors", "query"]
 __version__ = version("trendweave")
+
+
+def __getattr__(name: str) -> Any:
+    """`Metrics` needs PySpark, which is imported by those who use it."""
+    if name == "Metrics":
+        from trendweave.runners.spark_metrics import Metrics
+
+        return Metrics
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,7 +52,9 @@ __all__ = [
     "event",
     "first",
     "last",
+    "limit",
     "lit",
+    "longest",
     "maximum",
     "minimum",
     "negate",
@@ -61,6 +63,7 @@ __all__ = [
     "plus",
     "query",
     "same",
+    "sample",
     "seq",
     "star",
     "times",
@@ -320,12 +323,32 @@ def _output(function: str, name: str | None, alias: str | None) -> st.Output:
     return st.Output(st.Aggregate(function, None if name is None else _attribute((name,))), alias)
 
 
-def trends() -> st.Return:
-    return st.Return("trends")
+def trends(*shown: str) -> st.Return:
+    """RETURN TRENDS; `trends("S.price")` shows only that attribute of events."""
+    return st.Return("trends", attributes=tuple(_attribute((name,)) for name in shown))
 
 
-def complete_trends() -> st.Return:
-    return st.Return("complete trends")
+def complete_trends(*shown: str) -> st.Return:
+    return st.Return("complete trends", attributes=tuple(_attribute((name,)) for name in shown))
+
+
+def limit(count: int) -> st.Choice:
+    return _choice("limit", count)
+
+
+def longest(count: int) -> st.Choice:
+    return _choice("longest", count)
+
+
+def sample(count: int, seed: int | None = None) -> st.Choice:
+    return _choice("sample", count, seed)
+
+
+def _choice(kind: st.ChoiceKind, count: int, seed: int | None = None) -> st.Choice:
+    if not 1 <= count < 10**18 or not 0 <= (seed or 0) < 10**18:
+        message = f"{kind.upper()} takes a whole number of 1 or more, and a seed of 0 or more"
+        raise LanguageError([Problem("TW113", message, "of 18 digits at most")])
+    return st.Choice(kind, count, seed)
 
 
 def each(*outputs: st.Output | str) -> st.Return:
@@ -354,8 +377,10 @@ def query(
     semantics: str | None = None,
     within: str | timedelta | None = None,
     slide: str | timedelta | None = None,
+    choice: st.Choice | None = None,
 ) -> Query:
-    """Check and plan a query. `returns` is a list of outputs, or what `trends`, `complete_trends` and `each` give."""
+    """Check and plan a query. `returns` is a list of outputs, or what `trends`, `complete_trends` and `each` give;
+    `choice` is what `limit`, `longest` and `sample` give."""
     problems: list[Problem] = []
     if returns is not None and not isinstance(returns, st.Return):
         returns = st.Return("aggregates", _outputs(returns))
@@ -381,6 +406,7 @@ def query(
         strategy=semantics,
         within=length_of(within, problems),
         slide=length_of(slide, problems),
+        choice=choice,
     )
     raise_problems(problems)
     return planned(tree, problems, print_query(tree))

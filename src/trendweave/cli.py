@@ -6,24 +6,29 @@ import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
 from rich.markup import escape
 
+from trendweave.command_options import (
+    Master,
+    NumberFormat,
+    QueryFile,
+    Settings,
+    TimeColumn,
+    TypeColumn,
+    check_master,
+    load,
+    pairs,
+)
 from trendweave.errors import TrendweaveError
-from trendweave.queries import Query, query
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from trendweave.stream_command import stream
+from trendweave.terminal import Failure
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-QueryFile = Annotated[str, typer.Argument(metavar="QUERY", help="A file with one query, or - for standard input.")]
-TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
-TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 
 
 class Format(StrEnum):
@@ -33,46 +38,20 @@ class Format(StrEnum):
     json = "json"
 
 
-class NumberFormat(StrEnum):
-    decimal = "decimal"
-    int64 = "int64"
-    text = "text"
-    float64 = "float64"
-    log2 = "log2"
-
-
 class Runner(StrEnum):
+    spark = "spark"
     local = "local"
 
 
-def _is_interval_query(asked: Query) -> bool:
-    from trendweave.intervals import IntervalQuery
-
-    return isinstance(asked, IntervalQuery)
-
-
-def _show(asked: Query, result: pa.Table, file: Path) -> None:
-    if not _is_interval_query(asked):
-        raise typer.BadParameter("--show draws the matches of interval queries")
-    from trendweave.intervals.time_line import time_line_page
-
-    file.write_text(time_line_page(asked.plan, result), encoding="utf-8")
-
-
-def _type_column(asked: Query, type: str, columns: list[str]) -> str | None:
-    """The column of types; interval queries need none, and take the default one only where it is there."""
-    if _is_interval_query(asked) and type == "type" and (type not in columns or asked.plan.source is None):
-        return None
-    return type or None
-
-
-def _load(file: str) -> Query:
-    if file == "-":
-        return query(sys.stdin.read())
-    try:
-        return query(Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error}") from error
+Where = Annotated[Runner, typer.Option(help="Where the query runs: on Spark, or in this process without a JVM.")]
+Events = Annotated[
+    list[str],
+    typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
+]
+Out = Annotated[
+    str,
+    typer.Option(metavar="PATH", help="A file of such a kind, a folder/, or - for the terminal (CSV in a pipe)."),
+]
 
 
 @app.callback()
@@ -88,12 +67,13 @@ def check(
     type: TypeColumn = "type",
 ) -> None:
     """Check a query; with --schema, also whether it fits a table."""
-    checked = _load(file)
+    checked = load(file)
     if schema is not None:
+        from trendweave.file_runs import type_column
         from trendweave.files import read_schema
 
         columns = read_schema(schema)
-        checked.check(columns, time=time, type=_type_column(checked, type, columns.names))
+        checked.check(columns, time=time, type=type_column(checked, type or None, columns.names))
     print("ok")
 
 
@@ -103,62 +83,60 @@ def explain(
     format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
 ) -> None:
     """Show what a query means and how it will be computed."""
-    print(_load(file).explain(format.value))
+    print(load(file).explain(format.value))
 
 
 @app.command()
 def run(
     file: QueryFile,
-    events: Annotated[Path, typer.Option(help="A .parquet, .csv, .json (one object a line) or .arrow file.")],
-    out: Annotated[str, typer.Option(help="A file of such a kind, or - for the terminal (CSV in a pipe).")] = "-",
+    events: Events,
+    out: Out = "-",
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
-    runner: Annotated[Runner, typer.Option(help="Where the query runs.")] = Runner.local,
+    runner: Where = Runner.spark,
+    master: Master = None,
+    conf: Settings = None,
     show: Annotated[
-        Path | None, typer.Option(help="Draw the matches of an interval query into this HTML file.")
+        Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
     ] = None,
 ) -> None:
-    """Run a query on a file of events."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """Run a query on files of events."""
+    from trendweave.file_runs import FileRun, check_show, run_in_process, run_on_spark
 
-    from trendweave.files import read_table, write_table
-    from trendweave.terminal import print_table
-
-    asked = _load(file)
+    settings = pairs(conf or [], "--conf")
+    check_master(master)
+    if runner is Runner.local and (master or settings):
+        raise typer.BadParameter("--master and --conf are for --runner spark")
+    asked = FileRun(load(file), events, out, time, type or None, numbers.value, show)
+    check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        step = progress.add_task("reading events", total=3)
-        table = read_table(events)
-        progress.update(step, advance=1, description=f"aggregating trends of {table.num_rows:,} events")
-        options = {} if _is_interval_query(asked) else {"numbers": numbers.value}
-        result = asked.run(table, time=time, type=_type_column(asked, type, table.column_names), **options)
-        if show is not None:
-            _show(asked, result, show)
-        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
-        if out != "-":
-            write_table(result, Path(out))
-    if out == "-" and sys.stdout.isatty():
-        print_table(Console(), result)
-    elif out == "-":
-        import pyarrow.csv
+    if runner is Runner.local:
+        run_in_process(asked, errors)
+    else:
+        run_on_spark(asked, master or "local[*]", settings, errors)
 
-        pyarrow.csv.write_csv(result, sys.stdout.buffer)
+
+app.command()(stream)
 
 
 @app.command()
-def demo() -> None:
-    """Show a query on real data: its plan, its result and a chart."""
+def demo(
+    runner: Where = Runner.spark,
+    picture: Annotated[Path, typer.Option(help="Where the picture goes, as .html or .svg.")] = Path(
+        "trendweave-demo.html"
+    ),
+) -> None:
+    """Show a query on real data: its plan, its result, a picture, and the speed on a large stream."""
     from trendweave.demo import run_demo
 
-    run_demo(Console())
+    run_demo(Console(), on_spark=runner is Runner.spark, picture=picture)
 
 
 def main() -> None:
     try:
         app()
-    except TrendweaveError as error:
+    except (TrendweaveError, Failure) as error:
         Console(stderr=True, soft_wrap=True, highlight=False).print(escape(str(error)))
         sys.exit(1)

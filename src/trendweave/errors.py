@@ -39,6 +39,7 @@ CODES: dict[str, str] = {
     "TW112": "quantifier bounds are the wrong way round",
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
+    "TW115": "clauses that exclude each other",
     "TW151": "unknown relation between situations",
     "TW152": "lengths of BETWEEN are the wrong way round",
     # planning: the query can be read, but it has no meaning or no plan
@@ -65,6 +66,7 @@ CODES: dict[str, str] = {
     "TW221": "SLIDE without WITHIN",
     "TW222": "predicate names no variable",
     "TW223": "strategy and keys do not go together",
+    "TW224": "LIMIT, LONGEST or SAMPLE where it has no meaning",
     "TW251": "unknown situation",
     "TW252": "situation is defined twice",
     "TW253": "situation has no condition, or one of trends",
@@ -87,6 +89,7 @@ CODES: dict[str, str] = {
     "TW310": "time or value is out of range",
     "TW311": "state cannot be read, or belongs to another query",
     "TW312": "piece of a stream or watermark does not fit",
+    "TW313": "name of an attribute is taken",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
@@ -94,6 +97,13 @@ CODES: dict[str, str] = {
     "TW404": "result is not supported yet",
     "TW405": "one key has too many events for a task",
     "TW406": "a key of one variable would copy too many events",
+    "TW407": "chunks of time are too short",
+    "TW408": "option or setting is not understood",
+    "TW409": "query cannot run on a stream",
+    "TW410": "stream has no watermark",
+    "TW411": "state store of the session cannot keep the state",
+    "TW412": "too many trends to show",
+    "TW413": "trends need more memory than allowed",
     "TW451": "pattern over intervals has too many matches",
     "TW452": "interval query needs WITHIN to run piece by piece",
 }

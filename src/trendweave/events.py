@@ -44,10 +44,11 @@ def schema_of(source: Any) -> Schema:
     schema or DataFrame, or a mapping from names to Arrow types or type names."""
     if isinstance(source, Mapping):
         return {str(name): _named_type(name, value) for name, value in source.items()}
-    if hasattr(source, "jsonValue"):
-        return _spark_schema(source.jsonValue())
+    # A DataFrame of Spark Connect has an attribute of every name, so its schema is looked for first.
     if hasattr(getattr(source, "schema", None), "jsonValue"):
         return _spark_schema(source.schema.jsonValue())
+    if hasattr(source, "jsonValue"):
+        return _spark_schema(source.jsonValue())
     return {field.name: _arrow_type(field.type) for field in _arrow_schema(source)}
 
 

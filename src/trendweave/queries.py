@@ -16,7 +16,10 @@ from trendweave.planning import Plan, make_plan
 
 if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental
+    from trendweave.runners.local import TrendBatches
+    from trendweave.runners.push_session import PushSession
     from trendweave.runners.result_table import Numbers
+    from trendweave.runners.trend_options import Detection
 
 ExplainFormat = Literal["text", "mermaid", "dot", "json"]
 
@@ -59,23 +62,68 @@ class Query:
         type: str | None = "type",
         *,
         numbers: Numbers | None = None,
-        observation: Any = None,
+        memory: str | int | None = None,
+        max_trends: int | None = None,
+        strategy: str | None = None,
+        **spark_options: Any,
     ) -> Any:
         """The rows that the query asks for, as the kind of table that the events came in.
 
         `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-        DataFrame whose counts of dropped rows reach a Spark `observation`; rows may be in any order. `time` and
+        DataFrame and takes further options (docs/spark.md); rows may be in any order. `time` and
         `type` name the columns that hold the time (a timestamp, or a number of seconds) and the type; with
         `type=None` every row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are
         written: "decimal" (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
+
+        Queries that show trends one by one take `memory`, such as "512 MB", `max_trends`, above which they refuse
+        (one million unless given), and `strategy`, which forces a way to find trends: see `iter`.
         """
+        detection = self._detection(memory, max_trends, strategy)
         if builtins.type(events).__module__.startswith("pyspark."):
+            if events.isStreaming:
+                if self.plan.returns != "aggregates":
+                    message = f"RETURN {self.plan.returns.upper()} cannot be run on a stream yet"
+                    raise_problems([Problem("TW404", message, "return aggregates such as COUNT(*)")])
+                from trendweave.runners.spark_stream import run_stream
+
+                return run_stream(self, events, time, type, numbers=numbers, **spark_options)
             from trendweave.runners.spark_batch import run_spark
 
-            return run_spark(self, events, time, type, numbers, observation)
+            return run_spark(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
+        if spark_options:
+            raise TypeError(f"only Spark DataFrames take the options {', '.join(sorted(spark_options))}")
         from trendweave.runners.local import run_local
 
-        return run_local(self, events, time, type, numbers or "decimal")
+        return run_local(self, events, time, type, numbers or "decimal", detection)
+
+    def iter(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = "type",
+        *,
+        numbers: Numbers = "decimal",
+        memory: str | int | None = None,
+        max_trends: int | None = None,
+        strategy: str | None = None,
+    ) -> TrendBatches:
+        """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
+
+        `trends` of what comes back is their number, counted before the first one is built. `memory` is how much
+        finding them may use ("512 MB" unless given). `strategy` is one of CET's algorithms: "m-cet" walks with one
+        trend in memory, "t-cet" keeps all beginnings of trends, "h-cet" keeps pieces of trends in stretches of time
+        and joins them, "baseline" extends every trend by every event; without it the optimiser chooses.
+        """
+        from trendweave.runners.local import iter_local
+
+        return iter_local(self, events, time, type, numbers, self._detection(memory, max_trends, strategy))
+
+    def _detection(self, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection | None:
+        if memory is None and max_trends is None and strategy is None:
+            return None
+        from trendweave.runners.trend_options import detection
+
+        return detection(self.plan, memory, max_trends, strategy)
 
     def schema(
         self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
@@ -99,6 +147,26 @@ class Query:
         from trendweave.runners.incremental import Incremental
 
         return Incremental(self, events, time, type, numbers)
+
+    def push(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = "type",
+        *,
+        watermark: str = "0 seconds",
+        numbers: Numbers = "decimal",
+        state: bytes | None = None,
+    ) -> PushSession:
+        """A session that takes events one by one; `events` is their schema, or a table that has it.
+
+        `send(event)` takes a mapping and gives the rows of the windows that it closes, `send_table` takes a table,
+        `finish()` gives the rest. Events may be behind the latest one by `watermark`. `state` goes on with a session
+        that another process left with `session.state()`.
+        """
+        from trendweave.runners.push_session import PushSession
+
+        return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
 def query(text: str) -> Query | IntervalQuery | PointsQuery:

@@ -17,16 +17,27 @@ _MOST_ROWS = 40
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
+class Failure(Exception):
+    """What went wrong around a query rather than in it, such as a Spark that does not start, and the way out."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\n  way out: {hint}" if hint else message)
+
+
 def print_table(console: Console, table: pa.Table, most_rows: int = _MOST_ROWS) -> None:
+    console.print(rich_table(table.slice(0, most_rows)))
+    if table.num_rows > most_rows:
+        console.print(f"... and {table.num_rows - most_rows:,} more of {table.num_rows:,} rows")
+
+
+def rich_table(table: pa.Table) -> Table:
     shown = Table(header_style="bold")
     for field in table.schema:
         numeric = not (pa.types.is_string(field.type) or pa.types.is_temporal(field.type))
         shown.add_column(escape(field.name), justify="right" if numeric else "left", overflow="fold")
-    for row in table.slice(0, most_rows).to_pylist():
+    for row in table.to_pylist():
         shown.add_row(*(escape(cell_text(value)) for value in row.values()))
-    console.print(shown)
-    if table.num_rows > most_rows:
-        console.print(f"... and {table.num_rows - most_rows:,} more of {table.num_rows:,} rows")
+    return shown
 
 
 def cell_text(value: Any) -> str:

@@ -76,11 +76,3 @@ def test_wrong_usage(arguments: list[str]) -> None:
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr
-
-
-def test_demo_shows_a_result_and_a_chart() -> None:
-    result = trendweave("demo")
-    assert result.returncode == 0
-    assert "way to sum" in result.stdout
-    assert "12,340 events" in result.stdout
-    assert "█" in result.stdout

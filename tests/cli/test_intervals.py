@@ -37,7 +37,7 @@ def test_check_explain_and_run(files: tuple[Path, Path]) -> None:
     query, events = files
     assert trendweave("check", str(query), "--schema", str(events)).stdout == "ok\n"
     assert "certain at" in trendweave("explain", str(query)).stdout
-    result = trendweave("run", str(query), "--events", str(events))
+    result = trendweave("run", str(query), "--events", str(events), "--runner", "local")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         '"time","A_start","A_end","B_start","B_end","k","sum_A_a"',
@@ -49,7 +49,7 @@ def test_check_explain_and_run(files: tuple[Path, Path]) -> None:
 def test_show_draws_matches_as_bars(files: tuple[Path, Path], tmp_path: Path) -> None:
     query, events = files
     page = tmp_path / "matches.html"
-    result = trendweave("run", str(query), "--events", str(events), "--show", str(page))
+    result = trendweave("run", str(query), "--events", str(events), "--runner", "local", "--show", str(page))
     assert (result.returncode, result.stderr) == (0, "")
     html = page.read_text(encoding="utf-8")
     # Two situations of each of two matches, and when each was certain; nothing is loaded from elsewhere.
@@ -66,6 +66,8 @@ def test_show_is_for_interval_queries(files: tuple[Path, Path], tmp_path: Path) 
     trend = tmp_path / "trend.tw"
     trend.write_text("RETURN COUNT(*) PATTERN X", encoding="utf-8")
     page = tmp_path / "matches.html"
-    result = trendweave("run", str(trend), "--events", str(events), "--type", "", "--show", str(page))
-    assert result.returncode == 2
+    result = trendweave(
+        "run", str(trend), "--events", str(events), "--type", "", "--runner", "local", "--show", str(page)
+    )
+    assert result.returncode == 1
     assert "--show" in result.stderr

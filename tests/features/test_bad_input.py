@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from tests.features.runs import as_table, assert_trends, codes, count, only, stream, table, windows
-from trendweave.errors import DataError, ExecutionError, LanguageError
+from tests.features.runs import assert_trends, codes, count, only, stream, table, windows
+from trendweave.errors import DataError, LanguageError
 
 NAN, INF = math.nan, math.inf
 COUNT = "RETURN COUNT(*) PATTERN A+"
@@ -452,10 +452,3 @@ def test_a_query_without_a_pattern():
     with pytest.raises(LanguageError) as refused:
         trendweave.query("RETURN COUNT(*)")
     assert codes(refused) == ["TW104"]
-
-
-@pytest.mark.parametrize("wanted", ["RETURN TRENDS", "RETURN COMPLETE TRENDS", "RETURN EACH COUNT(A)", ""])
-def test_trends_themselves_cannot_be_returned_yet(wanted):
-    with pytest.raises(ExecutionError, match="cannot be run yet") as refused:
-        trendweave.query(f"{wanted} PATTERN A+").run(as_table(stream("a1")))
-    assert codes(refused) == ["TW404"]

@@ -62,7 +62,7 @@ def test_kernels_agree_with_brute_force_without_compiling():
 
 def test_code_on_disk_is_outdated_by_a_change_of_any_kernel(tmp_path):
     """Numba itself looks only at the file of the function that it compiled; a stale kernel would be silently wrong."""
-    names = [compiling._FINGERPRINT]
+    names = [compiling.FINGERPRINT]
     for folder in ("one", "other"):
         copy = tmp_path / folder
         shutil.copytree(Path(compiling.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -70,5 +70,5 @@ def test_code_on_disk_is_outdated_by_a_change_of_any_kernel(tmp_path):
     assert len(set(names)) == 1
     with (tmp_path / "other" / "scan.py").open("a") as file:
         file.write("# another line\n")
-    assert compiling.fingerprint(tmp_path / "other") != compiling._FINGERPRINT
-    assert propagate.propagate_blocks._cache._cache_file._source_stamp[1] == compiling._FINGERPRINT
+    assert compiling.fingerprint(tmp_path / "other") != compiling.FINGERPRINT
+    assert propagate.propagate_blocks._cache._cache_file._source_stamp[1] == compiling.FINGERPRINT

@@ -17,6 +17,8 @@ names = hs.sampled_from(
         "select",
         "next",
         "TRENDS",
+        "limit",
+        "Seed",
         "Each",
         "seq",
         "x1",
@@ -112,8 +114,16 @@ returns = hs.one_of(
     hs.none(),
     _return("aggregates", AGGREGATES),
     _return("each", EACH_AGGREGATES),
-    hs.just(st.Return("trends")),
-    hs.just(st.Return("complete trends")),
+    hs.builds(
+        lambda kind, shown: st.Return(kind, attributes=tuple(shown)),
+        hs.sampled_from(["trends", "complete trends"]),
+        hs.lists(attributes, max_size=2),
+    ),
+)
+choices = hs.one_of(
+    hs.none(),
+    hs.builds(st.Choice, hs.sampled_from(["limit", "longest"]), hs.integers(1, 10**18 - 1)),
+    hs.builds(st.Choice, hs.just("sample"), hs.integers(1, 9), hs.none() | hs.integers(0, 10**18 - 1)),
 )
 conjuncts = (expressions | equivalences).filter(lambda node: not isinstance(node, st.AllOf))
 queries = hs.builds(
@@ -125,4 +135,5 @@ queries = hs.builds(
     strategy=hs.none() | hs.sampled_from(STRATEGIES),
     within=hs.none() | durations,
     slide=hs.none() | durations,
+    choice=choices,
 )

@@ -102,6 +102,21 @@ def test_aggregates_need_numbers() -> None:
     ]
 
 
+def test_attributes_that_are_shown() -> None:
+    table = {"at": "bigint", "type": "string", "time": "string", "x": "bigint"}
+    assert problems("RETURN TRENDS(A.x, xx) PATTERN A", table, time="at") == [
+        "TW301 unknown column xx | did you mean x?"
+    ]
+    assert problems("RETURN TRENDS PATTERN A WHERE A.time = 'noon'", table, time="at") == [
+        "TW313 an event that is shown has a field time of its own | rename the column time, or list what to show: "
+        "TRENDS(...)"
+    ]
+    assert problems("RETURN TRENDS(A.x) PATTERN A WHERE A.time = 'noon'", table, time="at") == []
+    assert problems("RETURN EACH FIRST(A.time), LAST(A.nothing) PATTERN A", table, time="at") == [
+        "TW301 unknown column nothing | the columns are at, type, time, x"
+    ]
+
+
 def test_time_and_type_columns() -> None:
     text = "RETURN COUNT(*) PATTERN SEQ(A, B)"
     assert problems(text, {"tiem": "double", "x": "string"}) == [

@@ -25,9 +25,9 @@ def rows(query: Query, events: list[Row]) -> list[Row]:
     result = []
     for (window, _), members in together.items():
         found_trends = [found.trend for found in members]
-        if window.kind == "moving" and not any(_ends_at(window.end, trend, events) for trend in found_trends):
+        if window.kind == "moving" and not any(ends_at(window.end, trend, events) for trend in found_trends):
             continue
-        row = _window_columns(query, window)
+        row = window_columns(query, window)
         row |= zip((a.name for a in query.group_by), group_values(query, events, found_trends[0]), strict=True)
         row |= {a.column: aggregate(a, found_trends, events) for a in query.aggregates}
         result.append(row)
@@ -57,10 +57,10 @@ def _conjunction_rows(query: Query, events: list[Row]) -> list[Row]:
             group = group_values(query, events, some_trend)
             key = (window, tuple(identity(value) for value in group))
             counts[key] = counts.get(key, 0) + 1
-            ends[key] = ends.get(key, False) or any(_ends_at(window.end, trend, events) for trend in pair)
+            ends[key] = ends.get(key, False) or any(ends_at(window.end, trend, events) for trend in pair)
             values[key] = group
     return [
-        _window_columns(query, key[0])
+        window_columns(query, key[0])
         | dict(zip((a.name for a in query.group_by), values[key], strict=True))
         | {query.aggregates[0].column: counts[key]}
         for key in counts
@@ -68,11 +68,11 @@ def _conjunction_rows(query: Query, events: list[Row]) -> list[Row]:
     ]
 
 
-def _ends_at(time: float | None, trend: Trend, events: list[Row]) -> bool:
+def ends_at(time: float | None, trend: Trend, events: list[Row]) -> bool:
     return events[trend[-1][0]]["time"] == time
 
 
-def _window_columns(query: Query, window: Window) -> Row:
+def window_columns(query: Query, window: Window) -> Row:
     if isinstance(query.window, Moving):
         return {"time": window.end}
     return {"window_start": window.start, "window_end": window.end}

@@ -33,7 +33,8 @@ COLUMNS = "time long, type string, x long, y double, s string, k long, g string"
 def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
     small = {"sql_execution_arrow_maxRecordsPerBatch": 3, "sql_adaptive_coalescePartitions_enabled": "false"}
     with pytest.MonkeyPatch.context() as patch, settings(spark, rowsAtOnce=4, **small):
-        patch.setattr("trendweave.runners.spark_batch._CHUNK_FACTOR", 1)
+        patch.setattr("trendweave.planning.chunks._WITH_KEYS", 1)
+        patch.setattr("trendweave.planning.chunks._WITHOUT_KEYS", 1)
         yield
 
 

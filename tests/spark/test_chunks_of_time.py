@@ -66,13 +66,15 @@ def _few_rows_at_once(spark: SparkSession) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("chunks", ["auto", "off"])
+@pytest.mark.parametrize("chunks", ["auto", "off", "short"])
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(("query", "name"), [(Q1, "stock"), (Q2, "cluster"), (Q3, "traffic")], ids=["Q1", "Q2", "Q3"])
 def test_queries_of_greta(
     query: str, name: str, window: str, chunks: str, frames: dict[str, DataFrame], tables: dict[str, pa.Table]
 ) -> None:
     text = query.format(window=WINDOWS[window][name == "traffic"])
+    if chunks == "short":
+        chunks = "6 minutes" if name == "traffic" else "12 seconds"
     with settings(frames[name].sparkSession, chunks=chunks):
         assert_as_local(text, frames[name], tables[name])
 

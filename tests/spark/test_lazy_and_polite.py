@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pytest
 import trendweave
 from tests.spark.comparing import settings
 from trendweave.datasets import stock
-from trendweave.errors import ExecutionError
+from trendweave.errors import ExecutionError, LanguageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,13 +161,75 @@ def test_the_same_counts_as_in_process(spark: SparkSession) -> None:
     assert observation.get == json.loads(local.schema.metadata[b"trendweave.metrics"])
 
 
-def test_without_types_there_is_nothing_to_say_about_them(spark: SparkSession) -> None:
+def test_without_types_nothing_is_dropped_for_them(spark: SparkSession) -> None:
     from pyspark.sql import Observation
 
     observation = Observation()
     frame = spark.createDataFrame(EVENTS, "time double, type string")
     trendweave.query("RETURN COUNT(*) PATTERN S+").run(frame, type=None, observation=observation).collect()
-    assert observation.get == {"rows": 12, "null_time": 4}
+    assert observation.get == {"rows": 12, "null_time": 4, "null_type": 0, "other_type": 0}
+
+
+@pytest.mark.parametrize("window", ["WITHIN 4 seconds SLIDE 4 seconds", ""])
+@pytest.mark.parametrize("group", ["k", "g"])
+def test_metrics_count_trends_and_the_largest_key(spark: SparkSession, window: str, group: str) -> None:
+    # Keys 0, 1 and 2 have 8, 4 and 2 events; all of it lies in one window.
+    rows = [(time % 4, "A", k, k // 2) for k, count in enumerate((8, 4, 2)) for time in range(count)]
+    frame = spark.createDataFrame(rows, "time long, type string, k int, g int").repartition(3)
+    query = trendweave.query(f"RETURN {group}, COUNT(*) PATTERN A+ WHERE [k, g] GROUP-BY {group} {window}")
+    metrics = trendweave.Metrics()
+
+    found = query.run(frame, observation=metrics)
+
+    counts = [int(row["count"]) for row in found.collect()]
+    assert found.columns[-2:] == [group, "count"]
+    assert metrics.get == {
+        **{"rows": 14, "null_time": 0, "null_type": 0, "other_type": 0},
+        **{"trends": float(sum(counts)), "peak_rows": 8},
+    }
+
+
+def test_metrics_of_counts_beyond_any_float(spark: SparkSession) -> None:
+    frame = spark.range(1_100).selectExpr("id AS time", "'A' AS type")
+    metrics = trendweave.Metrics()
+    trendweave.query("RETURN COUNT(*) PATTERN A+").run(frame, observation=metrics, numbers="text").collect()
+    assert metrics.get["trends"] == float("inf")
+
+
+def test_arguments_win_over_settings(spark: SparkSession) -> None:
+    frame = spark.range(30).selectExpr("id AS time", "'A' AS type")
+    query = trendweave.query("RETURN COUNT(*) PATTERN A+")
+    with settings(spark, numbers="text", maxRowsOfAKey=10), pytest.raises(Exception, match="TW405"):
+        query.run(frame).collect()
+    with settings(spark, numbers="text", maxRowsOfAKey=10):
+        (row,) = query.run(frame, numbers="int64", max_rows_of_a_key=30).collect()
+    assert row["count"] == 2**30 - 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"chunk": "1 hour"}, TypeError, "rows_at_once, max_rows_of_a_key, not chunk"),
+        ({"chunks": "1 hour later"}, LanguageError, "TW106: chunks: '1 hour later' is no length of time"),
+        ({"chunks": "5"}, LanguageError, "TW106: chunks: a length of time needs a unit"),
+        ({"chunks": "8 seconds"}, ExecutionError, "TW407: chunks of 8 seconds are shorter"),
+        ({"rows_at_once": 0}, ExecutionError, "TW408: rows_at_once is '0'"),
+        ({"max_rows_of_a_key": "many"}, ExecutionError, "TW408: max_rows_of_a_key is 'many'"),
+    ],
+)
+def test_options_that_make_no_sense(
+    spark: SparkSession, options: dict[str, str], error: type[Exception], message: str
+) -> None:
+    frame = spark.range(3).selectExpr("id AS time", "'A' AS type")
+    query = trendweave.query("RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 1 s")
+    with pytest.raises(error, match=re.escape(message)):
+        query.run(frame, **options)
+
+
+def test_only_spark_takes_the_options_of_spark() -> None:
+    events = pa.table({"time": [1], "type": ["A"]})
+    with pytest.raises(TypeError, match="only Spark DataFrames take the options chunks"):
+        trendweave.query("RETURN COUNT(*) PATTERN A+").run(events, chunks="off")
 
 
 def test_an_observation_leaves_the_rows_alone(spark: SparkSession, file: str) -> None:
@@ -177,9 +240,3 @@ def test_an_observation_leaves_the_rows_alone(spark: SparkSession, file: str) ->
         plain = trendweave.query(PER_SECTOR).run(events).collect()
         observed = trendweave.query(PER_SECTOR).run(events, observation=Observation()).collect()
     assert sorted(plain) == sorted(observed)
-
-
-def test_a_stream_is_refused(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS time", "'A' AS type")
-    with pytest.raises(ExecutionError, match="TW404"):
-        trendweave.query("RETURN COUNT(*) PATTERN A WITHIN 1 s SLIDE 1 s").run(stream)

@@ -112,5 +112,3 @@ def test_a_query_that_does_not_fit_fails_before_any_action(keys: DataFrame) -> N
         trendweave.query("RETURN COUNT(*) PATTERN S+ WHERE [nam]").run(keys, type=None)
     with pytest.raises(trendweave.errors.DataError, match="finer than the time column, which is int64"):
         trendweave.query("RETURN COUNT(*) PATTERN S+ WITHIN 10 ms SLIDE 5 ms").run(keys, type=None)
-    with pytest.raises(trendweave.errors.ExecutionError, match="TW404"):
-        trendweave.query("RETURN TRENDS PATTERN S+").run(keys, type=None)

@@ -44,18 +44,20 @@ class IntervalQuery:
 
         raise_problems(check_interval_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
 
-    def run(self, events: Any, time: str = "time", type: str | None = None, *, observation: Any = None) -> Any:
+    def run(self, events: Any, time: str = "time", type: str | None = None, **spark_options: Any) -> Any:
         """Matches, counts or situations, as the kind of table that the events came in.
 
         `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-        DataFrame. Rows may be in any order. `time` names the column that holds the time (a timestamp, or a number of
-        seconds). With `type`, only rows of the type that FROM names are events. A query FROM INTERVALS names its
-        columns itself.
+        DataFrame and takes further options (docs/spark.md). Rows may be in any order. `time` names the column that
+        holds the time (a timestamp, or a number of seconds). With `type`, only rows of the type that FROM names are
+        events. A query FROM INTERVALS names its columns itself.
         """
         if builtins.type(events).__module__.startswith("pyspark."):
             from trendweave.runners.spark_intervals import run_spark_intervals
 
-            return run_spark_intervals(self, events, time, type, observation)
+            return run_spark_intervals(self, events, time, type, **spark_options)
+        if spark_options:
+            raise TypeError(f"only run() on a Spark DataFrame knows the options {', '.join(spark_options)}")
         from trendweave.runners.interval_local import run_local_intervals
 
         return run_local_intervals(self, events, time, type)

@@ -1,7 +1,8 @@
 """How kernels are compiled.
 
 `inner`: no reference counting. Kernels never keep or return an array, and counting references on each call of a small
-function (atomically) costs more than what most of them do. A function that allocates arrays uses `outer`.
+function (atomically) costs more than what most of them do. A function that allocates arrays uses `outer`, one that is
+called for every pair of events `inlined`.
 No fastmath: NaN, infinities and rounding mean what they mean. Compiled code is kept on disk.
 """
 
@@ -21,7 +22,7 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-_FINGERPRINT = fingerprint(Path(__file__).parent)
+FINGERPRINT = fingerprint(Path(__file__).parent)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
@@ -30,7 +31,7 @@ def _kept_on_disk(function: Callable, **options: Any) -> Any:
     compiled = njit(cache=True, nogil=True, **options)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None:
-        index._source_stamp = (index._source_stamp, _FINGERPRINT)
+        index._source_stamp = (index._source_stamp, FINGERPRINT)
     return compiled
 
 
@@ -38,5 +39,16 @@ def inner(function: Callable) -> Any:
     return _kept_on_disk(function, _nrt=False)
 
 
+def inlined(function: Callable) -> Any:
+    """A small function that takes tuples of arrays: called, it would be handed each array's parts one by one."""
+    return _kept_on_disk(function, _nrt=False, forceinline=True)
+
+
 def outer(function: Callable) -> Any:
     return _kept_on_disk(function)
+
+
+def cache_folder(compiled: Any) -> Path | None:
+    """Where the compiled code of a kernel is kept; None where Numba keeps none (NUMBA_DISABLE_JIT)."""
+    cache = getattr(compiled, "_cache", None)
+    return None if cache is None else Path(cache.cache_path)

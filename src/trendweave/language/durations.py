@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
 
-from trendweave.errors import Problem, near_names
+from trendweave.errors import LanguageError, Problem, near_names
 from trendweave.language.syntax_tree import Duration, Span, problem_at
 
 #: unit -> nanoseconds, with every spelling. Months and years have no fixed length and are left out on purpose.
@@ -57,3 +59,17 @@ def duration_text(nanoseconds: int) -> str:
             amount = nanoseconds // size
             return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"
     raise AssertionError("every length is a whole number of nanoseconds")
+
+
+def read_duration(text: str, what: str) -> int:
+    """Nanoseconds of a length that is written outside a query, in an option or a setting."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\w+)?\s*", text)
+    problems: list[Problem] = []
+    if found is None:
+        problems.append(Problem("TW106", f"{what}: {text!r} is no length of time", "write for example 10 seconds"))
+        raise LanguageError(problems)
+    length = duration(found[1], found[2], None, problems)
+    if problems:
+        raise LanguageError([replace(problem, message=f"{what}: {problem.message}") for problem in problems])
+    assert length.nanoseconds is not None
+    return length.nanoseconds

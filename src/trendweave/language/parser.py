@@ -20,7 +20,8 @@ from trendweave.language.syntax_tree import MAX_DEPTH, QueryTree, Span, problem_
 from trendweave.language.tree_builder import Clause, TreeBuilder
 
 MAX_TEXT_BYTES = 100_000
-CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLIDE")
+CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLIDE", "LIMIT", "LONGEST", "SAMPLE")
+CHOICES = ("LIMIT", "LONGEST", "SAMPLE")
 
 
 def parse(text: str) -> tuple[QueryTree, list[Problem]]:
@@ -80,6 +81,11 @@ def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> Quer
         if keyword in given:
             problems.append(problem_at(span, "TW105", f"{keyword} is given twice", f"join both into one {keyword}"))
         given.setdefault(keyword, value)
+    choices = [given[keyword] for keyword in CHOICES if keyword in given]
+    if len(choices) > 1:
+        named = " and ".join(keyword for keyword in CHOICES if keyword in given)
+        hint = "keep one of them: each says which trends of a window and group are shown"
+        problems.append(problem_at(choices[1].span, "TW115", f"{named} cannot be combined", hint))
     if "PATTERN" not in given:
         hint = "say what to look for, for example PATTERN Stock S+"
         problem = problem_at(_span(text, 0, 1), "TW104", "the query has no PATTERN", hint)
@@ -92,6 +98,7 @@ def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> Quer
         strategy=given.get("SEMANTICS"),
         within=given.get("WITHIN"),
         slide=given.get("SLIDE"),
+        choice=choices[0] if choices else None,
         span=_span(text, 0, len(text)),
     )
 

@@ -13,7 +13,7 @@ from trendweave.language.durations import duration_text
 _RESERVED = frozenset((
     "RETURN", "EACH", "TRENDS", "COMPLETE", "AS", "PATTERN", "SEQ", "NOT", "AND", "OR", "SEMANTICS", "WHERE",
     "GROUP", "GROUPBY", "WITHIN", "SLIDE", "IN", "BETWEEN", "IS", "NULL", "LIKE", "TRUE", "FALSE", "NEXT", "CAST",
-    "TIMESTAMP", "DATE",
+    "TIMESTAMP", "DATE", "LIMIT", "LONGEST", "SAMPLE", "SEED",
 ))
 # fmt: on
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -38,6 +38,8 @@ def print_query(query: st.QueryTree) -> str:
         window.append(f"SLIDE {print_expression(query.slide)}")
     if window:
         lines.append(" ".join(window))
+    if query.choice is not None:
+        lines.append(print_choice(query.choice))
     return "\n".join(lines)
 
 
@@ -53,9 +55,16 @@ def _names(names: tuple[str, ...]) -> str:
 
 def _returns(returns: st.Return) -> str:
     outputs = ", ".join(_output(output) for output in returns.outputs)
-    return {"trends": "TRENDS", "complete trends": "COMPLETE TRENDS", "each": f"EACH {outputs}"}.get(
+    shown = f"({', '.join(print_expression(attribute) for attribute in returns.attributes)})"
+    trends = "TRENDS" + (shown if returns.attributes else "")
+    return {"trends": trends, "complete trends": f"COMPLETE {trends}", "each": f"EACH {outputs}"}.get(
         returns.kind, outputs
     )
+
+
+def print_choice(choice: st.Choice) -> str:
+    seed = "" if choice.seed is None else f" SEED {choice.seed}"
+    return f"{choice.kind.upper()} {choice.count}{seed}"
 
 
 def _output(output: st.Output) -> str:

@@ -317,8 +317,23 @@ ReturnKind: TypeAlias = OneOf["aggregates", "each", "trends", "complete trends"]
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
+    """`attributes` are what `TRENDS(S.price)` shows of each event; without a list it is all that the query names."""
+
     kind: ReturnKind
     outputs: tuple[Output, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+
+
+ChoiceKind: TypeAlias = OneOf["limit", "longest", "sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Node):
+    """`LIMIT 10`, `LONGEST 10`, `SAMPLE 10 SEED 7`: so many trends per window and group. Only a sample has a seed."""
+
+    kind: ChoiceKind
+    count: int
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +347,7 @@ class QueryTree(Node):
     strategy: str | None = None
     within: Duration | None = None
     slide: Duration | None = None
+    choice: Choice | None = None
 
 
 def all_of(parts: tuple[Expression, ...], span: Span | None = None) -> Expression:

@@ -71,11 +71,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def _returns(kind: st.ReturnKind, known: tuple[str, ...] = ()) -> Callable[..., Clause]:  # type: ignore[misc]
         def method(self: TreeBuilder, meta: Meta, children: list[Any]) -> Clause:
-            outputs = _nodes(children)
+            listed = _nodes(children)
+            outputs = tuple(node for node in listed if isinstance(node, st.Output))
+            attributes = tuple(node for node in listed if isinstance(node, st.Attribute))
             for output in outputs:
                 if isinstance(output.value, st.Aggregate):
                     self._check_aggregate(output.value, known)
-            return "RETURN", st.Return(kind, outputs, span=_span(meta)), _span(meta)
+            return "RETURN", st.Return(kind, outputs, attributes, span=_span(meta)), _span(meta)
 
         return method
 
@@ -124,6 +126,28 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def slide_clause(self, meta: Meta, children: list[Any]) -> Clause:
         return "SLIDE", children[1], _span(meta)
+
+    def _choice(kind: st.ChoiceKind) -> Callable[..., Clause]:  # type: ignore[misc]
+        def method(self: TreeBuilder, meta: Meta, children: list[Any]) -> Clause:
+            count = self._whole(meta, children[1], 1)
+            seed = self._whole(meta, children[3], 0) if len(children) > 3 else None
+            return kind.upper(), st.Choice(kind, count, seed, span=_span(meta)), _span(meta)
+
+        return method
+
+    limit = _choice("limit")
+    longest = _choice("longest")
+    sample = _choice("sample")
+
+    def _whole(self, meta: Meta, digits: Token, least: int) -> int:
+        """A number of 63 bits that is not below the least one."""
+        if len(digits.lstrip("0")) > 18 or int(digits) < least:
+            message = f"{digits} is not a number that can stand here"
+            self._problem(
+                _span(meta), "TW113", message, f"write a whole number of {least} or more, of 18 digits at most"
+            )
+            return least
+        return int(digits)
 
     def length(self, meta: Meta, children: list[Any]) -> st.Duration:
         amount = "".join(child for child in children if isinstance(child, Token))

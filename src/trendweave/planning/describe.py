@@ -7,6 +7,7 @@ from collections import Counter
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
+from trendweave.planning.chunks import TimeChunks
 from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
@@ -111,3 +112,14 @@ def aggregate_text(column: AggregateColumn) -> str:
     if column.variable is None:
         return f"{column.function}(*)"
     return f"{column.function}({qualified(column.variable, column.path or ())})"
+
+
+def chunks_text(chunks: TimeChunks | None) -> str:
+    if chunks is None:
+        return "a task per key at least; one window over the whole input is not cut by time"
+    text = f"keys are cut into chunks of {duration_text(chunks.length)}"
+    beyond = chunks.before + chunks.after
+    if not beyond:
+        return f"{text}; no event is read twice"
+    side = "before" if chunks.before else "after"
+    return f"{text}, each with the {duration_text(beyond)} {side} it: {chunks.read_twice:.0%} of events are read twice"

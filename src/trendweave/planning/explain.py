@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from trendweave.planning import describe
 from trendweave.planning.choose_way import choose_kernel
-from trendweave.planning.plan import Guard, Plan, Template
+from trendweave.planning.chunks import choose_chunks
+from trendweave.planning.plan import Guard, Plan, ShownAttribute, Template
 
 _LABEL = 13
 
@@ -34,6 +35,7 @@ def _overview(plan: Plan) -> list[str]:
         ("returns", _returns(plan)),
         ("window", describe.window_text(plan.window)),
         ("strategy", plan.strategy),
+        *_detection(plan),
         ("kernel", choose_kernel(plan).value),
         ("partitions", f"by {unqualified}" if unqualified else "none: all events are one partition"),
     ]
@@ -41,6 +43,7 @@ def _overview(plan: Plan) -> list[str]:
         rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
+    rows.append(("on Spark", describe.chunks_text(choose_chunks(plan))))
     for variable in plan.variables:
         for expression in variable.local:
             rows.append(("filter", describe.local_text(variable.name, expression)))
@@ -49,9 +52,45 @@ def _overview(plan: Plan) -> list[str]:
 
 def _returns(plan: Plan) -> str:
     if plan.returns in ("trends", "complete trends"):
-        return f"{plan.returns}, each as its events in order"
+        shown = ", ".join(_shown(attribute) for attribute in plan.shown)
+        return f"{plan.returns}, each as its events in order" + (f" with {shown}" if shown else "")
     shown = ", ".join(f"{column.name} = {describe.aggregate_text(column)}" for column in plan.aggregates)
     return f"one row per trend: {shown}" if plan.returns == "each" else shown or "groups that have a trend"
+
+
+def _shown(attribute: ShownAttribute) -> str:
+    if attribute.variables is None:
+        return describe.path_text(attribute.path)
+    return ", ".join(describe.qualified(variable, attribute.path) for variable in attribute.variables)
+
+
+def _detection(plan: Plan) -> list[tuple[str, str]]:
+    """How trends are found, where they are shown one by one; the kernel then counts them beforehand."""
+    if plan.returns == "aggregates":
+        return []
+    ways = {
+        False: "paths through the graph of events and states",
+        True: "paths through the reduced graph: a step only where no longer way leads there",
+    }
+    way = ways[plan.is_complete]
+    if plan.is_complete and not plan.reduced_graph_is_exact:
+        way = "paths through the graph, each step checked for a longer trend around it"
+    rows = [("detection", way)]
+    if plan.choice is not None:
+        count = f"{plan.choice.count:,}"
+        rows.append(
+            (
+                "chosen",
+                {
+                    "limit": f"the first {count} found",
+                    "longest": f"the {count} longest, by longest ways to each event",
+                    "sample": f"{count} drawn at random, all equally likely, by counts of ways to each event; "
+                    f"seed {plan.choice.seed}",
+                }[plan.choice.kind]
+                + ", per window and group",
+            )
+        )
+    return rows
 
 
 def _template(title: str, template: Template, plan: Plan) -> list[str]:

@@ -6,9 +6,13 @@ from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_output_value
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.plan import AggregateColumn, GroupColumn, MovingWindow, Path, Window
+from trendweave.planning.plan import AggregateColumn, GroupColumn, MovingWindow, Path, ShownAttribute, Window
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
+
+#: What a row that shows a trend has besides its window and group, and what each of its events has besides attributes.
+TREND_COLUMNS = ("length", "events")
+EVENT_FIELDS = ("variable", "time", "type")
 
 
 def window_columns(window: Window) -> tuple[str, ...]:
@@ -39,7 +43,8 @@ def plan_aggregates(
     for output in query.returns.outputs if query.returns is not None else ():
         value = output.value
         if isinstance(value, st.Aggregate):
-            column = _aggregate(value, output.alias, variables, problems)
+            each = query.returns is not None and query.returns.kind == "each"
+            column = _aggregate(value, output.alias, variables, each, problems)
             if column is not None:
                 columns.append(column)
         elif split_key(value, variables) not in grouped:
@@ -50,12 +55,14 @@ def plan_aggregates(
 
 
 def _aggregate(
-    value: st.Aggregate, alias: str | None, variables: Variables, problems: list[Problem]
+    value: st.Aggregate, alias: str | None, variables: Variables, each: bool, problems: list[Problem]
 ) -> AggregateColumn | None:
     function, argument = value.function, value.argument
     names = argument.names if argument is not None else ()
     wrong = ""
-    if function == "COUNT" and len(names) > 1:
+    if each and function == "COUNT" and not names:
+        wrong = f"a row is one trend; COUNT({next(iter(variables.types))}) counts its events"
+    elif function == "COUNT" and len(names) > 1:
         wrong = f"COUNT(*) counts trends, COUNT({names[0]}) counts events read as {names[0]}"
     elif function != "COUNT" and len(names) < 2:
         known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
@@ -75,6 +82,49 @@ def _aggregate(
     return AggregateColumn(name, function, names[0] if names else None, names[1:] if len(names) > 1 else None)
 
 
+def plan_shown(
+    query: st.QueryTree, variables: Variables, needed: dict[str, set[Path]], problems: list[Problem]
+) -> tuple[ShownAttribute, ...]:
+    """What is shown of each event: what TRENDS lists, or all that the query names of events in trends."""
+    returns = query.returns
+    if returns is not None and returns.kind not in ("trends", "complete trends"):
+        return ()
+    if returns is None or not returns.attributes:
+        types = {variables.types[name] for name in variables.positive}
+        paths = {path for type_ in types for path in needed.get(type_, ())}
+        return tuple(ShownAttribute("_".join(path), path, None) for path in sorted(paths))
+    wanted: dict[Path, list[str] | None] = {}
+    for attribute in returns.attributes:
+        variable, path = split_key(attribute, variables)
+        if variable is not None and variable not in variables.positive:
+            message = f"{variable} occurs only under NOT, so no trend contains it"
+            problems.append(problem_at(attribute.span, "TW212", message, "show a variable that trends contain"))
+        elif variable is None or wanted.get(path, ()) is None:
+            wanted[path] = None
+        else:
+            wanted[path] = [*(wanted.get(path) or ()), variable]
+    shown = [
+        ShownAttribute("_".join(path), path, None if names is None else tuple(dict.fromkeys(names)))
+        for path, names in wanted.items()
+    ]
+    seen = set(EVENT_FIELDS[:1])
+    for column in shown:
+        if column.name in seen:
+            message = f"two fields of an event are named {column.name}"
+            problems.append(problem_at(returns.span, "TW214", message, "show one of them"))
+        seen.add(column.name)
+    return tuple(shown)
+
+
+def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
+    """LIMIT, LONGEST and SAMPLE choose among trends that are shown."""
+    choice = query.choice
+    if choice is not None and query.returns is not None and query.returns.kind == "aggregates":
+        message = f"{choice.kind.upper()} chooses among trends, and RETURN asks for none"
+        hint = "leave it out, or return TRENDS, EACH or COMPLETE TRENDS"
+        problems.append(problem_at(choice.span, "TW224", message, hint))
+
+
 def check_names(
     query: st.QueryTree,
     window: Window,
@@ -84,7 +134,10 @@ def check_names(
 ) -> None:
     span: Span | None = query.returns.span if query.returns is not None else query.span
     seen: set[str] = set()
-    for name in (*window_columns(window), *(group.name for group in groups), *(column.name for column in aggregates)):
+    outputs = [column.name for column in aggregates]
+    if query.returns is None or query.returns.kind in ("trends", "complete trends"):
+        outputs = list(TREND_COLUMNS)
+    for name in (*window_columns(window), *(group.name for group in groups), *outputs):
         if name in seen:
             problems.append(problem_at(span, "TW214", f"two output columns are named {name}", "rename one with AS"))
         seen.add(name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from trendweave.language.syntax_tree import ComparisonOperator, Expression, ReturnKind
+from trendweave.language.syntax_tree import ChoiceKind, ComparisonOperator, Expression, ReturnKind
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -232,6 +232,24 @@ class AggregateColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownAttribute:
+    """An attribute of the events of a trend that is shown; None stands for all variables."""
+
+    name: str
+    path: Path
+    variables: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """So many trends per window and group: the first ones found, the longest ones, or a sample drawn at random."""
+
+    kind: ChoiceKind
+    count: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TypeColumns:
     """The columns that events of a type must carry."""
 
@@ -259,6 +277,8 @@ class Plan:
     groups: tuple[GroupColumn, ...]
     aggregates: tuple[AggregateColumn, ...]
     needed_columns: tuple[TypeColumns, ...]
+    shown: tuple[ShownAttribute, ...] = ()
+    choice: Choice | None = None
 
     @property
     def template(self) -> Template:
@@ -267,6 +287,21 @@ class Plan:
     @property
     def is_conjunction(self) -> bool:
         return len(self.templates) > 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Are only trends asked for that are no part of a longer one?"""
+        return self.returns == "complete trends"
+
+    @property
+    def reduced_graph_is_exact(self) -> bool:
+        """Are the paths of the reduced graph the complete trends, all of them and no others?
+
+        They are where an event read as a variable is one vertex. Where a variable has several states, or keys of its
+        own, a longer trend may pass through other vertices of the same events.
+        """
+        variables = [state.variable for state in self.template.states]
+        return not self.bound_keys and len(set(variables)) == len(variables)
 
     def variable(self, name: str) -> VariablePlan:
         return next(variable for variable in self.variables if variable.name == name)

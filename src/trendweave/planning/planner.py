@@ -12,7 +12,14 @@ from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
 from trendweave.planning.choose_way import choose_way
 from trendweave.planning.guards import FREE_WAY
-from trendweave.planning.outputs import check_conjunction, check_names, plan_aggregates, plan_groups
+from trendweave.planning.outputs import (
+    check_choice,
+    check_conjunction,
+    check_names,
+    plan_aggregates,
+    plan_groups,
+    plan_shown,
+)
 from trendweave.planning.positions import MAX_STATES, TooManyStates
 from trendweave.planning.predicates import Predicates, classify
 from trendweave.planning.template import (
@@ -30,6 +37,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     variables = find_variables(query.pattern, problems)
     check_places(query.pattern, problems)
     check_conjunction(query, problems)
+    check_choice(query, problems)
     window = _plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
     aggregates = plan_aggregates(query, groups, variables, problems)
@@ -49,9 +57,11 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     partition_key, bound_keys = _plan_keys(predicates, groups)
     strategy = query.strategy or "skip-till-any-match"
     _check_bound_keys(query, bound_keys, strategy, problems)
+    needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), aggregates)
+    shown = plan_shown(query, variables, needed, problems)
     if problems:
         return None
-    return p.Plan(
+    plan = p.Plan(
         text=print_query(query),
         returns="complete trends" if query.returns is None else query.returns.kind,
         strategy=strategy,
@@ -67,8 +77,12 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         bound_keys=bound_keys,
         groups=groups,
         aggregates=aggregates,
-        needed_columns=_needed_columns(variables, predicates, (*partition_key, *bound_keys), aggregates),
+        needed_columns=_with_shown(needed, shown, variables),
+        shown=shown,
+        choice=_plan_choice(query.choice),
     )
+    _check_complete(query, plan, problems)
+    return None if problems else plan
 
 
 def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
@@ -209,8 +223,8 @@ def _needed_columns(
     predicates: Predicates,
     keys: tuple[p.KeyColumn, ...],
     aggregates: tuple[p.AggregateColumn, ...],
-) -> tuple[p.TypeColumns, ...]:
-    """Columns per type, sorted: what predicates, keys and aggregates look at."""
+) -> dict[str, set[p.Path]]:
+    """Columns per type: what predicates, keys and aggregates look at."""
     paths: dict[str, set[p.Path]] = defaultdict(set)
     for variable, type_ in variables.types.items():
         needed = paths[type_]
@@ -226,7 +240,33 @@ def _needed_columns(
             for expression in expressions:
                 needed.update(columns_of(expression) if earlier == variable else ())
                 needed.update(columns_of(expression, of_next=True) if later == variable else ())
-    return tuple(p.TypeColumns(type_, tuple(sorted(columns))) for type_, columns in paths.items())
+    return paths
+
+
+def _with_shown(
+    needed: dict[str, set[p.Path]], shown: tuple[p.ShownAttribute, ...], variables: Variables
+) -> tuple[p.TypeColumns, ...]:
+    """Columns per type, sorted, with what is shown of events in trends."""
+    columns = {type_: set(paths) for type_, paths in needed.items()}
+    for attribute in shown:
+        for name in variables.positive if attribute.variables is None else attribute.variables:
+            columns[variables.types[name]].add(attribute.path)
+    return tuple(p.TypeColumns(type_, tuple(sorted(paths))) for type_, paths in columns.items())
+
+
+def _plan_choice(choice: st.Choice | None) -> p.Choice | None:
+    return None if choice is None else p.Choice(choice.kind, choice.count, choice.seed or 0)
+
+
+def _check_complete(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:
+    """Complete trends can be counted, and so drawn or ordered, only where they are the paths of a graph."""
+    if plan.choice is None or plan.choice.kind == "limit" or not plan.is_complete or plan.reduced_graph_is_exact:
+        return
+    why = "keys of one variable" if plan.bound_keys else "a variable at several places of the pattern"
+    name = plan.choice.kind.upper()
+    message = f"{name} of complete trends cannot be combined with {why}"
+    span = query.choice.span if query.choice is not None else query.span
+    problems.append(problem_at(span, "TW224", message, f"use LIMIT, or RETURN TRENDS with {name}"))
 
 
 def columns_of(expression: st.Expression, of_next: bool = False) -> set[p.Path]:

@@ -32,7 +32,8 @@ class PreparedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates."""
+    """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown`
+    to the attributes that it shows."""
 
     columns: tuple[tuple[str, st.Expression], ...]
     readable: tuple[st.Expression | None, ...]
@@ -40,6 +41,7 @@ class Preparation:
     bound_keys: tuple[str, ...]
     edges: tuple[PreparedEdge, ...]
     values: tuple[str | None, ...]
+    shown: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ def prepare(plan: Plan) -> Preparation:
         values=tuple(
             None if aggregate.path is None else columns.name_of_path(aggregate.path) for aggregate in plan.aggregates
         ),
+        shown=tuple(columns.name_of_path(attribute.path) for attribute in plan.shown),
         columns=tuple((name, expression) for expression, name in columns.names.items()),
     )
 

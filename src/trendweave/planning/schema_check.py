@@ -12,6 +12,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression, print_output_value
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
+from trendweave.planning.outputs import EVENT_FIELDS
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
@@ -48,6 +49,14 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
     for output in query.returns.outputs if query.returns is not None else ():
         if isinstance(output.value, st.Aggregate):
             _check_aggregate(output.value, column, problems)
+    for attribute in query.returns.attributes if query.returns is not None else ():
+        column(split_key(attribute, variables)[1], attribute.span)
+    for shown in plan.shown:
+        own = shown.path in ((time,), (type_,))
+        if shown.name in EVENT_FIELDS and not own:
+            message = f"an event that is shown has a field {shown.name} of its own"
+            hint = f"rename the column {'.'.join(shown.path)}, or list what to show: TRENDS(...)"
+            problems.append(Problem("TW313", message, hint))
     return problems
 
 

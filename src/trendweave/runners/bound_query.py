@@ -13,6 +13,9 @@ from trendweave.planning.preparation import Preparation, prepare
 from trendweave.runners.partition_task import PartitionTask, TaskOptions, TaskResult
 from trendweave.runners.prepared_table import Dropped, prepared
 from trendweave.runners.result_table import Numbers, result_schema, result_table
+from trendweave.runners.trend_options import DEFAULTS, Detection
+from trendweave.runners.trend_table import TrendWriter, trend_schema
+from trendweave.runners.trend_task import TrendTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,16 @@ class BoundQuery:
     numbers: Numbers
     way: str | None = None
     chunk: int | None = None
+    detection: Detection = DEFAULTS
+
+    @property
+    def shows_trends(self) -> bool:
+        return self.plan.returns != "aggregates"
 
     @property
     def schema(self) -> pa.Schema:
+        if self.shows_trends:
+            return trend_schema(self.plan, self.events, self.time, self.type, self.numbers)
         return result_schema(self.plan, self.events, self.time, self.numbers)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
@@ -39,6 +49,8 @@ class BoundQuery:
 
     def compute(self, rows: pa.Table, only: tuple[int, int] | None = None) -> pa.Table:
         """Result rows of prepared rows; `only` keeps a range of windows."""
+        if self.shows_trends:
+            return pa.Table.from_batches(self.trends(rows, only).batches(), self.schema)
         return self.result(self.aggregate(rows, only))
 
     def aggregate(self, rows: pa.Table, only: tuple[int, int] | None = None) -> TaskResult:
@@ -49,14 +61,26 @@ class BoundQuery:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
+    def trends(self, rows: pa.Table, only: tuple[int, int] | None = None) -> TrendWriter:
+        """Writes the trends of prepared rows in batches; `only` keeps a range of windows. They are counted here."""
+        options = TaskOptions(only=only, chunk=self.chunk)
+        try:
+            task = TrendTask(self.plan, self.preparation, rows, options, self.detection)
+        except CountTooLargeError as error:
+            raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+        return TrendWriter(task, self.preparation, self.schema, self.events, self.time, self.type, self.numbers)
+
     def result(self, aggregates: TaskResult) -> pa.Table:
         return result_table(self.plan, aggregates, self.schema, self.events, self.numbers)
 
 
 def bind(
-    plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers, way: str | None = None
+    plan: Plan,
+    events: pa.Schema,
+    time: str,
+    type_: str | None,
+    numbers: Numbers,
+    way: str | None = None,
+    detection: Detection | None = None,
 ) -> BoundQuery:
-    if plan.returns != "aggregates":
-        message = f"RETURN {plan.returns.upper()} cannot be run yet"
-        raise ExecutionError([Problem("TW404", message, "return aggregates such as COUNT(*)")])
-    return BoundQuery(plan, prepare(plan), events, time, type_, numbers, way)
+    return BoundQuery(plan, prepare(plan), events, time, type_, numbers, way, detection=detection or DEFAULTS)

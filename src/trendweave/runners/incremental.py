@@ -17,21 +17,21 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
-from trendweave.planning.plan import MovingWindow, SlidingWindow
+from trendweave.planning.plan import Plan
 from trendweave.runners.bound_query import BoundQuery, bind
+from trendweave.runners.closing import Closing
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.local import check_numbers
 from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
 from trendweave.runners.result_table import Numbers
 from trendweave.runners.tables import as_arrow
-from trendweave.runners.times import TimeType, as_steps, moving_reach, steps_of, time_type
+from trendweave.runners.times import TimeType, as_steps, time_type
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
 
 #: Written into every state; a state of another version is refused.
 STATE_VERSION = 1
-_FOREVER = 2**62
 _METADATA = b"trendweave.state"
 
 
@@ -86,11 +86,7 @@ class Incremental:
         schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
         self._bound: BoundQuery = bind(query.plan, schema, time, type_, numbers)
         self._kind: TimeType = time_type(schema.field(time).type)
-        window = query.plan.window
-        if isinstance(window, SlidingWindow):
-            self._length = steps_of(window.length, self._kind, "WITHIN")
-            self._slide = steps_of(window.slide, self._kind, "SLIDE")
-        self._window = window
+        self._closing = Closing.of(query.plan.window, self._kind)
         needed = {path[0] for columns in query.plan.needed_columns for path in columns.paths}
         self._needed = sorted(needed | {time} | ({type_} if type_ is not None else set()))
         types = [f"{name} {schema.field(name).type}" for name in self._needed]
@@ -99,7 +95,25 @@ class Incremental:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of result rows."""
         return self._bound.schema
+
+    @property
+    def plan(self) -> Plan:
+        return self._bound.plan
+
+    @property
+    def time(self) -> str:
+        return self._bound.time
+
+    @property
+    def kind(self) -> TimeType:
+        return self._kind
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of events that the query needs."""
+        return pa.schema([self._bound.events.field(name) for name in self._needed])
 
     def start(self) -> State:
         return State(made_for=self._made_for)
@@ -136,6 +150,14 @@ class Incremental:
         if watermark is None:
             return state, self.schema.empty_table()
         return self._closed(state, self._moved(watermark))
+
+    def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
+        """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
+        return self._closed(self._checked(state), watermark)
+
+    def steps(self, state: State) -> np.ndarray:
+        """The times of the rows that the state holds."""
+        return np.empty(0, np.int64) if state.rows is None else self._steps(state.rows.column(TIME))
 
     def finish(self, state: State) -> pa.Table:
         """The rows of all windows that are still open."""
@@ -179,25 +201,13 @@ class Incremental:
         if state.rows is None:
             return replace(state, watermark=watermark), self.schema.empty_table()
         steps = self._steps(state.rows.column(TIME))
-        match self._window:
-            case SlidingWindow():
-                last = _FOREVER if watermark is None else (watermark - self._length) // self._slide
-                first = -_FOREVER if state.watermark is None else (state.watermark - self._length) // self._slide + 1
-                needed = steps < last * self._slide + self._length if watermark is not None else steps == steps
-                kept = steps >= (last + 1) * self._slide if watermark is not None else steps != steps
-                only = (first, last)
-            case MovingWindow():
-                reach = moving_reach(self._window, self._kind)[0]
-                only = (
-                    -_FOREVER if state.watermark is None else state.watermark,
-                    _FOREVER if watermark is None else watermark - 1,
-                )
-                needed = steps <= only[1]
-                kept = steps >= watermark - reach if watermark is not None else steps != steps
-            case _:
-                if watermark is not None:
-                    return replace(state, watermark=watermark), self.schema.empty_table()
-                only, needed, kept = None, steps == steps, steps != steps
+        if self._closing is None:
+            if watermark is not None:
+                return replace(state, watermark=watermark), self.schema.empty_table()
+            only, needed, kept = None, np.ones(steps.size, np.bool_), np.zeros(steps.size, np.bool_)
+        else:
+            only = self._closing.windows(state.watermark, watermark)
+            needed, kept = self._closing.needed(steps, only), self._closing.kept(steps, watermark)
         result = self.schema.empty_table()
         if needed.any():
             result = self._bound.compute(state.rows.filter(pa.array(needed)), only)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from trendweave.planning.plan import Plan
-from trendweave.runners.bound_query import bind
+from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.result_table import NUMBERS, Numbers
 from trendweave.runners.tables import as_arrow
+from trendweave.runners.trend_task import Detection
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -22,12 +24,50 @@ METRICS = "trendweave.metrics"
 _LOG = logging.getLogger("trendweave")
 
 
-def run_local(query: Query, events: Any, time: str, type_: str | None, numbers: Numbers) -> Any:
-    """The rows of an aggregate query, as the kind of table that the events came in."""
+def run_local(
+    query: Query, events: Any, time: str, type_: str | None, numbers: Numbers, detection: Detection | None
+) -> Any:
+    """The rows of a query, as the kind of table that the events came in."""
     check_numbers(numbers)
     table, give_back = as_arrow(events)
     query.check(table.schema, time, type_)
-    return give_back(aggregate_table(query.plan, table, time, type_, numbers))
+    if query.plan.returns == "aggregates":
+        return give_back(aggregate_table(query.plan, table, time, type_, numbers))
+    batches = TrendBatches(bind(query.plan, table.schema, time, type_, numbers, detection=detection), table)
+    return give_back(pa.Table.from_batches(batches, batches.schema))
+
+
+def iter_local(
+    query: Query, events: Any, time: str, type_: str | None, numbers: Numbers, detection: Detection | None
+) -> TrendBatches:
+    """The rows of a query as Arrow batches; the first one is computed when it is asked for."""
+    check_numbers(numbers)
+    table, _ = as_arrow(events)
+    query.check(table.schema, time, type_)
+    return TrendBatches(bind(query.plan, table.schema, time, type_, numbers, detection=detection), table)
+
+
+class TrendBatches:
+    """An iterator over Arrow record batches. Trends were counted before it was made: `trends` is how many will be
+    shown, or None where that turns out only on the way (checked complete trends) or none are asked for."""
+
+    def __init__(self, bound: BoundQuery, events: pa.Table) -> None:
+        rows, dropped = bound.prepare(events)
+        report(dropped)
+        self.schema: pa.Schema = bound.schema.with_metadata({METRICS: json.dumps(asdict(dropped))})
+        self.trends: int | None = None
+        if bound.shows_trends:
+            writer = bound.trends(rows)
+            self.trends = writer.task.trends
+            self._batches: Iterator[pa.RecordBatch] = writer.batches()
+        else:
+            self._batches = iter(bound.compute(rows).to_batches())
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        return next(self._batches).replace_schema_metadata(self.schema.metadata)
 
 
 def aggregate_table(

@@ -22,7 +22,7 @@ from trendweave.runners.segments import Segments
 from trendweave.runners.times import moving_reach
 from trendweave.runners.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
-_SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "contiguous": "contiguous"}
+SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "contiguous": "contiguous"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class PartitionTask:
         reach, exact = moving_reach(self.plan.window, self.rows.time_type)  # type: ignore[arg-type]
         for piece, group in zip(pieces, groups, strict=True):
             tick = piece.segments.take(self.rows.tick)
-            of_row = _of_rows(group, piece.segments, windows)
+            of_row = of_rows(group, piece.segments, windows)
             own = windows.own(tick, of_row)
             if any(not start.guard.always_open for start in piece.template.starts):
                 found = self._aggregated(piece, group, windows, only_ending_at=own)
@@ -153,7 +153,7 @@ class PartitionTask:
                 self.inputs.kernel_rows(piece.segments, nowhere, nowhere),
                 self.inputs.kernel_template(piece.template),
                 self.inputs.conditions(piece.template, piece.segments),
-                _SELECTION[self.plan.strategy],
+                SELECTION[self.plan.strategy],
             )
             at = np.flatnonzero(began != NEVER)
             steps = self.rows.tick_steps
@@ -169,14 +169,14 @@ class PartitionTask:
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
     ) -> SegmentPartials:
         segments = piece.segments
-        tick, of_row = segments.take(self.rows.tick), _of_rows(group, segments, windows)
+        tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
         results = aggregate(
             self.inputs.kernel_rows(segments, first, last),
             self.inputs.kernel_template(piece.template),
             self.inputs.conditions(piece.template, segments),
             [] if only_ending_at is not None else self.measured.of_rows(segments),
-            selection=_SELECTION[self.plan.strategy],
+            selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",
             force_way=self.options.way,
             start_guards=self._start_guards(piece, windows, tick, of_row),
@@ -233,7 +233,7 @@ class PartitionTask:
         return guards
 
 
-def _of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:
+def of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:
     """The group of each row, where windows depend on it."""
     return group[segments.of_rows()] if isinstance(windows, MovingNumbers) else group
 

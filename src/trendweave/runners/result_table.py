@@ -35,11 +35,11 @@ def result_schema(plan: Plan, events: pa.Schema, time: str, numbers: Numbers) ->
     names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
     fields = [pa.field(name, moment) for name in names]
     fields += [pa.field(group.name, column_type(events, group.path)) for group in plan.groups]
-    fields += [pa.field(column.name, _aggregate_type(column, events, numbers)) for column in plan.aggregates]
+    fields += [pa.field(column.name, aggregate_type(column, events, numbers)) for column in plan.aggregates]
     return pa.schema(fields)
 
 
-def _aggregate_type(column: AggregateColumn, events: pa.Schema, numbers: Numbers) -> pa.DataType:
+def aggregate_type(column: AggregateColumn, events: pa.Schema, numbers: Numbers) -> pa.DataType:
     kind = None if column.path is None else column_type(events, column.path)
     if column.function == "AVG":
         return pa.float64()
@@ -69,12 +69,23 @@ def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.S
     for index, column in enumerate(plan.aggregates):
         component = result.partials.components[1 + index]
         kind = schema.field(offset + index).type
-        scale = 0
-        if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
-            scale = column_type(events, column.path).scale
-        writer = _Column(column, kind, numbers, scale, places)
-        columns.append(writer.write(component))
+        columns.append(write_aggregate(column, kind, events, numbers, component, places))
     return pa.table(columns, schema=schema)
+
+
+def write_aggregate(
+    column: AggregateColumn,
+    kind: pa.DataType,
+    events: pa.Schema,
+    numbers: Numbers,
+    component: Component,
+    places: dict[str, pa.Array],
+) -> pa.Array:
+    """One aggregate as a column of its type; `places` are the columns that tell where a number does not fit."""
+    scale = 0
+    if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
+        scale = column_type(events, column.path).scale
+    return _Column(column, kind, numbers, scale, places).write(component)
 
 
 class _Column:

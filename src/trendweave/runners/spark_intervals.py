@@ -21,8 +21,9 @@ from trendweave.language import syntax_tree as st
 from trendweave.runners.interval_local import BoundIntervals, bind_intervals
 from trendweave.runners.interval_rows import BITS, CHUNK, TIME
 from trendweave.runners.interval_task import PIECE_SCHEMA, IntervalTask, MergePiecesTask, PieceTask
-from trendweave.runners.spark_batch import _arrow_schema, _has_time, _in_plain_strings, _Settings, _steps
 from trendweave.runners.spark_expressions import spark_column, spark_sql
+from trendweave.runners.spark_options import options_of
+from trendweave.runners.spark_preparation import arrow_schema, has_time, in_plain_strings, time_in_steps
 from trendweave.runners.spark_task import Limits
 
 if TYPE_CHECKING:
@@ -35,16 +36,21 @@ _CHUNK_FACTOR = 9
 
 
 def run_spark_intervals(
-    query: IntervalQuery, events: DataFrame, time: str, type_: str | None, observation: Observation | None = None
+    query: IntervalQuery,
+    events: DataFrame,
+    time: str,
+    type_: str | None,
+    observation: Observation | None = None,
+    **given: Any,
 ) -> DataFrame:
     """Matches, counts or situations. Nothing runs before an action on the result does."""
     if events.isStreaming:
         raise ExecutionError([Problem("TW404", "streams cannot be run yet", "run the query on a batch DataFrame")])
     query.check(events, time, type_)
-    setting = _Settings(events)
-    events = _in_plain_strings(events)
-    bound = bind_intervals(query.plan, _arrow_schema(events.schema), time, type_)
-    limits = Limits(int(setting.get("rowsAtOnce", 1_000_000)), int(setting.get("maxRowsOfAKey", 20_000_000)))
+    options = options_of(events.sparkSession, given)
+    events = in_plain_strings(events)
+    bound = bind_intervals(query.plan, arrow_schema(events.schema), time, type_)
+    limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
     result = _spark_schema(bound.schema)
     if bound.plan.intervals is not None:
         return _summed(bound, _given(bound, events, limits, result), result)
@@ -61,7 +67,7 @@ def run_spark_intervals(
         return _situations_of_pieces(bound, prepared, result)
     within = bound.lengths.within
     # Whether a condition that looks back held before a chunk would take more than the last step before it to tell.
-    if not within or bound.plan.looks_back or setting.get("chunks", "auto") == "off":
+    if not within or bound.plan.looks_back or options.chunks == "off":
         placed = prepared.coalesce(1).sortWithinPartitions(F.col(TIME))
         return placed.mapInArrow(IntervalTask(bound, (), False, limits).__call__, result)
     length = _CHUNK_FACTOR * within
@@ -78,7 +84,7 @@ def _spark_schema(schema: Any) -> StructType:
 def _prepared(bound: BoundIntervals, events: DataFrame) -> DataFrame:
     """Time, conditions and the columns that travel along, all of it Spark SQL."""
     schema = schema_of(events)
-    events = events.where(F.expr(_has_time(bound.time, schema)))
+    events = events.where(F.expr(has_time(bound.time, schema)))
     if bound.type is not None:
         name = spark_sql(st.Literal(bound.plan.source), {})
         events = events.where(F.expr(f"{spark_column((bound.type,))} = {name}"))
@@ -108,7 +114,7 @@ def _given(bound: BoundIntervals, intervals: DataFrame, limits: Limits, result: 
 def _chunked(bound: BoundIntervals, prepared: DataFrame, length: int, within: int) -> DataFrame:
     """Each row with its chunk, once more for the chunk before where that reads it, and the last step of a chunk once
     more for the next one that has rows."""
-    steps = _steps(bound)
+    steps = time_in_steps(bound)
     own = f"({steps} DIV {length}L - IF({steps} % {length}L < 0L, 1L, 0L))"
     before = f"IF(PMOD({steps}, {length}L) < {within}L, {own} - 1L, NULL)"
     copies = F.expr(f"EXPLODE(FILTER(ARRAY({own}, {before}), number -> number IS NOT NULL))")
@@ -143,7 +149,7 @@ def _summed(bound: BoundIntervals, found: DataFrame, result: StructType) -> Data
 
 def _observed(bound: BoundIntervals, events: DataFrame, observation: Observation) -> DataFrame:
     """Counts rows and those that are dropped while they pass, without another job."""
-    no_time = ~F.expr(_has_time(bound.time, schema_of(events)))
+    no_time = ~F.expr(has_time(bound.time, schema_of(events)))
     counts = [F.count(F.lit(1)).alias("rows"), F.count_if(no_time).alias("null_time")]
     if bound.type is not None:
         kind = F.col(spark_column((bound.type,)))

@@ -12,10 +12,14 @@ import pyarrow.compute as pc
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.codes import first_of_each, key_codes
+from trendweave.runners.compile_once import compile_once
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partial_table import from_table, partial_schema, to_table
 from trendweave.runners.partition_task import TaskResult
+
+#: Columns of rows that are measured; the result does not show them.
+TRENDS, PEAK = "trendweave_trends", "trendweave_peak"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,16 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class AggregateTask:
     """For mapInArrow. `keys` are the columns by which rows are sorted into keys; `partial` asks for partial
-    aggregates."""
+    aggregates, `measured` for columns with the number of trends and the rows of the largest key."""
 
     bound: BoundQuery
     keys: tuple[str, ...]
     partial: bool
     limits: Limits
+    measured: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        compile_once()
         held: list[pa.RecordBatch] = []
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)
@@ -83,16 +89,24 @@ class AggregateTask:
         time = self.bound.events.field(self.bound.time).type
         table = table.set_column(table.schema.get_field_index(TIME), TIME, table.column(TIME).cast(time))
         try:
-            if self.partial:
-                schema = partial_schema(self.bound.plan, self.bound.events, self.bound.numbers)
-                result = to_table(self.bound.aggregate(table), schema)
-            else:
-                result = self.bound.compute(table)
+            found = self.bound.aggregate(table)
+            result = self._written(found)
         except TrendweaveError as error:
             place = f"{self._place(table)}: "
             problems = [replace(problem, message=place + problem.message) for problem in error.problems]
             raise type(error)(problems, self.bound.plan.text) from error
+        if self.measured:
+            result = _measured(result, found, self._largest_key(table))
         yield from result.to_batches()
+
+    def _written(self, found: TaskResult) -> pa.Table:
+        if not self.partial:
+            return self.bound.result(found)
+        return to_table(found, partial_schema(self.bound.plan, self.bound.events, self.bound.numbers))
+
+    def _largest_key(self, table: pa.Table) -> int:
+        codes = key_codes([table.column(name) for name in self.keys], table.num_rows)
+        return int(np.bincount(codes).max())
 
     def _place(self, table: pa.Table) -> str:
         """Keys and time range, for messages. Rows are sorted by keys."""
@@ -114,6 +128,7 @@ class MergeTask:
     """For mapInArrow: partial aggregates, of which all of a (window, group) are in one partition, to result rows."""
 
     bound: BoundQuery
+    measured: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = list(batches)
@@ -125,4 +140,17 @@ class MergeTask:
         first = first_of_each(codes)
         merged = merge([replace(partials, group=codes)])
         taken = [pc.take(group, pa.array(first[merged.group])) for group in groups]
-        yield from self.bound.result(TaskResult(merged, taken)).to_batches()
+        found = TaskResult(merged, taken)
+        result = self.bound.result(found)
+        if self.measured:
+            result = _measured(result, found, pc.max(table.column(PEAK)).as_py())
+        yield from result.to_batches()
+
+
+def _measured(result: pa.Table, found: TaskResult, peak: int) -> pa.Table:
+    """With the number of trends behind each row, and the rows of the largest key."""
+    counts = found.partials.components[0].values
+    if counts.dtype == object:
+        counts = np.array([float(count) if count < 2**1023 else np.inf for count in counts.tolist()])
+    result = result.append_column(TRENDS, pa.array(counts.astype(np.float64)))
+    return result.append_column(PEAK, pa.array(np.full(result.num_rows, peak, np.int64)))

@@ -1,0 +1,61 @@
+"""One query without a key in a session of its own: `python -m benchmarks.spark_cores CORES EVENTS FOLDER`.
+
+Sessions with one core and with two need a JVM each. Both live as long as the benchmark and wait while the other one
+works: a line on standard input asks for one run, whose seconds are the answer.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import trendweave
+from benchmarks.spark_sessions import compute, start
+
+NO_KEY = "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price > NEXT(S).price WITHIN 1 hour SLIDE 1 minute"
+_ANSWER = "seconds "
+
+
+class Runs:
+    """Runs of the query in another process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def seconds(self) -> float:
+        """Of one more run."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("run\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith(_ANSWER):
+                return float(line.removeprefix(_ANSWER))
+        raise RuntimeError("the other process ended")
+
+
+@contextmanager
+def another_session(cores: int, events: str, folder: Path) -> Iterator[Runs]:
+    command = [sys.executable, "-m", "benchmarks.spark_cores", str(cores), events, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        # Leaving closes its input, at which it ends by itself.
+        yield Runs(process)
+
+
+def main(cores: int, path: str, folder: Path) -> None:
+    spark = start(cores, folder)
+    events = spark.read.parquet(path)
+    query = trendweave.query(NO_KEY)
+    for _ in sys.stdin:
+        begun = perf_counter()
+        compute(query.run(events))
+        print(f"{_ANSWER}{perf_counter() - begun}", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

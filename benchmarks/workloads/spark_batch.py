@@ -1,0 +1,199 @@
+"""Queries on Spark DataFrames, against Spark alone and against what a user would write instead.
+
+The floor reads the same Parquet columns, filters, brings keys together and sorts them by time, and that is all. Wall
+time of one machine with two tasks at once, medians, both sides in turn in one session; JVM and kernels are warm. Every
+answer is compared with that of the in-process runner.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks import spark_alternatives as instead
+from benchmarks.registry import ResultRow, workload
+from benchmarks.result_rows import at_least, at_most, duration, slower
+from benchmarks.spark_cores import another_session
+from benchmarks.spark_events import drifting, sequences, write
+from benchmarks.spark_sessions import check_rows, compute, floor, forget_peaks, peak_megabytes, start
+from benchmarks.timing import interleaved
+from benchmarks.workloads.greta_queries import paper_query
+from trendweave import Query, datasets, query
+
+EVENTS = 5_000_000
+REPEATS = 3
+HOUR = 3_600
+TUMBLING = "WITHIN 10 minutes SLIDE 10 minutes"
+PER_KEY = query(f"RETURN key, COUNT(*) PATTERN SEQ(A+, B) WHERE [key] GROUP-BY key {TUMBLING}")
+PAIRS_PER_KEY = query(f"RETURN key, COUNT(*) PATTERN SEQ(A, B) WHERE [key] GROUP-BY key {TUMBLING}")
+PAIRS = query("RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [key] WITHIN 10 minutes SLIDE 1 minute")
+FALLING_PAIRS = query(
+    "RETURN sector, COUNT(*) PATTERN SEQ(Stock S, Stock T) WHERE [company, sector] AND S.price > T.price "
+    "GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds"
+)
+
+
+@workload("spark_batch")
+def spark_batch(repeat: int) -> list[ResultRow]:
+    """Queries over 5M events in Parquet files: throughput against Spark alone, cores, a hot key, alternatives."""
+    with _session() as (spark, folder):
+        bench = _Bench(spark, folder, min(repeat, REPEATS))
+        rows = [
+            *bench.down_trends(),
+            *bench.sequences_per_key("SEQ(A+, B), 100k keys of 50 events", EVENTS // 50, None, 0.5),
+            *bench.sequences_per_key("SEQ(A+, B), 1M keys of 5 events", EVENTS // 5, 300, 0.4),
+            *bench.hot_key(),
+            *bench.alternatives(),
+        ]
+    with tempfile.TemporaryDirectory() as place:
+        return rows + cores(Path(place), min(repeat, REPEATS))
+
+
+@contextmanager
+def _session() -> Iterator[tuple[SparkSession, Path]]:
+    with tempfile.TemporaryDirectory() as place:
+        spark = start(2, Path(place))
+        try:
+            yield spark, Path(place)
+        finally:
+            spark.stop()
+
+
+class _Bench:
+    """The measurements that share a session."""
+
+    def __init__(self, spark: SparkSession, folder: Path, repeats: int) -> None:
+        self.spark, self.folder, self.repeats = spark, folder, repeats
+
+    def read(self, name: str, table: pa.Table) -> DataFrame:
+        return self.spark.read.parquet(write(table, self.folder / name))
+
+    # Against Spark alone
+
+    def down_trends(self) -> list[ResultRow]:
+        asked, table = paper_query("greta_q1"), datasets.stock(EVENTS, seed=1, companies=1_000)
+        events = self.read("stock", table)
+        check_rows(asked.run(events, numbers="text"), asked.run(table, numbers="text"))
+        calls = {
+            "floor": lambda: compute(floor(events, ["Stock"], ["company", "sector"], ["price"])),
+            "text": lambda: compute(asked.run(events, numbers="text")),
+            "float64": lambda: compute(asked.run(events, numbers="float64")),
+        }
+        seconds, peak = self.timed(calls)
+        name = "Q1, 10 min / 10 s, 1k companies"
+        exact = 'exact, numbers="text"'
+        return [
+            _share(name, seconds["floor"], seconds["text"], 0.4, f"{exact}; we aim for 0.6"),
+            _share(name, seconds["floor"], seconds["float64"], None, 'numbers="float64"'),
+            _memory(name, peak),
+        ]
+
+    def sequences_per_key(self, name: str, keys: int, visit: int | None, bar: float) -> list[ResultRow]:
+        table = sequences(EVENTS, keys, HOUR, visit)
+        events = self.read(f"keys-{keys}", table)
+        check_rows(PER_KEY.run(events), PER_KEY.run(table))
+        calls = {
+            "floor": lambda: compute(floor(events, ["A", "B"], ["key"])),
+            "ours": lambda: compute(PER_KEY.run(events)),
+        }
+        seconds, peak = self.timed(calls)
+        note = "windows of 10 minutes, one row per key and window"
+        return [_share(name, seconds["floor"], seconds["ours"], bar, note), _memory(name, peak)]
+
+    # Skew
+
+    def hot_key(self) -> list[ResultRow]:
+        calls = {}
+        for name, share in (("uniform", 0.0), ("hot", 0.5)):
+            table = sequences(EVENTS, 1_000, EVENTS // 100, hot=share)
+            events = self.read(name, table)
+            check_rows(PAIRS.run(events), PAIRS.run(table))
+            calls[name] = lambda events=events: compute(PAIRS.run(events))
+        seconds, peak = self.timed(calls)
+        name = "SEQ(A, B), 10 min / 1 min, half of all events on one of 1k keys"
+        note = f"{EVENTS:,} events; {duration(seconds['hot'])}, {duration(seconds['uniform'])}"
+        ratio = seconds["hot"] / seconds["uniform"]
+        return [at_most(name, "time / uniform keys", ratio, "x", 1.5, note), _memory(name, peak)]
+
+    # Instead
+
+    def alternatives(self) -> list[ResultRow]:
+        window = "10 minutes"
+        many = sequences(EVENTS, EVENTS // 50, HOUR)
+        few = sequences(500_000, 10_000, HOUR)
+        stock = datasets.stock(50_000, seed=1, companies=1_000)
+        fewer = datasets.stock(19 * 300, seed=1)
+        return [
+            *self.compared("SEQ(A, B), 100k keys, 10 min / 10 min", PAIRS_PER_KEY, many, {
+                "self-join": lambda events: instead.pairs_by_self_join(events, window),
+                "window function": lambda events: instead.pairs_by_window_function(events, window),
+            }, "; neither says A+ or a predicate between neighbours"),
+            *self.compared("SEQ(A+, B), 10k keys, 10 min / 10 min", PER_KEY, few, {
+                "list and UDF that builds trends": lambda events: instead.sequences_by_enumeration(events, window),
+                "list and UDF that counts": lambda events: instead.sequences_by_counting(events, window),
+            }, "; four A a window: each more doubles what is built"),
+            *self.compared("falling pairs, 1k companies, 10 min / 10 s", FALLING_PAIRS, stock, {
+                "self-join": lambda events: instead.falling_pairs_by_self_join(events, 600, 10),
+            }, "; only 50 seconds of events: what is joined grows with their square"),
+            *self.compared("Q1, 19 companies, 10 min / 10 s", paper_query("greta_q1"), fewer, {
+                "list and UDF that counts": lambda events: instead.falling_trends_by_counting(events, 600, 10),
+            }, "; only 5 minutes of events: a full window takes four times as long per event", "text"),
+        ]  # fmt: skip
+
+    def compared(
+        self,
+        name: str,
+        asked: Query,
+        table: pa.Table,
+        others: dict[str, Callable[[DataFrame], DataFrame]],
+        note: str,
+        numbers: str = "decimal",
+    ) -> list[ResultRow]:
+        events = self.read(name.replace("/", "per"), table)
+        expected = asked.run(table, numbers=numbers)
+        calls = {"ours": lambda: compute(asked.run(events, numbers=numbers))}
+        for other, frame in others.items():
+            check_rows(frame(events), expected)
+            calls[other] = lambda frame=frame: compute(frame(events))
+        return slower(name, table.num_rows, interleaved(calls, self.repeats), note)
+
+    def timed(self, calls: dict[str, Callable[[], None]]) -> tuple[dict[str, float], float]:
+        """Medians, and the highest resident size of a Python worker in MiB."""
+        forget_peaks()
+        return interleaved(calls, self.repeats), peak_megabytes()
+
+
+def cores(folder: Path, repeats: int) -> list[ResultRow]:
+    """One session with one core and one with two, in turn."""
+    table = drifting(EVENTS)
+    events = write(table, folder / "events")
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    with another_session(1, events, folder / "1") as one, another_session(2, events, folder / "2") as two:
+        for round_ in range(1 + repeats):
+            for count, session in ((1, one), (2, two)):
+                took = session.seconds()
+                if round_:  # the first one warms up
+                    seconds[count].append(took)
+    name = "falling price, no key, 1 h / 1 min"
+    alone, together = median(seconds[1]), median(seconds[2])
+    note = f"{EVENTS:,} events; {duration(alone)}, {duration(together)}; local[1] and local[2]"
+    return [at_least(name, "speed of 2 cores / 1 core", alone / together, "x", 1.5, note)]
+
+
+# Rows
+
+
+def _share(name: str, alone: float, ours: float, bar: float | None, note: str) -> ResultRow:
+    rate = EVENTS / ours / 1e6
+    sizes = f"{EVENTS:,} events; Spark alone {duration(alone)}, ours {duration(ours)} ({rate:.2f} M events/s)"
+    return at_least(name, "throughput / Spark alone", alone / ours, "x", bar, f"{sizes}; {note}")
+
+
+def _memory(name: str, peak: float) -> ResultRow:
+    return at_most(name, "highest resident size of a Python worker", peak, "MiB")

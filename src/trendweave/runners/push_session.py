@@ -1,0 +1,205 @@
+"""A session in this process that takes events one by one or in tables, and gives rows back when windows close.
+
+An event that closes nothing is only put aside, which takes a few microseconds; the rows of a window are computed by
+the event that closes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import DataError, ExecutionError, Problem
+from trendweave.language.durations import read_duration
+from trendweave.runners.closing import Closing
+from trendweave.runners.incremental import Incremental, State
+from trendweave.runners.prepared_table import Dropped
+from trendweave.runners.tables import as_arrow
+from trendweave.runners.times import TimeType, as_steps
+
+#: Events that are put aside before they are prepared, at most.
+_ASIDE = 50_000
+_NEVER = 2**63
+_MICROSECOND = timedelta(microseconds=1)
+_NO_TIMES = (math.inf, -math.inf)
+#: Float seconds beyond this do not fit 64 bits of microseconds.
+_MOST_SECONDS = 9.2e12
+
+
+class PushSession:
+    """Made by `Query.push`. The watermark follows the latest event at the distance that was asked for."""
+
+    def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
+        closing = Closing.of(engine.plan.window, engine.kind)
+        if closing is None:
+            message = "a session has no end, and the query has one window over the whole input"
+            raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
+        self._engine, self._closing, self._kind = engine, closing, engine.kind
+        self._time = engine.time
+        self._names = frozenset(engine.columns.names)
+        self._delay = _in_steps(watermark, engine.kind)
+        self._state = engine.start()
+        self._aside: list[Mapping[str, Any]] = []
+        self._earliest, self._latest = _NEVER, -_NEVER
+        self._watermark, self._due = -_NEVER, _NEVER
+        if state is not None:
+            self._go_on(State.from_bytes(state))
+
+    # What happened so far
+
+    @property
+    def late(self) -> int:
+        """Events behind the watermark, which were dropped."""
+        return self._state.late
+
+    @property
+    def dropped(self) -> Dropped:
+        """Rows that are no events, and events of types that the pattern does not name."""
+        self._prepare()
+        return self._state.dropped
+
+    @property
+    def watermark(self) -> Any:
+        """The time before which events are late, as the time column writes it; None before the first event."""
+        if self._watermark == -_NEVER:
+            return None
+        return _as_time(self._watermark, self._kind)
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on elsewhere: `Query.push(..., state=...)`."""
+        self._prepare()
+        self._hold_watermark()
+        return self._state.to_bytes()
+
+    def _go_on(self, state: State) -> None:
+        self._state, _ = self._engine.push(state, self._engine.columns.empty_table(), None)
+        if state.watermark is not None:
+            self._watermark, self._latest = state.watermark, state.watermark + self._delay
+        self._look_ahead()
+
+    # Events
+
+    def send(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Take one event; the rows of the windows that it closes come back, mostly none."""
+        moment = event.get(self._time)
+        if moment is None or moment in _NO_TIMES or moment != moment:
+            # No event: it is dropped and counted with the others that are put aside.
+            self._put_aside(event)
+            return []
+        step = self._step(moment)
+        if step < self._watermark:
+            self._state = replace(self._state, late=self._state.late + 1)
+            return []
+        self._put_aside(event)
+        self._noted(step, step)
+        return self._closed().to_pylist() if self._watermark >= self._due else []
+
+    def send_table(self, events: Any) -> Any:
+        """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
+        table, give_back = as_arrow(events)
+        self._prepare()
+        self._hold_watermark()
+        self._state, _ = self._engine.push(self._state, table, None)
+        times = table.column(self._time).drop_null() if table.num_rows else pa.chunked_array([], self._kind.arrow)
+        if self._kind.is_float:
+            times = times.filter(pa.array(np.isfinite(times.to_numpy())))
+        if len(times):
+            steps = as_steps(times.cast(self._kind.arrow), self._kind)
+            steps = steps[steps >= self._watermark]
+            if steps.size:
+                self._noted(int(steps.min()), int(steps.max()))
+        closed = self._closed() if self._watermark >= self._due else self._engine.schema.empty_table()
+        return give_back(closed)
+
+    def finish(self) -> pa.Table:
+        """The rows of all windows that are still open. The session then begins anew."""
+        self._prepare()
+        rows = self._engine.finish(self._state)
+        self._state = self._engine.start()
+        self._earliest, self._latest = _NEVER, -_NEVER
+        self._watermark, self._due = -_NEVER, _NEVER
+        return rows
+
+    def _step(self, moment: Any) -> int:
+        if isinstance(moment, datetime):
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            nanoseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND * 1_000
+            return nanoseconds // self._kind.step
+        if self._kind.is_float and isinstance(moment, Real) and abs(moment) < _MOST_SECONDS:
+            # The same two roundings as in `times.as_steps`.
+            whole = math.floor(moment)
+            return whole * 1_000_000 + round((moment - whole) * 1e6)
+        if not self._kind.is_float and isinstance(moment, Integral):
+            return int(moment)
+        message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
+        raise DataError([Problem("TW312", message, "give it as a value of that type")])
+
+    def _put_aside(self, event: Mapping[str, Any]) -> None:
+        if not self._names <= event.keys():
+            missing = ", ".join(sorted(self._names - event.keys()))
+            message = f"an event lacks {missing}"
+            raise DataError([Problem("TW312", message, "give every event these columns, as None where unknown")])
+        self._aside.append(event)
+        if len(self._aside) >= _ASIDE:
+            self._prepare()
+
+    def _noted(self, earliest: int, latest: int) -> None:
+        """Where the watermark is after events of these times, and where it must get for something to close."""
+        if earliest < self._earliest or self._due == _NEVER:
+            self._earliest = min(earliest, self._earliest)
+            self._due = self._closing.due(self._earliest, max(latest, self._latest), self._state.watermark)
+        if latest > self._latest:
+            self._latest = latest
+            self._watermark = max(self._watermark, latest - self._delay)
+
+    def _prepare(self) -> None:
+        if not self._aside:
+            return
+        rows = [{name: event[name] for name in self._names} for event in self._aside]
+        self._aside = []
+        try:
+            table = pa.Table.from_pylist(rows, schema=self._engine.columns)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            message = f"an event does not fit the columns of the query: {error}"
+            raise DataError([Problem("TW312", message, "give every event values of the same types")]) from error
+        self._state, _ = self._engine.push(self._state, table, None)
+
+    def _hold_watermark(self) -> None:
+        """The state learns where the watermark is; nothing closes between it and the last one."""
+        if self._watermark > -_NEVER:
+            self._state = replace(self._state, watermark=self._watermark)
+
+    def _closed(self) -> pa.Table:
+        self._prepare()
+        self._state, rows = self._engine.advance(self._state, self._watermark)
+        self._look_ahead()
+        return rows
+
+    def _look_ahead(self) -> None:
+        """Where the watermark must get for something to close."""
+        steps = self._engine.steps(self._state)
+        self._earliest, self._due = _NEVER, _NEVER
+        if steps.size:
+            self._earliest = int(steps.min())
+            self._due = self._closing.due(self._earliest, int(steps.max()), self._state.watermark)
+
+
+def _in_steps(watermark: str, kind: TimeType) -> int:
+    """Rounded up: an event is never late too early."""
+    if watermark.strip().startswith("0 "):
+        return 0
+    return -(-read_duration(watermark, "watermark") // kind.step)
+
+
+def _as_time(step: int, kind: TimeType) -> Any:
+    from trendweave.runners.times import as_times
+
+    return as_times(np.array([step]), kind)[0].as_py()

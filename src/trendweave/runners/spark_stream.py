@@ -1,0 +1,237 @@
+"""Spark streams: a streaming DataFrame in, a streaming DataFrame out; rows come out when the watermark closes windows.
+
+Spark evaluates every expression in the JVM, as in batch. Rows are packed into pieces of one bucket of keys and one pane
+of time before they are shuffled, so that the stateful operator handles a few pieces and not events. All buckets close
+a window in the same micro-batch, so groups that span buckets are merged there, without further state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.events import schema_of
+from trendweave.language.durations import read_duration
+from trendweave.planning.plan import Plan
+from trendweave.runners.bound_query import BoundQuery, bind
+from trendweave.runners.closing import Closing
+from trendweave.runners.partial_table import WINDOW, group_names, partial_schema
+from trendweave.runners.spark_checkpoint_check import CheckedPackTask
+from trendweave.runners.spark_expressions import spark_column
+from trendweave.runners.spark_metrics import counts_of_rows
+from trendweave.runners.spark_options import StreamOptions, stream_options_of
+from trendweave.runners.spark_preparation import (
+    Preparation,
+    arrow_schema,
+    groups_span_keys,
+    has_time,
+    in_plain_strings,
+    shuffle_keys,
+    time_in_steps,
+)
+from trendweave.runners.spark_schema import result_type
+from trendweave.runners.spark_stream_state import OUTPUT, TrendProcessor
+from trendweave.runners.spark_task import MergeTask
+from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask, from_stream, stored_schema
+from trendweave.runners.stream_work import StreamWork
+from trendweave.runners.times import time_type
+
+if TYPE_CHECKING:
+    from trendweave.queries import Query
+
+_STORE = "spark.sql.streaming.stateStore.providerClass"
+_WATERMARK = "spark.watermarkDelayMs"
+_MOMENT = "trendweave_moment"
+
+
+def run_stream(query: Query, events: DataFrame, time: str, type_: str | None, **given: Any) -> DataFrame:
+    """The rows of an aggregate query on a stream. Nothing runs before the user starts it."""
+    query.check(events, time, type_)
+    options = stream_options_of(events.sparkSession, given)
+    plain = in_plain_strings(events)
+    bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers)
+    closing = _checked(bound, plain, options)
+    watched = _with_watermark(bound, plain, options)
+    counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(query.plan, watched, time, type_))
+    prepared = Preparation(bound, schema_of(counted), counted).frame(*_originals(plain, options))
+    return _Stream(bound, closing, plain.schema, options).rows(prepared)
+
+
+def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Closing:
+    """Everything that can be known to be wrong before the stream starts, with the way out."""
+    problems = []
+    closing = Closing.of(bound.plan.window, time_type(bound.events.field(bound.time).type))
+    if closing is None:
+        message = "a stream has no end, and the query has one window over the whole input"
+        problems.append(Problem("TW409", message, "add WITHIN, and SLIDE unless the window moves with the stream"))
+    if options.early and _can_be_withdrawn(bound.plan):
+        message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
+        problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
+    if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
+        message = "the stream has no watermark, so no window would ever close"
+        problems.append(
+            Problem("TW410", message, 'call withWatermark on the time column, or give watermark="10 seconds"')
+        )
+    store = events.sparkSession.conf.get(_STORE, "")
+    if "RocksDB" not in store:
+        message = (
+            f"the state store of the session is {store.rpartition('.')[2]}; Spark keeps such state in RocksDB only"
+        )
+        name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        problems.append(Problem("TW411", message, f"set {_STORE} to {name}"))
+    if problems:
+        raise ExecutionError(problems, bound.plan.text)
+    assert closing is not None
+    return closing
+
+
+def _can_be_withdrawn(plan: Plan) -> bool:
+    return bool(plan.negations) or plan.strategy != "skip-till-any-match"
+
+
+def _with_watermark(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> DataFrame:
+    """With the watermark of the call: on a column of its own, as Spark knows watermarks of timestamps alone."""
+    if options.watermark is None:
+        return events
+    delay = f"{read_duration(options.watermark, 'watermark') // 1_000_000} milliseconds"
+    kind = time_type(bound.events.field(bound.time).type)
+    steps = time_in_steps(bound, spark_column((bound.time,)))
+    known = has_time(bound.time, schema_of(events))
+    moment = F.expr(f"IF({known}, TIMESTAMP_MICROS(TRY_MULTIPLY({steps}, {kind.step // 1_000}L)), NULL)")
+    return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, delay)
+
+
+def _originals(events: DataFrame, options: StreamOptions) -> list[Any]:
+    """Whole events travel along where late ones are wanted; they do not enter the state."""
+    columns = [F.col(spark_column((name,))) for name in events.columns]
+    return [F.struct(*columns).alias(ORIGINAL)] if options.late_rows else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    bound: BoundQuery
+    closing: Closing
+    events: StructType
+    options: StreamOptions
+
+    def rows(self, prepared: DataFrame) -> DataFrame:
+        names = [field.name for field in prepared.schema if field.name != ORIGINAL]
+        columns = [prepared.schema[name] for name in names]
+        schema = stored_schema(to_arrow_schema(StructType(columns), timezone="UTC"), len(self.bound.plan.variables))
+        partial = groups_span_keys(self.bound) and not self.options.early
+        work = StreamWork(self.bound, self.closing, schema, partial)
+        keys = self._bucket_keys()
+        bucket = f"PMOD(HASH({', '.join(keys)}), {self.options.buckets})" if keys else "0"
+        in_buckets = prepared.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
+        made_for, buckets = self._made_for(schema), self.options.buckets
+        pack = CheckedPackTask(PackTask(schema, self.closing), made_for, buckets)
+        pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
+        processor = TrendProcessor(work, made_for, buckets, self.options.early)
+        mode = "update" if self.options.early else "append"
+        found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
+        counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
+        found = found.observe(self.options.metrics, *counts)
+        return self._unpacked(found.where("payload IS NOT NULL OR late_rows IS NOT NULL"), partial)
+
+    def _bucket_keys(self) -> list[str]:
+        """Early rows are of whole groups, so all keys of a group share a bucket."""
+        names = shuffle_keys(self.bound)
+        if self.options.early:
+            plan = self.bound.plan
+            grouped = {group.path for group in plan.groups if group.variable is None}
+            by_path = {
+                name: key.path
+                for key, name in zip(plan.partition_key, self.bound.preparation.partition_key, strict=True)
+            }
+            names = tuple(name for name in names if by_path[name] in grouped)
+        return [f"`{name}`" for name in names]
+
+    def _made_for(self, schema: pa.Schema) -> str:
+        """Names the query and the columns that it is computed from; a state belongs to one of these."""
+        columns = [f"{field.name} {field.type}" for field in schema]
+        early = "early" if self.options.early else "final"
+        facts = [self.bound.plan.text, self.bound.time, str(self.bound.type), early, *columns]
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+
+    def _unpacked(self, found: DataFrame, partial: bool) -> DataFrame:
+        result = result_type(self.bound, self.events)
+        late = [StructField("late", self.events)] if self.options.late_rows else []
+        shown = StructType([*result.fields, *late])
+        if not partial:
+            return found.mapInArrow(UnpackTask(_arrow(shown)).__call__, shown)
+        merged = from_arrow_schema(
+            partial_schema(self.bound.plan, self.bound.events, self.bound.numbers), prefer_timestamp_ntz=True
+        )
+        carried = StructType([*merged.fields, *(StructField("late", BinaryType()) for _ in late)])
+        unpacked = found.mapInArrow(UnpackTask(_arrow(carried)).__call__, carried)
+        together = unpacked.repartition(F.col(WINDOW), *(F.col(name) for name in group_names(self.bound.plan)))
+        return together.mapInArrow(MergeStreamTask(MergeTask(self.bound), _arrow(shown)).__call__, shown)
+
+
+def _arrow(schema: StructType) -> pa.Schema:
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackTask:
+    """For mapInArrow: what the stateful operator gave out, as rows with these columns."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.select(["payload", "late_rows"]).to_pylist():
+                if row["payload"] is not None:
+                    yield from in_schema(from_stream(row["payload"]), self.schema).to_batches()
+                if row["late_rows"] is not None:
+                    yield from self._late(row["late_rows"]).to_batches()
+
+    def _late(self, data: bytes) -> pa.Table:
+        if pa.types.is_binary(self.schema.field("late").type):
+            return in_schema(pa.table({"late": pa.array([data], pa.binary())}), self.schema)
+        return in_schema(late_table(data), self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStreamTask:
+    """For mapInArrow: partial aggregates of windows that close, all of a group in one task; late events pass."""
+
+    merge: MergeTask
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = []
+        for batch in batches:
+            if "late" in batch.schema.names:
+                for data in batch.column("late").drop_null().to_pylist():
+                    yield from in_schema(late_table(data), self.schema).to_batches()
+                batch = batch.filter(batch.column("late").is_null()).drop_columns(["late"])
+            if batch.num_rows:
+                rows.append(batch)
+        for batch in self.merge(rows):
+            yield from in_schema(pa.Table.from_batches([batch]), self.schema).to_batches()
+
+
+def late_table(data: bytes) -> pa.Table:
+    events = from_stream(data)
+    return pa.table({"late": events.column(ORIGINAL)})
+
+
+def in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Columns that the table lacks are NULL."""
+    columns = [
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)

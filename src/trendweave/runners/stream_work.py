@@ -1,0 +1,88 @@
+"""What a stream needs to know and do apart from Spark: late events, due times, and the rows of windows that close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import TrendweaveError
+from trendweave.runners.bound_query import BoundQuery
+from trendweave.runners.closing import Closing
+from trendweave.runners.compile_once import compile_once
+from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.partial_table import partial_schema, to_table
+from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces, with_letters
+from trendweave.runners.times import as_steps, time_type
+
+
+@dataclass(frozen=True, slots=True)
+class StreamWork:
+    """`schema` is that of kept rows. `partial`: groups span buckets, and partial aggregates are merged later."""
+
+    bound: BoundQuery
+    closing: Closing
+    schema: pa.Schema
+    partial: bool
+
+    # Watermarks: Spark counts in milliseconds, we in steps of the time column.
+
+    def watermark_in_steps(self, milliseconds: int) -> int | None:
+        """None for Spark's watermark before any event, which is 0. Rounded down: nothing closes too early."""
+        return None if milliseconds <= 0 else milliseconds * 1_000_000 // self._step
+
+    def in_milliseconds(self, steps: int) -> int:
+        return -(-steps * self._step // 1_000_000)
+
+    @property
+    def _step(self) -> int:
+        return time_type(self.schema.field(TIME).type).step
+
+    def steps(self, rows: pa.Table) -> np.ndarray:
+        return as_steps(rows.column(TIME), time_type(self.schema.field(TIME).type))
+
+    # Rows
+
+    def in_time(self, piece: Piece, watermark: int) -> tuple[Piece | None, np.ndarray]:
+        """The piece without events that are behind the watermark, and which of its rows those were."""
+        rows = from_pieces([piece], self.schema)
+        steps = self.steps(rows)
+        late = steps < watermark
+        if late.all():
+            return None, late
+        kept = steps[~late]
+        return Piece.of(rows.filter(pa.array(~late)), piece.pane, int(kept.min()), int(kept.max())), late
+
+    def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
+        """The open windows (or times) whose rows change with events between these times."""
+        first = self.closing.windows(closed, None)[0]
+        if not self.closing.slide:
+            return max(first, earliest), latest + self.closing.length
+        slide, length = self.closing.slide, self.closing.length
+        return max(first, (earliest - length) // slide + 1), latest // slide
+
+    def computed(self, pieces: Iterable[Piece], windows: tuple[int, int]) -> bytes | None:
+        """Result rows, or partial aggregates, of these windows, as an Arrow stream; None where there are none."""
+        rows = from_pieces(pieces, self.schema)
+        needed = self.closing.needed(self.steps(rows), windows)
+        if not needed.any():
+            return None
+        rows = with_letters(rows if needed.all() else rows.filter(pa.array(needed)))
+        compile_once()
+        try:
+            found = self._found(rows, windows)
+        except TrendweaveError as error:
+            times = pc.min_max(rows.column(TIME))
+            place = f"times {times['min']} to {times['max']}: "
+            problems = [replace(problem, message=place + problem.message) for problem in error.problems]
+            raise type(error)(problems, self.bound.plan.text) from error
+        return as_stream(found) if found.num_rows else None
+
+    def _found(self, rows: pa.Table, windows: tuple[int, int]) -> pa.Table:
+        found = self.bound.aggregate(rows, windows)
+        if not self.partial:
+            return self.bound.result(found)
+        return to_table(found, partial_schema(self.bound.plan, self.bound.events, self.bound.numbers))

@@ -1,0 +1,116 @@
+"""LIMIT, LONGEST and SAMPLE: how many, and which, of each entry's trends are shown.
+
+An entry is a window in a segment; a window and group may have several. What is chosen per window and group is shared
+out among its entries beforehand, so that each entry can be walked by itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+#: More than any number of trends or events.
+NO_LIMIT = 1 << 62
+#: An entry with so many times as many trends as are wanted, or with so few, is enumerated instead of drawn from.
+_FEW_TIMES, _FEW = 4, 1_000
+
+
+@dataclass(slots=True)
+class Share:
+    """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
+
+    `picks`: the ordinals of the trends to show. `drawn`: this many are drawn at random instead of walked to.
+    """
+
+    quota: np.ndarray
+    min_length: np.ndarray
+    shortest: np.ndarray
+    drawn: np.ndarray
+    picks: list[np.ndarray] | None = None
+
+
+def everything(entries: int) -> Share:
+    def same(value: int) -> np.ndarray:
+        return np.full(entries, value, np.int64)
+
+    return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
+
+
+def limited(place: np.ndarray, counts: np.ndarray | None, limit: int) -> Share:
+    """The first ones of each place (a number per window and group); without counts, each entry may show that many."""
+    share = everything(place.size)
+    share.quota[:] = limit
+    if counts is None:
+        return share
+    capped = np.array([min(int(count), limit) for count in counts], np.int64)
+    order = np.argsort(place, kind="stable")
+    shown = capped[order]
+    before = np.cumsum(shown) - shown
+    first = np.searchsorted(place[order], place[order])
+    before -= before[first] if before.size else 0
+    share.quota[order] = np.clip(limit - before, 0, shown)
+    return share
+
+
+def sampled(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
+    """A random set of trends of each place, all sets of that size equally likely. `seeds` are texts per entry, the
+    same for all entries of a place."""
+    share = everything(place.size)
+    share.quota[:] = 0
+    share.picks = [np.empty(0, np.int64)] * place.size
+    order = np.argsort(place, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
+        if not members.size:
+            continue
+        source = random.Random(seeds[members[0]])
+        ends = list(accumulate(int(counts[entry]) for entry in members))
+        if ends[-1] <= wanted:
+            ranks: list[int] = list(range(ends[-1]))
+        else:
+            ranks = _distinct(source, ends[-1], wanted)
+        below = 0
+        at = 0
+        for entry, end in zip(members, ends, strict=True):
+            first = at
+            while at < len(ranks) and ranks[at] < end:
+                at += 1
+            share.quota[entry] = at - first
+            if end - below <= max(_FEW, _FEW_TIMES * (at - first)):
+                share.picks[entry] = np.array([rank - below for rank in ranks[first:at]], np.int64)
+            else:
+                share.drawn[entry], share.quota[entry] = at - first, 0
+            below = end
+    return share
+
+
+def _distinct(source: random.Random, below: int, wanted: int) -> list[int]:
+    """Different random numbers, sorted."""
+    if below < 1 << 62:
+        return sorted(source.sample(range(below), wanted))
+    found: set[int] = set()
+    while len(found) < wanted:
+        found.add(source.randrange(below))
+    return sorted(found)
+
+
+def longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
+    """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
+    share = everything(place.size)
+    order = np.argsort(place, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
+        if not members.size:
+            continue
+        together = np.sort(np.concatenate([lengths[entry] for entry in members]))[::-1][:wanted]
+        least = int(together[-1]) if together.size else 0
+        left = int((together == least).sum())
+        for entry in members:
+            longer, equal = int((lengths[entry] > least).sum()), int((lengths[entry] == least).sum())
+            share.min_length[entry] = least
+            share.shortest[entry] = min(left, equal)
+            share.quota[entry] = longer + share.shortest[entry]
+            left -= int(share.shortest[entry])
+    return share

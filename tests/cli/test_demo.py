@@ -1,0 +1,35 @@
+"""`trendweave demo`: plan, table, chart, picture and speed, on both runners."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+#: Fewer events than a user gets; the rest is the same.
+PROGRAM = "import sys, trendweave.demo as d; d._LARGE = 50_000; from trendweave.cli import main; main()"
+
+
+@pytest.mark.parametrize("runner", [pytest.param("spark", marks=pytest.mark.spark), "local"])
+def test_the_tour(tmp_path: Path, runner: str) -> None:
+    picture = tmp_path / "tour.html"
+    options = ["--runner", runner, "--picture", str(picture)]
+    command = [sys.executable, "-c", PROGRAM, "demo", *options]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr[-3_000:]
+    shown = " ".join(result.stdout.split())
+    assert "way to sum" in shown
+    assert "12,340 events, 1,097,782 trends counted in " in shown
+    assert "460,253" in shown
+    assert "█" in shown
+    assert "50,000 events in " in shown
+    assert "events/s" in shown
+    assert str(picture) in result.stdout.replace("\n", "")
+    page = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+    # 15 days at three airports, and one day without a trend at LGA.
+    assert len(list(page.iter("{http://www.w3.org/2000/svg}circle"))) == 44
+    assert len(list(page.iter("{http://www.w3.org/2000/svg}polyline"))) == 3
+    assert {path.name for path in tmp_path.iterdir()} == {"tour.html"}, "files of Spark were left behind"

@@ -1,0 +1,117 @@
+"""Draws are exactly uniform: chi-square, and floats that decide as exact numbers do."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave.kernels.trend_sample import EPSILON, WindowSampler
+from trendweave.kernels.trend_walk import new_walk
+from trendweave.runners.bound_query import bind
+from trendweave.runners.trend_task import TrendTask
+
+KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)
+QUERIES = (
+    "PATTERN A+",
+    "PATTERN SEQ(A+, B)",
+    "PATTERN (SEQ(A+, B))+",
+    "PATTERN A+ WHERE A.x < NEXT(A).x",
+    "PATTERN SEQ(A, NOT C, B+)",
+    "PATTERN A+ SEMANTICS skip-till-next-match",
+)
+
+
+def events(count: int) -> pa.Table:
+    random = np.random.Generator(np.random.PCG64(3))
+    types = list("ABAACABBABA" * (count // 11 + 1))[:count]
+    return pa.table({"time": np.arange(count) * 2 // 3, "type": types, "x": random.integers(0, 20, count)})
+
+
+def sampler(query: str, table: pa.Table, unit: float = EPSILON) -> WindowSampler:
+    plan = trendweave.query(f"RETURN TRENDS(x) {query} SAMPLE 1").plan
+    bound = bind(plan, table.schema, "time", "type", "decimal")
+    task: TrendTask = bound.trends(bound.prepare(table)[0]).task
+    (part,) = task._graphs()
+    return WindowSampler(part.graph, part.steps, 0, 0, task.kind, new_walk(part.graph), unit)
+
+
+def drawn(source: WindowSampler, keys: np.ndarray = KEYS) -> list[bytes]:
+    trends = []
+    for starts, vertices in source.draws(keys, 1_000):
+        trends += [vertices[a:b].tobytes() for a, b in pairwise(starts)]
+    return trends
+
+
+def assert_uniform(seen: Counter, kinds: int) -> None:
+    """Chi-square, so far out that a fair draw fails once in about ten million times (Wilson and Hilferty)."""
+    expected = seen.total() / kinds
+    assert expected >= 20, "too few draws tell nothing"
+    assert len(seen) <= kinds
+    statistic = sum((count - expected) ** 2 / expected for count in seen.values()) + expected * (kinds - len(seen))
+    freedom = kinds - 1
+    limit = freedom * (1 - 2 / (9 * freedom) + 5.2 * math.sqrt(2 / (9 * freedom))) ** 3
+    assert statistic < limit, (statistic, limit)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_trend_is_equally_likely(query: str) -> None:
+    table = events(11)
+    count = int(trendweave.query(f"RETURN COUNT(*) {query}").run(table)["count"][0].as_py())
+    assert 4 < count < 1_000
+    assert_uniform(Counter(drawn(sampler(query, table))), count)
+
+
+def test_complete_trends_are_equally_likely() -> None:
+    table = pa.table({"time": np.arange(12) // 3, "type": ["A"] * 12, "x": [0, 1, 2] * 4})
+    plan = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x SAMPLE 1").plan
+    bound = bind(plan, table.schema, "time", "type", "decimal")
+    task = bound.trends(bound.prepare(table)[0]).task
+    (part,) = task._graphs()
+    source = WindowSampler(part.graph, part.steps, 0, 0, task.kind, new_walk(part.graph))
+    complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)
+    assert complete.trends is not None
+    assert_uniform(Counter(drawn(source)), complete.trends)
+
+
+def test_unequal_draws_fail_the_test() -> None:
+    seen = Counter(dict.fromkeys(range(30), 100))
+    assert_uniform(seen, 30)
+    with pytest.raises(AssertionError):
+        assert_uniform(seen + Counter({0: 200}), 30)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_floats_decide_as_exact_numbers_do(query: str) -> None:
+    """With an error that is said to be huge nearly every draw is made with exact numbers: the same trends come out."""
+    for size in (11, 60):
+        table = events(size)
+        assert drawn(sampler(query, table), KEYS[:300]) == drawn(sampler(query, table, unit=0.01), KEYS[:300])
+
+
+def test_beyond_the_range_of_floats() -> None:
+    """2^3000 trends: half of the events are in each, give or take."""
+    table = pa.table({"time": np.arange(3_000), "type": ["A"] * 3_000, "x": np.arange(3_000)})
+    result = trendweave.query("RETURN EACH COUNT(A) PATTERN A+ SAMPLE 200").run(table)
+    lengths = result["count_A"].to_numpy()
+    assert lengths.size == 200
+    assert abs(lengths.mean() - 1_500) < 6 * math.sqrt(3_000 / 4 / 200)
+
+
+def test_sets_of_trends_are_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the six trends of three windows' worth of keys, whether they are picked or drawn: 15 pairs."""
+    table = pa.table({"time": [1, 2, 3, 4], "type": ["A"] * 4, "k": [1, 1, 2, 2]})
+    for few in (1_000, 0):
+        monkeypatch.setattr("trendweave.runners.trend_choice._FEW", few)
+        monkeypatch.setattr("trendweave.runners.trend_choice._FEW_TIMES", few)
+        seen: Counter = Counter()
+        for seed in range(450):
+            rows = trendweave.query(f"RETURN TRENDS PATTERN A+ WHERE [k] SAMPLE 2 SEED {seed}").run(table).to_pylist()
+            seen[frozenset(tuple(event["time"] for event in row["events"]) for row in rows)] += 1
+        assert all(len(pair) == 2 for pair in seen)
+        assert_uniform(seen, 15)

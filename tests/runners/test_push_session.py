@@ -1,0 +1,115 @@
+"""A session that is pushed event by event gives the rows of one batch over the events that were not late."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as hs
+
+import trendweave
+from tests.profiles import examples
+from tests.reference.comparer import assert_same_rows
+from tests.reference.query import Query, text
+from tests.reference.results import rows
+from tests.reference.streams import queries_and_streams
+from tests.runners.reference_tables import SCHEMA, rows_of, table_of
+from tests.runners.test_local_against_reference import planned
+from trendweave.errors import DataError, ExecutionError
+
+A_PLUS = "RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s"
+
+
+def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return rows_of(pa.Table.from_pylist(rows)) if rows else []
+
+
+@given(queries_and_streams(empty=False), hs.data())
+@examples(200)
+def test_events_and_tables_in_any_mixture(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = case[0], data.draw(hs.permutations(case[1]))
+    assume(query.window is not None)
+    delay = data.draw(hs.integers(0, 8))
+    asked = planned(query)
+    session = asked.push(SCHEMA, watermark=f"{delay} seconds")
+    found, in_time, latest, late, rest = [], [], None, 0, events
+    while rest:
+        if data.draw(hs.integers(0, 9)) == 0:
+            session = asked.push(SCHEMA, watermark=f"{delay} seconds", state=session.state())
+        size = data.draw(hs.integers(1, 3))
+        piece, rest = rest[:size], rest[size:]
+        behind = [
+            latest is not None and event["time"] is not None and event["time"] < latest - delay for event in piece
+        ]
+        if size == 1:
+            found += plain(session.send(piece[0]))
+        else:
+            found += rows_of(session.send_table(table_of(piece)))
+        late += sum(behind)
+        in_time += [event for event, is_late in zip(piece, behind, strict=True) if not is_late]
+        times = [event["time"] for event in in_time if event["time"] is not None]
+        latest = max(times, default=None)
+    assert session.late == late
+    found += rows_of(session.finish())
+    assert_same_rows(rows(query, in_time), found, text(query))
+
+
+def test_rows_come_back_with_the_event_that_closes_their_window() -> None:
+    session = trendweave.query(A_PLUS).push(SCHEMA, watermark="2 seconds")
+    event = dict.fromkeys(SCHEMA.names) | {"type": "A"}
+    assert [session.send(event | {"time": time}) for time in (1, 4, 11)] == [[], [], []]
+    assert plain(session.send(event | {"time": 12})) == [{"window_start": 0, "window_end": 10, "count": 3}]
+    assert session.watermark == 10
+    assert session.send(event | {"time": 9}) == []
+    assert session.late == 1
+    assert rows_of(session.finish()) == [{"window_start": 10, "window_end": 20, "count": 3}]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_timestamps(zone: str | None, unit: str) -> None:
+    schema = pa.schema({"time": pa.timestamp(unit, zone), "type": pa.string()})
+    session = trendweave.query(A_PLUS).push(schema)
+    begin = datetime(2024, 5, 1, tzinfo=None if zone is None else UTC)
+    found = [
+        row
+        for second in range(0, 40, 4)
+        for row in session.send({"time": begin + timedelta(seconds=second), "type": "A"})
+    ]
+    assert [int(row["count"]) for row in found] == [7, 3, 7]
+    assert session.watermark == begin + timedelta(seconds=36)
+
+
+def test_what_is_no_event_is_dropped_and_counted() -> None:
+    session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.float64(), "type": pa.string()}))
+    for time in (1.0, None, float("nan"), 2.5):
+        session.send({"time": time, "type": "A"})
+    session.send({"time": 3.0, "type": None})
+    session.send({"time": 3.0, "type": "B"})
+    assert (session.dropped.rows, session.dropped.null_time, session.dropped.null_type) == (6, 2, 1)
+    assert session.dropped.other_type == 1
+    assert rows_of(session.finish())[0]["count"] == 3
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    session = trendweave.query(A_PLUS).push(SCHEMA)
+    with pytest.raises(DataError, match="TW312: an event lacks type"):
+        session.send({"time": 1})
+    with pytest.raises(DataError, match=r"TW312: the time 1\.5 is no value"):
+        session.send({"time": 1.5, "type": "A"})
+    with pytest.raises(ExecutionError, match="TW409"):
+        trendweave.query("RETURN COUNT(*) PATTERN A+").push(SCHEMA)
+    with pytest.raises(DataError, match="TW311"):
+        trendweave.query(A_PLUS).push(SCHEMA, state=trendweave.query(A_PLUS.replace("10", "20")).push(SCHEMA).state())
+
+
+def test_memory_is_that_of_open_windows() -> None:
+    session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}))
+    sizes = []
+    for time in range(1_000):
+        session.send({"time": time, "type": "A"})
+        sizes.append(len(session.state()) if time % 10 == 9 else 0)
+    assert max(sizes[500:]) <= max(sizes[:500])

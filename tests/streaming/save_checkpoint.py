@@ -1,0 +1,76 @@
+"""A script: saves a stream that was stopped in the middle, for tests that later releases can go on with it.
+
+    python -m tests.streaming.save_checkpoint
+
+It writes `checkpoints/v1`: files of events, the checkpoint, and the rows that had come out. Run it only where the
+version of the state changes, with the new number, and keep the folders of old versions: users have such checkpoints.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import trendweave
+from tests.streaming.running import ROCKSDB, Files, write_to_the_end
+from tests.streaming.sample import COLUMNS, SLIDING, batches
+from trendweave.runners.spark_stream_state import STATE_VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SAVED = Path(__file__).parent / "checkpoints"
+#: Stands for the folder in the files in which Spark keeps whole paths.
+PLACEHOLDER = "/folder-of-the-saved-stream"
+BUCKETS = 3
+
+
+def go_on(spark: SparkSession, folder: Path) -> None:
+    """Read what there is in `events`, from the checkpoint on if there is one; rows go to `rows`."""
+    events = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(folder / "events"))
+    rows = trendweave.query(SLIDING).run(events, watermark="5 seconds", buckets=BUCKETS)
+    write_to_the_end(rows, folder / "rows", folder / "checkpoint")
+
+
+def replace_in_texts(folder: Path, old: str, new: str) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file() and (data := path.read_bytes()).find(old.encode()) >= 0:
+            assert path.suffix not in (".sst", ".zip", ".parquet"), f"{path} cannot be changed"
+            path.write_bytes(data.replace(old.encode(), new.encode()))
+
+
+def main() -> None:
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "1")  # a small checkpoint
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+        .getOrCreate()
+    )
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        files = Files(folder / "events")
+        for table in batches(3):
+            files.write(table)
+        go_on(spark, folder)
+        for checksum in folder.rglob("*.crc"):  # of files that change below; Hadoop does without
+            checksum.unlink()
+        replace_in_texts(folder, name, PLACEHOLDER)
+        target = SAVED / f"v{STATE_VERSION}"
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns(".events-*", "*.tmp"))
+    spark.stop()
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    print(f"{target}: {size:,} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""The stateful operator against the reference twin: any cut into micro-batches, any order within the watermark, late
+events: the rows are those of one batch over the events that were not late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as hs
+
+from tests.profiles import examples
+from tests.reference.comparer import assert_same_rows
+from tests.reference.query import Query, text
+from tests.reference.results import rows
+from tests.reference.streams import queries_and_streams
+from tests.runners.test_local_against_reference import planned
+from tests.streaming.simulated import SimulatedStream
+
+#: Times of drawn streams lie around 0, where Spark knows no watermark.
+SHIFT = 1_000
+END = {"time": 100_000, "type": "end of the stream", "x": None, "y": None, "s": None, "k": None, "g": None}
+
+
+def moved(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event | {"time": None if event["time"] is None else event["time"] + SHIFT} for event in events]
+
+
+@given(queries_and_streams(empty=False), hs.data())
+@examples(250)
+def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = case[0], data.draw(hs.permutations(moved(case[1])))
+    assume(query.window is not None)
+    stream = SimulatedStream(planned(query), data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)))
+    cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=4)))
+    found, in_time = [], []
+    for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
+        found += stream.advance()
+        in_time += [
+            event
+            for event in events[low:high]
+            if event["time"] is None or not stream.watermark or event["time"] * 1_000 >= stream.watermark
+        ]
+        found += stream.push(events[low:high])
+    found += stream.push([END]) + stream.advance()
+    assert_same_rows(rows(query, in_time), found, text(query))
+    # State of closed windows is gone; where any event can stand between two others, the last one is held.
+    assert stream.held() <= (query.strategy == "contiguous")
+
+
+@given(queries_and_streams(negation=False, empty=False), hs.data())
+@examples(100)
+def test_early_rows_end_in_the_final_ones(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = replace(case[0], strategy="skip-till-any-match"), data.draw(hs.permutations(moved(case[1])))
+    assume(query.window is not None)
+    stream = SimulatedStream(planned(query), 1_000, early=True)
+    cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=4)))
+    latest: dict[tuple, dict[str, Any]] = {}
+    for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
+        for row in stream.push(events[low:high]):
+            place = tuple(row[name] for name in row if name in ("time", "window_start", "window_end"))
+            groups = tuple(row[column.name] for column in stream.bound.plan.groups)
+            latest[place + groups] = row
+    assert_same_rows(rows(query, events), list(latest.values()), text(query))
+
+
+@pytest.mark.parametrize("window", ["WITHIN 10 s SLIDE 10 s", "WITHIN 10 s SLIDE 3 s", "WITHIN 10 s"])
+def test_a_long_stream_of_new_keys_does_not_grow_the_state(window: str) -> None:
+    import trendweave
+
+    query = trendweave.query(f"RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE [k] {window}")
+    stream = SimulatedStream(query, 2)
+    held = []
+    for second in range(SHIFT, SHIFT + 400, 2):
+        stream.advance()
+        keys = range(second * 10, second * 10 + 6)
+        stream.push([event(second, "A", key) for key in keys] + [event(second + 1, "B", key) for key in keys])
+        held.append(stream.held())
+    assert Counter(held[100:]).total() == 100
+    assert max(held[100:]) <= max(held[10:100])
+    assert stream.late == 0
+
+
+def event(time: int, kind: str, key: int) -> dict[str, Any]:
+    return {"time": time, "type": kind, "x": 0, "y": 0.0, "s": "", "k": key, "g": ""}

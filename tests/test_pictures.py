@@ -1,0 +1,211 @@
+"""Charts: well-formed, with a mark for every number, on the scale that suits, whatever names and numbers there are."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from trendweave.axes import counting_axis, number_axis, power, time_axis
+from trendweave.errors import DataError
+from trendweave.pictures import Series, line_chart, trends_per_window, write_picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return [element.text or "" for element in root.iter(f"{SVG}text")]
+
+
+def marks(root: ElementTree.Element) -> list[tuple[float, float]]:
+    return [(float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in root.iter(f"{SVG}circle")]
+
+
+def result(counts: list[object], groups: list[str] | None = None, step: timedelta = timedelta(hours=1)) -> pa.Table:
+    """One row per window, or per window and group in turn."""
+    groups = groups or ["x"]
+    start = datetime(2024, 3, 1, tzinfo=UTC)
+    moments = [start + step * (i // len(groups)) for i in range(len(counts))]
+    names = [groups[i % len(groups)] for i in range(len(counts))]
+    return pa.table({"window_start": moments, "window_end": moments, "group": names, "trends": counts})
+
+
+def test_a_line_and_marks_per_group() -> None:
+    root = drawn(trends_per_window(result([1, 2, 3, 4, 5, 6], ["b", "a"]), "trends", "group", "Title"))
+    assert len(marks(root)) == 6
+    assert len(list(root.iter(f"{SVG}polyline"))) == 2
+    colours = {line.get("stroke") for line in root.iter(f"{SVG}polyline")}
+    assert len(colours) == 2
+    assert [text for text in texts(root) if text in ("a", "b")] == ["a", "b"]
+    assert {"Title", "trends", "start of the window, 2024-03-01, UTC"} <= set(texts(root))
+
+
+def test_everything_lies_inside() -> None:
+    counts = [7**i for i in range(60)]
+    root = drawn(
+        trends_per_window(result([Decimal(c % 10**37) for c in counts], ["a", "b", "c"]), "trends", "group", "")
+    )
+    _, _, width, height = map(float, root.get("viewBox", "").split())
+    for x, y in marks(root):
+        assert 60 < x < width - 10
+        assert 70 < y < height - 50
+    for text in root.iter(f"{SVG}text"):
+        if "x" in text.attrib:
+            assert 0 <= float(text.get("x", "")) <= width
+            assert 0 <= float(text.get("y", "")) <= height
+
+
+def test_larger_numbers_are_higher_and_later_ones_further_right() -> None:
+    for counts in ([1, 5, 9, 12], [1, 10**9, 10**18, 10**27]):
+        places = marks(drawn(trends_per_window(result([Decimal(c) for c in counts]), "trends", None, "")))
+        assert places == sorted(places)
+        assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
+
+
+def test_near_counts_have_a_plain_scale_from_zero() -> None:
+    root = drawn(trends_per_window(result([100, 150, 900]), "trends", None, ""))
+    assert "trends" in texts(root)
+    assert {"0", "200", "400", "600", "800", "1,000"} <= set(texts(root))
+
+
+def test_huge_counts_have_a_logarithmic_scale() -> None:
+    """Beyond all floats: as text, 10^5000 and its like."""
+    root = drawn(trends_per_window(result(["1", "1" + "0" * 2_500, "1" + "0" * 5_000]), "trends", None, ""))
+    assert "trends (logarithmic)" in texts(root)
+    (_, low), (_, middle), (_, high) = marks(root)
+    assert low - middle == pytest.approx(middle - high, abs=0.2)
+    assert {"1", "10¹⁰⁰⁰", "10⁵⁰⁰⁰"} <= set(texts(root))
+
+
+def test_huge_counts_of_one_size() -> None:
+    root = drawn(trends_per_window(result([str(10**400), str(2 * 10**400)]), "trends", None, ""))
+    (_, first), (_, second) = marks(root)
+    assert second < first
+
+
+def test_zero_has_no_place_on_a_logarithmic_scale() -> None:
+    root = drawn(trends_per_window(result([1, 10**6, 0, 10**6, 5]), "trends", None, ""))
+    assert len(marks(root)) == 4
+    assert len(list(root.iter(f"{SVG}polyline"))) == 2
+
+
+def test_a_window_without_a_row_is_a_gap() -> None:
+    table = result([1, 2, 3, 4, 5])
+    root = drawn(trends_per_window(table.filter([True, True, False, True, True]), "trends", None, ""))
+    assert [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")] == [2, 2]
+    assert len(marks(root)) == 4
+
+
+def test_null_and_nan_are_not_drawn() -> None:
+    values = pa.array([1.0, None, float("nan"), float("inf"), -3.0])
+    assert len(marks(drawn(trends_per_window(result(values.to_pylist()), "trends", None, "")))) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "a & b", '"quoted"', "]]>", "null\x00 and\x1b[1m", "ü €"]
+)
+def test_names_are_only_text(tmp_path: Path, name: str) -> None:
+    svg = trends_per_window(result([1, 2], [name, "other"]), "trends", "group", name)
+    visible = "".join(letter if letter.isprintable() else " " for letter in name)
+    assert visible in texts(drawn(svg))
+    assert "<script" not in svg
+    write_picture(tmp_path / "page.html", svg, name, name)
+    page = ElementTree.fromstring((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert page.findtext("head/title") == visible
+    assert page.findtext("body/pre") == visible
+
+
+def test_long_names_keep_their_ends() -> None:
+    names = [f"a very long name of a group, which never ends, number {i}" for i in range(6)]
+    shown = texts(drawn(trends_per_window(result([1] * 6, names), "trends", "group", "")))
+    assert len({text for text in shown if "…" in text}) == 6
+
+
+def test_the_largest_groups_are_drawn_and_the_others_counted() -> None:
+    names = [f"g{i:02}" for i in range(20)]
+    root = drawn(trends_per_window(result(list(range(1, 21)), names), "trends", "group", ""))
+    assert [text for text in texts(root) if text.startswith("g")] == names[12:]
+    assert "and 12 more" in texts(root)
+
+
+def test_many_windows_are_a_line_without_marks() -> None:
+    root = drawn(trends_per_window(result(list(range(1_000))), "trends", None, ""))
+    assert marks(root) == []
+    (line,) = root.iter(f"{SVG}polyline")
+    assert len(line.get("points", "").split()) == 1_000
+
+
+def test_whole_seconds_and_moving_windows() -> None:
+    table = pa.table({"time": [0, 60, 120], "trends": [1, 2, 3]})
+    root = drawn(trends_per_window(table, "trends", None, ""))
+    assert {"time (seconds)", "0", "60", "120"} <= set(texts(root))
+
+
+def test_one_window_and_none() -> None:
+    assert len(marks(drawn(trends_per_window(result([5]), "trends", None, "")))) == 1
+    assert marks(drawn(trends_per_window(result([5]).slice(0, 0), "trends", None, ""))) == []
+    with pytest.raises(ValueError, match="without windows"):
+        trends_per_window(pa.table({"window_start": pa.array([None], pa.int64()), "trends": [5]}), "trends", None, "")
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
+    write_picture(tmp_path / "page.html", line_chart([Series("a", ((0, 1),))], "t", "x", "y", in_time=False), "t")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert re.findall(r"https?://[^\"' ]+", page) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"<(script|link|img)|url\(|@import", page)
+
+
+def test_an_svg_file_is_the_chart_alone(tmp_path: Path) -> None:
+    write_picture(tmp_path / "chart.svg", line_chart([], "t", "x", "y", in_time=True), "t")
+    assert ElementTree.parse(tmp_path / "chart.svg").getroot().tag == f"{SVG}svg"
+    with pytest.raises(DataError, match=r"TW308: chart\.svg cannot be written"):
+        write_picture(tmp_path / "none" / "chart.svg", "", "t")
+
+
+# Axes
+
+
+@pytest.mark.parametrize(
+    ("span", "labels"),
+    [
+        (timedelta(seconds=8), ["00:00:00", "00:00:01", "00:00:02"]),
+        (timedelta(minutes=40), ["00:00", "00:05", "00:10"]),
+        (timedelta(hours=20), ["00:00", "03:00", "06:00"]),
+        (timedelta(days=8), ["1 Mar", "2 Mar", "3 Mar"]),
+        (timedelta(days=2_000), ["2024-12-18", "2025-12-18", "2026-12-18"]),
+    ],
+)
+def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str]) -> None:
+    start = datetime(2024, 3, 1, tzinfo=UTC).timestamp()
+    axis = time_axis(start, start + span.total_seconds(), 0, 100)
+    assert [axis.label(tick) for tick in axis.ticks][:3] == labels
+    assert 2 <= len(axis.ticks) <= 10
+
+
+@pytest.mark.parametrize("high", [1e-9, 0.7, 1, 9, 10, 99, 12_345, 1e12, 1e290])
+def test_numbers_are_marked_where_they_are_round(high: float) -> None:
+    for axis in (number_axis(0, high, 0, 100), counting_axis([high], 0, 100)):
+        assert 2 <= len(axis.ticks) <= 11
+        assert len({axis.label(tick) for tick in axis.ticks}) == len(axis.ticks)
+        assert axis.place(high) == pytest.approx(100, abs=50)
+
+
+def test_times_without_a_date() -> None:
+    assert len(time_axis(-1e14, 1e14, 0, 100).ticks) > 1
+
+
+def test_powers() -> None:
+    assert power(10**21) == "10²¹"
+    assert power(2**100) == "1.27 \N{MULTIPLICATION SIGN} 10³⁰"
+    assert power(7 * 10**5_000) == "7.00 \N{MULTIPLICATION SIGN} 10⁵⁰⁰⁰"
+    assert power(1e-7) == "10⁻⁷"
