@@ -357,7 +357,12 @@ def each(*outputs: st.Output | str) -> st.Return:
 
 
 def _outputs(outputs: Iterable[st.Output | str]) -> tuple[st.Output, ...]:
-    return tuple(st.Output(_attribute((output,))) if isinstance(output, str) else output for output in outputs)
+    return tuple(map(output_of, outputs))
+
+
+def output_of(output: st.Output | str) -> st.Output:
+    """A plain name is an attribute."""
+    return st.Output(_attribute((output,))) if isinstance(output, str) else output
 
 
 # The query
@@ -399,15 +404,15 @@ def query(
         where=tuple(conjuncts),
         group_by=tuple(_attribute((name,)) for name in group_by),
         strategy=semantics,
-        within=_duration(within, problems),
-        slide=_duration(slide, problems),
+        within=length_of(within, problems),
+        slide=length_of(slide, problems),
         choice=choice,
     )
     raise_problems(problems)
     return planned(tree, problems, print_query(tree))
 
 
-def _duration(length: str | timedelta | None, problems: list[Problem]) -> st.Duration | None:
+def length_of(length: str | timedelta | None, problems: list[Problem]) -> st.Duration | None:
     if length is None:
         return None
     if isinstance(length, timedelta):

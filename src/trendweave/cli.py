@@ -69,9 +69,11 @@ def check(
     """Check a query; with --schema, also whether it fits a table."""
     checked = load(file)
     if schema is not None:
+        from trendweave.file_runs import type_column
         from trendweave.files import read_schema
 
-        checked.check(read_schema(schema), time=time, type=type or None)
+        columns = read_schema(schema)
+        checked.check(columns, time=time, type=type_column(checked, type or None, columns.names))
     print("ok")
 
 
@@ -95,7 +97,9 @@ def run(
     runner: Where = Runner.spark,
     master: Master = None,
     conf: Settings = None,
-    show: Annotated[Path | None, typer.Option(help="An .html page on which trends are drawn.")] = None,
+    show: Annotated[
+        Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
+    ] = None,
 ) -> None:
     """Run a query on files of events."""
     from trendweave.file_runs import FileRun, check_show, run_in_process, run_on_spark

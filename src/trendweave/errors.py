@@ -40,6 +40,8 @@ CODES: dict[str, str] = {
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
     "TW115": "clauses that exclude each other",
+    "TW151": "unknown relation between situations",
+    "TW152": "lengths of BETWEEN are the wrong way round",
     # planning: the query can be read, but it has no meaning or no plan
     "TW201": "unknown variable",
     "TW202": "variable stands for two event types",
@@ -65,6 +67,15 @@ CODES: dict[str, str] = {
     "TW222": "predicate names no variable",
     "TW223": "strategy and keys do not go together",
     "TW224": "LIMIT, LONGEST or SAMPLE where it has no meaning",
+    "TW251": "unknown situation",
+    "TW252": "situation is defined twice",
+    "TW253": "situation has no condition, or one of trends",
+    "TW254": "PREV is in a place where it has no meaning",
+    "TW255": "query has too many situations",
+    "TW256": "clauses of an interval query do not go together",
+    "TW257": "situation is related to itself",
+    "TW258": "pair of situations is constrained twice, and nothing is left",
+    "TW259": "constraints can never hold together",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",
@@ -93,6 +104,8 @@ CODES: dict[str, str] = {
     "TW411": "state store of the session cannot keep the state",
     "TW412": "too many trends to show",
     "TW413": "trends need more memory than allowed",
+    "TW451": "pattern over intervals has too many matches",
+    "TW452": "interval query needs WITHIN to run piece by piece",
 }
 
 

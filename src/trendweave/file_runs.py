@@ -13,6 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave import files
+from trendweave.intervals import IntervalQuery
 from trendweave.queries import Query
 from trendweave.runners.result_table import Numbers
 from trendweave.terminal import Failure, print_table
@@ -23,7 +24,7 @@ from trendweave.trend_text import with_readable_trends
 class FileRun:
     """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
 
-    query: Query
+    query: Query | IntervalQuery
     events: Sequence[str]
     out: str
     time: str
@@ -46,7 +47,8 @@ def run_in_process(run: FileRun, console: Console) -> None:
         step = progress.add_task("reading events", total=3)
         table = files.read_tables(files.find_files(run.events))
         progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        result = run.query.run(table, run.time, run.type, numbers=run.numbers)
+        options = {} if isinstance(run.query, IntervalQuery) else {"numbers": run.numbers}
+        result = run.query.run(table, run.time, type_column(run.query, run.type, table.column_names), **options)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         if run.out != "-":
             files.write_table(result, Path(run.out))
@@ -63,9 +65,9 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
     if run.out != "-" and folder is None:
         files.check_place(Path(run.out))
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
-        started = spark_files.SparkRun(
-            run.query, spark_files.read_events(spark, kind, paths), run.time, run.type, run.numbers
-        )
+        events = spark_files.read_events(spark, kind, paths)
+        type_ = type_column(run.query, run.type, events.columns)
+        started = spark_files.SparkRun(run.query, events, run.time, type_, run.numbers)
         if folder is not None:
             started.write(run.out, folder)
             return
@@ -75,6 +77,13 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
             files.write_table(rows, Path(run.out))
         else:
             show(rows)
+
+
+def type_column(query: Query | IntervalQuery, type_: str | None, columns: Sequence[str]) -> str | None:
+    """The column of types. Interval queries need none, and take the default one only where both have it."""
+    if isinstance(query, IntervalQuery) and type_ == "type" and (type_ not in columns or query.plan.source is None):
+        return None
+    return type_
 
 
 def spark_modules() -> tuple[ModuleType, ModuleType]:
@@ -101,7 +110,7 @@ def check_show(run: FileRun) -> None:
     """Refuse to draw what is no list of trends, before anything runs."""
     if run.show is None:
         return
-    if run.query.plan.returns not in ("trends", "complete trends"):
+    if not isinstance(run.query, IntervalQuery) and run.query.plan.returns not in ("trends", "complete trends"):
         raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
@@ -110,7 +119,11 @@ def check_show(run: FileRun) -> None:
 
 
 def draw(run: FileRun, result: pa.Table) -> None:
-    if run.show is not None:
+    if run.show is not None and isinstance(run.query, IntervalQuery):
+        from trendweave.intervals.time_line import time_line_page
+
+        run.show.write_text(time_line_page(run.query.plan, result), encoding="utf-8")
+    elif run.show is not None:
         from trendweave.trend_pictures import write_trends_page
 
         write_trends_page(run.show, result, str(run.query))

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import schema_of
+from trendweave.intervals.parser import is_interval_text
+from trendweave.intervals.points import PointsQuery, is_points_text, points_query
+from trendweave.intervals.queries import IntervalQuery, interval_query
 from trendweave.language import QueryTree, parse, print_query
 from trendweave.planning import Plan, make_plan
 
@@ -163,8 +166,16 @@ class Query:
         return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
-def query(text: str) -> Query:
-    """Read, check and plan a query. All problems are raised together, as one TrendweaveError."""
+def query(text: str) -> Query | IntervalQuery | PointsQuery:
+    """Read, check and plan a query. All problems are raised together, as one TrendweaveError.
+
+    The text of an interval query (`FROM ... DEFINE ... PATTERN A before B`) gives an `IntervalQuery`, which has the
+    same methods, and so has what a trend query with `DEFINE` and `S DURING X` gives; all other text gives a `Query`.
+    """
+    if is_interval_text(text):
+        return interval_query(text)
+    if is_points_text(text):
+        return points_query(text)
     tree, problems = parse(text)
     return planned(tree, problems, text)
 

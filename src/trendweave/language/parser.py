@@ -26,14 +26,20 @@ CHOICES = ("LIMIT", "LONGEST", "SAMPLE")
 
 def parse(text: str) -> tuple[QueryTree, list[Problem]]:
     """The tree of a query, and the problems that did not keep it from being read. Raises LanguageError otherwise."""
+    builder = TreeBuilder()
+    clauses = read_clauses(text, _grammar(), builder)
+    return assembled(clauses, text, builder.problems), builder.problems
+
+
+def read_clauses(text: str, grammar: Lark, builder: TreeBuilder) -> list[Clause]:
+    """The clauses of a text, as the builder makes them. Raises LanguageError where it cannot be read."""
     size = len(text.encode("utf-8", errors="surrogatepass"))
     if size > MAX_TEXT_BYTES:
         message = f"the query text has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read"
         raise LanguageError([Problem("TW102", message, "shorten it; long lists of values belong into a column")])
     _check_brackets(text)
-    builder = TreeBuilder()
     try:
-        clauses: list[Clause] = builder.transform(_grammar().parse(text))
+        clauses: list[Clause] = builder.transform(grammar.parse(text))
     except UnexpectedInput as error:
         raise LanguageError([_syntax_problem(error, text)], text) from None
     except VisitError as error:
@@ -42,7 +48,7 @@ def parse(text: str) -> tuple[QueryTree, list[Problem]]:
         raise
     if any(problem.code == "TW101" for problem in builder.problems):
         raise LanguageError(builder.problems, text)
-    return _assemble(clauses, text, builder.problems), builder.problems
+    return clauses
 
 
 @cache
@@ -68,7 +74,7 @@ def _span(text: str, start: int, end: int) -> Span:
     return Span(start, end, text.count("\n", 0, start) + 1, start - line_start + 1)
 
 
-def _assemble(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
+def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
     """Clauses in any order -> a query. A clause given twice counts once, and is a problem."""
     given: dict[str, Any] = {}
     for keyword, value, span in clauses:
@@ -107,6 +113,9 @@ _TERMINALS = {
     "COMPARE": "a comparison",
     "GROUP_BY": "GROUP-BY",
     "STRATEGY": "a strategy such as skip-till-next-match",
+    "RELATION": "a relation such as before",
+    "PARTITION_BY": "PARTITION BY",
+    "AT_END": "AT END",
     "STAR": "*",
     "PLUS": "+",
     "MINUS": "-",

@@ -16,6 +16,8 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
 
     NaN equals itself and -0.0 equals 0.0, as everywhere in the language.
     """
+    if len(columns) == 1:
+        return _value_codes(columns[0])
     codes = np.zeros(length, np.int64)
     for column in columns:
         codes = _combined(codes, _value_codes(column))

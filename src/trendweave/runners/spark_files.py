@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
 from trendweave.files import FileKind, find_files, is_elsewhere, kind_of, readable, unreadable
+from trendweave.intervals import IntervalQuery
 from trendweave.runners.local import report
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.spark_session import plain_message, told_plainly
@@ -89,14 +90,16 @@ class SparkRun:
     def __init__(self, query: Query, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> None:
         self._query = query
         self._seen = Observation()
-        self._result = query.run(events, time, type_, numbers=numbers, observation=self._seen)
+        options = {} if isinstance(query, IntervalQuery) else {"numbers": numbers}
+        self._result = query.run(events, time, type_, observation=self._seen, **options)
 
     def rows(self) -> pa.Table:
         """All rows on this machine, ordered by window and group."""
         with told_plainly():
             table = self._result.toArrow()
         self._report()
-        names = table.schema.names[: table.num_columns - len(self._query.plan.aggregates)]
+        told = self._query.plan.outputs if isinstance(self._query, IntervalQuery) else self._query.plan.aggregates
+        names = table.schema.names[: table.num_columns - len(told)]
         return table.sort_by([(name, "ascending") for name in names])
 
     def write(self, folder: str, kind: FileKind) -> None:

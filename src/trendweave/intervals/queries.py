@@ -1,0 +1,96 @@
+"""An interval query that was read, checked and planned."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from trendweave.errors import Problem, raise_problems
+from trendweave.events import schema_of
+from trendweave.intervals.parser import parse_intervals
+from trendweave.intervals.plan import IntervalPlan
+from trendweave.intervals.planner import make_interval_plan
+from trendweave.intervals.printer import print_intervals
+from trendweave.intervals.syntax_tree import IntervalTree
+
+if TYPE_CHECKING:
+    from trendweave.runners.interval_incremental import IntervalIncremental
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalQuery:
+    """Immutable; equal queries have equal trees. `str()` is canonical text, `source` is what was written."""
+
+    tree: IntervalTree
+    plan: IntervalPlan = field(compare=False, repr=False)
+    source: str = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return print_intervals(self.tree)
+
+    def explain(self, format: str = "text") -> str:
+        """What will be computed and how: as text, as a drawing of the constraints (mermaid, dot), or as JSON."""
+        from trendweave.intervals.explain import as_json, dot, explain_text, mermaid
+
+        ways = {"text": explain_text, "mermaid": mermaid, "dot": dot, "json": as_json}
+        if format not in ways:
+            raise ValueError(f"explain knows the formats {', '.join(ways)}, not {format}")
+        return ways[format](self.plan)
+
+    def check(self, schema: Any, time: str = "time", type: str | None = None) -> None:
+        """Raise DataError with everything that does not fit a table. `schema` is what trend queries take."""
+        from trendweave.intervals.schema_check import check_interval_schema
+
+        raise_problems(check_interval_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
+
+    def run(self, events: Any, time: str = "time", type: str | None = None, **spark_options: Any) -> Any:
+        """Matches, counts or situations, as the kind of table that the events came in.
+
+        `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
+        DataFrame and takes further options (docs/spark.md). Rows may be in any order. `time` names the column that
+        holds the time (a timestamp, or a number of seconds). With `type`, only rows of the type that FROM names are
+        events. A query FROM INTERVALS names its columns itself.
+        """
+        if builtins.type(events).__module__.startswith("pyspark."):
+            from trendweave.runners.spark_intervals import run_spark_intervals
+
+            return run_spark_intervals(self, events, time, type, **spark_options)
+        if spark_options:
+            raise TypeError(f"only run() on a Spark DataFrame knows the options {', '.join(spark_options)}")
+        from trendweave.runners.interval_local import run_local_intervals
+
+        return run_local_intervals(self, events, time, type)
+
+    def schema(self, events: Any, time: str = "time", type: str | None = None) -> Any:
+        """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
+        self.check(events, time, type)
+        if builtins.type(events).__module__.startswith("pyspark."):
+            return self.run(events, time, type).schema
+        from trendweave.runners.interval_local import interval_columns
+
+        return interval_columns(self, events, time, type)
+
+    def incremental(self, events: Any, time: str = "time", type: str | None = None) -> IntervalIncremental:
+        """Run the query on events that come piece by piece; `events` is their schema, or a table that has it.
+
+        `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows that became
+        certain before the watermark, `finish(state)` the rest.
+        """
+        from trendweave.runners.interval_incremental import IntervalIncremental
+
+        return IntervalIncremental(self, events, time, type)
+
+
+def interval_query(text: str) -> IntervalQuery:
+    """Read, check and plan an interval query. All problems are raised together, as one TrendweaveError."""
+    tree, problems = parse_intervals(text)
+    return planned_intervals(tree, problems, text)
+
+
+def planned_intervals(tree: IntervalTree, problems: list[Problem], source: str) -> IntervalQuery:
+    found = list(problems)
+    plan = make_interval_plan(tree, found)
+    raise_problems(found, source)
+    assert plan is not None, "a query without a plan has problems"
+    return IntervalQuery(tree, plan, source)

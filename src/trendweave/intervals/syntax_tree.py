@@ -1,0 +1,67 @@
+"""The syntax tree of interval queries. Conditions, outputs and lengths of time are those of trend queries.
+
+`PREV(x)` is a call of the function PREV: the value of x in the partition's previous step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from trendweave.language.syntax_tree import Attribute, Duration, Expression, Node, Output
+
+PREV = "PREV"
+#: What a match can tell of its situations.
+MATCH_AGGREGATES: tuple[str, ...] = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "DURATION")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation(Node):
+    """`A AS accel > 8 AT LEAST 5 seconds`. Given intervals need no condition."""
+
+    name: str
+    condition: Expression | None = None
+    low: Duration | None = None
+    high: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint(Node):
+    """`A meets; overlaps B`: one of the relations holds. Names of relations are canonical."""
+
+    left: str
+    relations: tuple[str, ...]
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalColumns(Node):
+    """`FROM INTERVALS (start, end, name)`: the input holds intervals, in these columns."""
+
+    start: str = "start"
+    end: str = "end"
+    name: str = "name"
+
+
+IntervalReturnKind: TypeAlias = OneOf["matches", "situations"]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalReturn(Node):
+    kind: IntervalReturnKind
+    outputs: tuple[Output, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTree(Node):
+    """A whole interval query. `source` is the type of the events, None for all rows."""
+
+    source: str | IntervalColumns | None = None
+    partition_by: tuple[Attribute, ...] = ()
+    situations: tuple[Situation, ...] = ()
+    pattern: tuple[Constraint, ...] = ()
+    within: Duration | None = None
+    detect_at_end: bool = False
+    returns: IntervalReturn | None = None
+    every: Duration | None = None

@@ -1,0 +1,97 @@
+"""Points and intervals in one query: events inside or outside of situations, against flags that are found naively."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+
+import trendweave
+from tests.profiles import examples
+from tests.reference.comparer import assert_same_rows
+from trendweave.errors import DataError, ExecutionError, TrendweaveError
+from trendweave.intervals.points import PointsQuery
+
+TREND = "RETURN k, COUNT(*), SUM(S.v) PATTERN SEQ(E S+, E T) WHERE [k] AND {s} AND {t} AND S.v <= NEXT(S).v GROUP-BY k"
+DEFINED = " FROM E DEFINE X AS v > 2 AT LEAST 2 seconds, Y AS v < PREV(v)"
+SCHEMA = pa.schema([("time", pa.int64()), ("type", pa.string()), ("k", pa.string()), ("v", pa.int64())])
+
+events = hs.lists(
+    hs.fixed_dictionaries(
+        {
+            "time": hs.integers(0, 12) | hs.none(),
+            "type": hs.sampled_from(["E", "E", "E", "F"]),
+            "k": hs.sampled_from(["p", "q"]),
+            "v": hs.integers(0, 5) | hs.none(),
+        }
+    ),
+    max_size=14,
+)
+
+
+def naive_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every row with x and y: does it lie in a situation of its partition?"""
+    flagged = [row | {"x": False, "y": False} for row in rows]
+    for key in {row["k"] for row in rows}:
+        own = sorted(
+            (row for row in rows if row["k"] == key and row["type"] == "E" and row["time"] is not None),
+            key=lambda row: row["time"],
+        )
+        steps = [(time, [row["v"] for row in group]) for time, group in groupby(own, key=lambda row: row["time"])]
+        holds_x = [all(v is not None and v > 2 for v in values) for _, values in steps]
+        holds_y = [
+            i > 0 and all(v is not None and w is not None and v < w for v in steps[i][1] for w in steps[i - 1][1])
+            for i in range(len(steps))
+        ]
+        for name, holds, least in (("x", holds_x, 2), ("y", holds_y, 0)):
+            i = 0
+            while i < len(steps):
+                if not holds[i]:
+                    i += 1
+                    continue
+                j = i
+                while j < len(steps) and holds[j]:
+                    j += 1
+                start, end = steps[i][0], steps[j][0] if j < len(steps) else None
+                length = (end if end is not None else steps[-1][0]) - start
+                if length >= least:
+                    for row in flagged:
+                        if row["k"] == key and row["time"] is not None and row["time"] >= start:
+                            row[name] |= end is None or row["time"] < end
+                i = j
+    return flagged
+
+
+@examples(150)
+@given(events)
+def test_events_inside_and_outside_of_situations(rows: list[dict[str, Any]]) -> None:
+    query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + DEFINED)
+    plain = trendweave.query(TREND.format(s="S.x = TRUE", t="NOT T.y"))
+    schema = SCHEMA.append(pa.field("x", pa.bool_())).append(pa.field("y", pa.bool_()))
+    expected = plain.run(pa.Table.from_pylist(naive_flags(rows), schema)).to_pylist()
+    assert_same_rows(expected, query.run(pa.Table.from_pylist(rows, SCHEMA)).to_pylist())
+
+
+def test_printed_and_read_again_it_is_the_same_query() -> None:
+    query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + DEFINED)
+    assert isinstance(query, PointsQuery)
+    assert trendweave.query(str(query)) == query
+    assert "S DURING X AND NOT T DURING Y" in str(query)
+    assert "situations that events lie in" in query.explain()
+    assert query.schema(SCHEMA).names == ["window_start", "window_end", "k", "count", "sum_S_v"]
+
+
+def test_unknown_situations_and_taken_columns_are_refused() -> None:
+    with pytest.raises(TrendweaveError, match="unknown situation Z"):
+        trendweave.query(TREND.format(s="S DURING Z", t="T DURING X") + DEFINED)
+    query = trendweave.query(TREND.format(s="S DURING X", t="T DURING Y") + DEFINED)
+    with pytest.raises(DataError, match="during X"):
+        query.check(SCHEMA.append(pa.field("during X", pa.bool_())))
+    with pytest.raises(DataError, match="unknown column v"):
+        query.check(SCHEMA.remove(3))
+    with pytest.raises(ExecutionError, match="TW404"):
+        query.incremental(SCHEMA)
