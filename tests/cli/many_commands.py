@@ -36,5 +36,14 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
         return code, texts[0], texts[1]
 
 
+def share_a_session() -> None:
+    """Commands after the first find the session of the first, which is as if each had made one, only faster."""
+    from pyspark.sql import SparkSession
+
+    SparkSession.stop = lambda session: None
+
+
 if __name__ == "__main__":
+    if "--one-session" in sys.argv:
+        share_a_session()
     print(json.dumps([run(arguments) for arguments in json.load(sys.stdin)]))

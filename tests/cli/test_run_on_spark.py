@@ -53,7 +53,7 @@ class Folder:
 
     def run(self) -> None:
         done = subprocess.run(
-            [sys.executable, many_commands.__file__],
+            [sys.executable, many_commands.__file__, "--one-session"],
             input=json.dumps(list(self.commands.values())),
             capture_output=True,
             text=True,

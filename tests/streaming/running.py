@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+#: Rows of state that stay when all windows are closed: the one that says whose checkpoint this is.
+OWNER = 1
 
 
 class Files:

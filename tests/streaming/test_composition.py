@@ -11,7 +11,7 @@ import pytest
 import trendweave
 from tests.runners.reference_tables import rows_of, table_of
 from tests.spark.comparing import assert_same
-from tests.streaming.running import Files, counted, run_to_the_end
+from tests.streaming.running import OWNER, Files, counted, run_to_the_end
 from tests.streaming.sample import COLUMNS, QUERY, SLIDING, batches, end, expected
 from tests.streaming.test_state_against_reference import END
 
@@ -143,7 +143,7 @@ def test_an_event_at_the_end_of_a_window_closes_it_for_all_buckets_at_once(
 
     assert_same(expected(query, tables), found)
     assert counted(run, "late") == 0
-    assert run.recentProgress[-1].stateOperators[0].numRowsTotal == 0
+    assert run.recentProgress[-1].stateOperators[0].numRowsTotal == OWNER
 
 
 def keyed(time: int, kind: str, key: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def test_files_to_files_with_killed_workers_and_drivers(streaming: SparkSession,
         files.write(table)
     job = Job(str(files.folder), str(tmp_path / "rows"), str(tmp_path / "checkpoint"), EVENTS_OF_A_BATCH)
 
-    with driver(replace(job, pause=0.5), tmp_path / "log-1") as running:
+    with driver(replace(job, pause=0.3), tmp_path / "log-1") as running:
         running.wait(lambda: (running.under_way() or 0) >= 1)
         for _ in range(8):  # a worker that has nothing to do yet is not missed
             time.sleep(0.2)

@@ -16,6 +16,7 @@ from trendweave.intervals.syntax_tree import IntervalTree
 
 if TYPE_CHECKING:
     from trendweave.runners.interval_incremental import IntervalIncremental
+    from trendweave.runners.push_session import PushSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,15 @@ class IntervalQuery:
         """Matches, counts or situations, as the kind of table that the events came in.
 
         `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-        DataFrame and takes further options (docs/spark.md). Rows may be in any order. `time` names the column that
-        holds the time (a timestamp, or a number of seconds). With `type`, only rows of the type that FROM names are
-        events. A query FROM INTERVALS names its columns itself.
+        DataFrame and takes further options (docs/spark.md; of streams docs/streaming.md). Rows may be in any order.
+        `time` names the column that holds the time (a timestamp, or a number of seconds). With `type`, only rows of
+        the type that FROM names are events. A query FROM INTERVALS names its columns itself.
         """
         if builtins.type(events).__module__.startswith("pyspark."):
+            if events.isStreaming:
+                from trendweave.runners.spark_interval_stream import run_interval_stream
+
+                return run_interval_stream(self, events, time, type, **spark_options)
             from trendweave.runners.spark_intervals import run_spark_intervals
 
             return run_spark_intervals(self, events, time, type, **spark_options)
@@ -66,7 +71,9 @@ class IntervalQuery:
         """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
-            return self.run(events, time, type).schema
+            from trendweave.runners.spark_intervals import interval_type
+
+            return interval_type(self, events, time, type)
         from trendweave.runners.interval_local import interval_columns
 
         return interval_columns(self, events, time, type)
@@ -80,6 +87,26 @@ class IntervalQuery:
         from trendweave.runners.interval_incremental import IntervalIncremental
 
         return IntervalIncremental(self, events, time, type)
+
+    def push(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = None,
+        *,
+        watermark: str = "0 seconds",
+        state: bytes | None = None,
+    ) -> PushSession:
+        """A session that takes events one by one; `events` is their schema, or a table that has it.
+
+        `send(event)` takes a mapping and gives the rows that have become certain, `send_table` takes a table,
+        `finish()` gives the rest. Events may be behind the latest one by `watermark`; a step is final when a later time
+        has come, as another event may still belong to it. `state` goes on with a session that another process left
+        with `session.state()`.
+        """
+        from trendweave.runners.push_session import PushSession
+
+        return PushSession(self.incremental(events, time, type), watermark, state)
 
 
 def interval_query(text: str) -> IntervalQuery:

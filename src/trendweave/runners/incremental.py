@@ -111,6 +111,11 @@ class Incremental:
         return self._kind
 
     @property
+    def ever_closes(self) -> bool:
+        """False for one window over the whole input."""
+        return self._closing is not None
+
+    @property
     def columns(self) -> pa.Schema:
         """The columns of events that the query needs."""
         return pa.schema([self._bound.events.field(name) for name in self._needed])
@@ -155,9 +160,21 @@ class Incremental:
         """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
         return self._closed(self._checked(state), watermark)
 
-    def steps(self, state: State) -> np.ndarray:
-        """The times of the rows that the state holds."""
-        return np.empty(0, np.int64) if state.rows is None else self._steps(state.rows.column(TIME))
+    def read(self, data: bytes) -> State:
+        return self._checked(State.from_bytes(data))
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
+        """The watermark at which something of rows between these times closes next, or can be let go."""
+        assert self._closing is not None, "one window over the whole input never closes"
+        return self._closing.due(earliest, latest, watermark)
+
+    def next_due(self, state: State) -> tuple[int, int] | None:
+        """The time of the first row that the state holds, and the watermark at which something closes next."""
+        steps = np.empty(0, np.int64) if state.rows is None else self._steps(state.rows.column(TIME))
+        if not steps.size:
+            return None
+        earliest = int(steps.min())
+        return earliest, self.due(earliest, int(steps.max()), state.watermark)
 
     def finish(self, state: State) -> pa.Table:
         """The rows of all windows that are still open."""

@@ -22,7 +22,7 @@ from trendweave.events import Kind, schema_of
 from trendweave.kernels.situations import RUNNING, derive_situations, rows_reaching
 from trendweave.runners.carried_values import as_columns, from_columns, joined, taken
 from trendweave.runners.codes import key_codes
-from trendweave.runners.interval_local import bind_intervals, in_time
+from trendweave.runners.interval_local import BoundIntervals, bind_intervals, in_time
 from trendweave.runners.interval_matching import FoundMatches, Matcher
 from trendweave.runners.interval_results import IntervalResults, column_type, counted
 from trendweave.runners.interval_rows import BITS, TIME, IntervalRows, with_conditions_that_look_back
@@ -30,7 +30,7 @@ from trendweave.runners.interval_state import IntervalState
 from trendweave.runners.interval_values import Stretches, Told, told, written
 from trendweave.runners.situation_buffers import SituationBuffers, certain_since
 from trendweave.runners.tables import as_arrow
-from trendweave.runners.times import as_steps
+from trendweave.runners.times import TimeType, as_steps, steps_of
 
 if TYPE_CHECKING:
     from trendweave.intervals.queries import IntervalQuery
@@ -61,6 +61,33 @@ class IntervalIncremental:
     def schema(self) -> pa.Schema:
         return self._bound.schema
 
+    @property
+    def bound(self) -> BoundIntervals:
+        return self._bound
+
+    @property
+    def made_for(self) -> str:
+        """Names the query and the columns that it is computed from; a state belongs to one of these."""
+        return self._made_for
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of events that the query needs."""
+        return pa.schema([self._bound.events.field(name) for name in self._needed])
+
+    @property
+    def time(self) -> str:
+        return self._bound.time
+
+    @property
+    def kind(self) -> TimeType:
+        return self._kind
+
+    @property
+    def ever_closes(self) -> bool:
+        """Every step is final once the watermark has passed it."""
+        return True
+
     def start(self) -> IntervalState:
         return IntervalState(made_for=self._made_for)
 
@@ -77,6 +104,45 @@ class IntervalIncremental:
     def finish(self, state: IntervalState) -> pa.Table:
         """The rest: what the events that still wait make certain, open windows, and situations that still run."""
         return self._advanced(self._checked(state), None)[1]
+
+    # For sessions and streams, which count in steps of the time column
+
+    def read(self, data: bytes) -> IntervalState:
+        return self._checked(IntervalState.from_bytes(data))
+
+    def advance(self, state: IntervalState, watermark: int) -> tuple[IntervalState, pa.Table]:
+        """Move the watermark; the rows that became certain before it come back."""
+        return self._advanced(self._checked(state), watermark)
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
+        """The watermark at which the first step of rows between these times is final."""
+        return earliest + 1
+
+    def next_due(self, state: IntervalState) -> tuple[int, int] | None:
+        """The time of the first row that waits, and the watermark at which it is final or an open window closes."""
+        earliest = self._first_waiting(state)
+        dues = [earliest + 1] if earliest != RUNNING else []
+        if state.counts is not None and state.counts.num_rows:
+            assert self._plan.within is not None
+            assert self._plan.every is not None
+            within, every = (
+                steps_of(self._plan.within, self._kind, "WITHIN"),
+                steps_of(self._plan.every, self._kind, "EVERY"),
+            )
+            dues.append(pc.min(state.counts.column("window")).as_py() * every + within)
+        return (earliest, min(dues)) if dues else None
+
+    def let_go(self, state: IntervalState) -> int | None:
+        """The watermark at which no situation of the state can be in a match any more; None where none is kept."""
+        within = self._bound.lengths.within
+        if within is None or state.situations is None or not state.situations.num_rows:
+            return None
+        return pc.max(state.situations.column("start")).as_py() + within + 1
+
+    def _first_waiting(self, state: IntervalState) -> int:
+        if state.pending is None or not state.pending.num_rows:
+            return RUNNING
+        return int(as_steps(state.pending.column(TIME), self._kind).min())
 
     # Pieces
 

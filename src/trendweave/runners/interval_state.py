@@ -35,6 +35,12 @@ class IntervalState:
     dropped: Dropped = NOTHING_DROPPED
     made_for: str = ""
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that later events could have to do with."""
+        parts = [getattr(self, name) for name in _TABLES]
+        return not any(part.num_rows for part in parts if part is not None)
+
     def to_bytes(self) -> bytes:
         facts = {
             "version": STATE_VERSION,

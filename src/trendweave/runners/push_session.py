@@ -1,7 +1,7 @@
 """A session in this process that takes events one by one or in tables, and gives rows back when windows close.
 
 An event that closes nothing is only put aside, which takes a few microseconds; the rows of a window are computed by
-the event that closes it.
+the event that closes it. Of an interval query, every step that the watermark has passed is closed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
-from trendweave.runners.closing import Closing
-from trendweave.runners.incremental import Incremental, State
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.tables import as_arrow
 from trendweave.runners.times import TimeType, as_steps
@@ -33,15 +31,36 @@ _NO_TIMES = (math.inf, -math.inf)
 _MOST_SECONDS = 9.2e12
 
 
-class PushSession:
-    """Made by `Query.push`. The watermark follows the latest event at the distance that was asked for."""
+class Engine(Protocol):
+    """What runs a query piece by piece. Times and watermarks are in steps of the time column."""
 
-    def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
-        closing = Closing.of(engine.plan.window, engine.kind)
-        if closing is None:
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def columns(self) -> pa.Schema: ...
+    @property
+    def time(self) -> str: ...
+    @property
+    def kind(self) -> TimeType: ...
+    @property
+    def ever_closes(self) -> bool: ...
+    def start(self) -> Any: ...
+    def read(self, data: bytes) -> Any: ...
+    def push(self, state: Any, events: Any, watermark: Any = None) -> tuple[Any, pa.Table]: ...
+    def advance(self, state: Any, watermark: int) -> tuple[Any, pa.Table]: ...
+    def finish(self, state: Any) -> pa.Table: ...
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int: ...
+    def next_due(self, state: Any) -> tuple[int, int] | None: ...
+
+
+class PushSession:
+    """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
+
+    def __init__(self, engine: Engine, watermark: str, state: bytes | None = None) -> None:
+        if not engine.ever_closes:
             message = "a session has no end, and the query has one window over the whole input"
             raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
-        self._engine, self._closing, self._kind = engine, closing, engine.kind
+        self._engine, self._kind = engine, engine.kind
         self._time = engine.time
         self._names = frozenset(engine.columns.names)
         self._delay = _in_steps(watermark, engine.kind)
@@ -50,7 +69,7 @@ class PushSession:
         self._earliest, self._latest = _NEVER, -_NEVER
         self._watermark, self._due = -_NEVER, _NEVER
         if state is not None:
-            self._go_on(State.from_bytes(state))
+            self._go_on(engine.read(state))
 
     # What happened so far
 
@@ -78,8 +97,8 @@ class PushSession:
         self._hold_watermark()
         return self._state.to_bytes()
 
-    def _go_on(self, state: State) -> None:
-        self._state, _ = self._engine.push(state, self._engine.columns.empty_table(), None)
+    def _go_on(self, state: Any) -> None:
+        self._state = state
         if state.watermark is not None:
             self._watermark, self._latest = state.watermark, state.watermark + self._delay
         self._look_ahead()
@@ -155,7 +174,8 @@ class PushSession:
         """Where the watermark is after events of these times, and where it must get for something to close."""
         if earliest < self._earliest or self._due == _NEVER:
             self._earliest = min(earliest, self._earliest)
-            self._due = self._closing.due(self._earliest, max(latest, self._latest), self._state.watermark)
+            due = self._engine.due(self._earliest, max(latest, self._latest), self._state.watermark)
+            self._due = min(self._due, due)
         if latest > self._latest:
             self._latest = latest
             self._watermark = max(self._watermark, latest - self._delay)
@@ -185,11 +205,7 @@ class PushSession:
 
     def _look_ahead(self) -> None:
         """Where the watermark must get for something to close."""
-        steps = self._engine.steps(self._state)
-        self._earliest, self._due = _NEVER, _NEVER
-        if steps.size:
-            self._earliest = int(steps.min())
-            self._due = self._closing.due(self._earliest, int(steps.max()), self._state.watermark)
+        self._earliest, self._due = self._engine.next_due(self._state) or (_NEVER, _NEVER)
 
 
 def _in_steps(watermark: str, kind: TimeType) -> int:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from trendweave.errors import ExecutionError, Problem
 from trendweave.events import schema_of
 from trendweave.language import syntax_tree as st
 from trendweave.runners.interval_local import BoundIntervals, bind_intervals
@@ -44,19 +43,17 @@ def run_spark_intervals(
     **given: Any,
 ) -> DataFrame:
     """Matches, counts or situations. Nothing runs before an action on the result does."""
-    if events.isStreaming:
-        raise ExecutionError([Problem("TW404", "streams cannot be run yet", "run the query on a batch DataFrame")])
     query.check(events, time, type_)
     options = options_of(events.sparkSession, given)
     events = in_plain_strings(events)
     bound = bind_intervals(query.plan, arrow_schema(events.schema), time, type_)
     limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
-    result = _spark_schema(bound.schema)
+    result = in_spark(bound.schema)
     if bound.plan.intervals is not None:
         return _summed(bound, _given(bound, events, limits, result), result)
     if observation is not None:
         events = _observed(bound, events, observation)
-    prepared = _prepared(bound, events)
+    prepared = prepared_rows(bound, events)
     keys = bound.preparation.keys
     if keys:
         columns = [F.col(name) for name in keys]
@@ -77,12 +74,17 @@ def run_spark_intervals(
     return _summed(bound, placed.mapInArrow(task.__call__, result), result)
 
 
-def _spark_schema(schema: Any) -> StructType:
+def interval_type(query: IntervalQuery, events: DataFrame, time: str, type_: str | None) -> StructType:
+    """The columns of the result; those of a stream are the same."""
+    return in_spark(bind_intervals(query.plan, arrow_schema(in_plain_strings(events).schema), time, type_).schema)
+
+
+def in_spark(schema: Any) -> StructType:
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def _prepared(bound: BoundIntervals, events: DataFrame) -> DataFrame:
-    """Time, conditions and the columns that travel along, all of it Spark SQL."""
+def prepared_rows(bound: BoundIntervals, events: DataFrame, *others: Column) -> DataFrame:
+    """Time, conditions and the columns that travel along, all of it Spark SQL; `others` go with them."""
     schema = schema_of(events)
     events = events.where(F.expr(has_time(bound.time, schema)))
     if bound.type is not None:
@@ -95,7 +97,7 @@ def _prepared(bound: BoundIntervals, events: DataFrame) -> DataFrame:
     ]
     columns = [F.expr(spark_column((bound.time,))).alias(TIME), F.expr(" | ".join(bits) or "0L").alias(BITS)]
     columns += [F.expr(spark_column(path)).alias(name) for name, path in bound.preparation.columns]
-    return events.select(*columns)
+    return events.select(*columns, *others)
 
 
 def _given(bound: BoundIntervals, intervals: DataFrame, limits: Limits, result: StructType) -> DataFrame:
@@ -131,7 +133,7 @@ def _chunked(bound: BoundIntervals, prepared: DataFrame, length: int, within: in
 def _situations_of_pieces(bound: BoundIntervals, prepared: DataFrame, result: StructType) -> DataFrame:
     """Stretches of time side by side; their runs are merged in one place."""
     pieces = prepared.repartitionByRange(F.col(TIME)).sortWithinPartitions(F.col(TIME))
-    runs = pieces.mapInArrow(PieceTask(bound).__call__, _spark_schema(PIECE_SCHEMA))
+    runs = pieces.mapInArrow(PieceTask(bound).__call__, in_spark(PIECE_SCHEMA))
     return runs.coalesce(1).mapInArrow(MergePiecesTask(bound).__call__, result)
 
 

@@ -39,17 +39,17 @@ class Metrics:
 
 def observed(plan: Plan, events: DataFrame, time: str, type_: str | None, observation: Observation) -> DataFrame:
     """Counts rows and those that are dropped while they pass."""
-    return events.observe(observation, *counts_of_rows(plan, events, time, type_))
+    types = {variable.type for variable in plan.variables}
+    return events.observe(observation, *counts_of_rows(types, events, time, type_))
 
 
-def counts_of_rows(plan: Plan, events: DataFrame, time: str, type_: str | None) -> list[Column]:
+def counts_of_rows(types: set[str], events: DataFrame, time: str, type_: str | None) -> list[Column]:
     no_time = ~F.expr(has_time(time, schema_of(events)))
     counts = [F.count(F.lit(1)).alias("rows"), F.count_if(no_time).alias("null_time")]
     no_type = other_type = F.lit(False)
     if type_ is not None:
         kind = F.col(spark_column((type_,)))
-        names = sorted({variable.type for variable in plan.variables})
-        no_type, other_type = kind.isNull(), kind.isNotNull() & ~kind.isin(names)
+        no_type, other_type = kind.isNull(), kind.isNotNull() & ~kind.isin(sorted(types))
     counts.append(F.count_if(~no_time & no_type).alias("null_type"))
     counts.append(F.count_if(~no_time & other_type).alias("other_type"))
     return counts

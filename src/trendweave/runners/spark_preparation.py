@@ -14,6 +14,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow
 from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.encoded_rows import LETTERS, TIME
+from trendweave.runners.interval_local import BoundIntervals
 from trendweave.runners.spark_expressions import spark_column, spark_sql
 
 
@@ -114,7 +115,7 @@ def _text(value: str) -> str:
     return spark_sql(st.Literal(value), {})
 
 
-def time_in_steps(bound: BoundQuery, column: str = f"`{TIME}`") -> str:
+def time_in_steps(bound: BoundQuery | BoundIntervals, column: str = f"`{TIME}`") -> str:
     """The time as a whole number of steps of its column, in Spark SQL."""
     kind = bound.events.field(bound.time).type
     if pa.types.is_floating(kind):

@@ -24,6 +24,7 @@ from trendweave.language.durations import read_duration
 from trendweave.planning.plan import Plan
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.closing import Closing
+from trendweave.runners.interval_local import BoundIntervals
 from trendweave.runners.partial_table import WINDOW, group_names, partial_schema
 from trendweave.runners.spark_checkpoint_check import CheckedPackTask
 from trendweave.runners.spark_expressions import spark_column
@@ -69,9 +70,10 @@ def run_stream(
     plain = in_plain_strings(events)
     bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=detection)
     closing = _checked(bound, plain, options)
-    watched = _with_watermark(bound, plain, options)
-    counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(query.plan, watched, time, type_))
-    prepared = Preparation(bound, schema_of(counted), counted).frame(*_originals(plain, options))
+    watched = with_watermark(bound, plain, options)
+    types = {variable.type for variable in query.plan.variables}
+    counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(types, watched, time, type_))
+    prepared = Preparation(bound, schema_of(counted), counted).frame(*originals(plain, options))
     return _Stream(bound, closing, plain.schema, options).rows(prepared)
 
 
@@ -88,6 +90,16 @@ def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Cl
     if options.early and bound.shows_trends:
         message = "trends come out when their window closes; there are no early ones"
         problems.append(Problem("TW409", message, "leave early out, or return aggregates"))
+    problems += stream_problems(events, options)
+    if problems:
+        raise ExecutionError(problems, bound.plan.text)
+    assert closing is not None
+    return closing
+
+
+def stream_problems(events: DataFrame, options: StreamOptions) -> list[Problem]:
+    """What is wrong with the stream and its session, whatever the query is."""
+    problems = []
     if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
         message = "the stream has no watermark, so no window would ever close"
         problems.append(
@@ -100,17 +112,14 @@ def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Cl
         )
         name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         problems.append(Problem("TW411", message, f"set {_STORE} to {name}"))
-    if problems:
-        raise ExecutionError(problems, bound.plan.text)
-    assert closing is not None
-    return closing
+    return problems
 
 
 def _can_be_withdrawn(plan: Plan) -> bool:
     return bool(plan.negations) or plan.strategy != "skip-till-any-match"
 
 
-def _with_watermark(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> DataFrame:
+def with_watermark(bound: BoundQuery | BoundIntervals, events: DataFrame, options: StreamOptions) -> DataFrame:
     """With the watermark of the call: on a column of its own, as Spark knows watermarks of timestamps alone."""
     if options.watermark is None:
         return events
@@ -129,7 +138,7 @@ def _milliseconds(watermark: str) -> int:
     return -(-read_duration(watermark, "watermark") // 1_000_000)
 
 
-def _originals(events: DataFrame, options: StreamOptions) -> list[Any]:
+def originals(events: DataFrame, options: StreamOptions) -> list[Any]:
     """Whole events travel along where late ones are wanted; they do not enter the state."""
     columns = [F.col(spark_column((name,))) for name in events.columns]
     return [F.struct(*columns).alias(ORIGINAL)] if options.late_rows else []
@@ -157,9 +166,7 @@ class _Stream:
         processor = TrendProcessor(work, made_for, buckets, self.options.early)
         mode = "update" if self.options.early else "append"
         found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
-        counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
-        found = found.observe(self.options.metrics, *counts)
-        return self._unpacked(found.where("payload IS NOT NULL OR late_rows IS NOT NULL"), partial)
+        return self._unpacked(counted_output(found, self.options), partial)
 
     def _bucket_keys(self) -> list[str]:
         """Early rows are of whole groups, so all keys of a group share a bucket."""
@@ -186,17 +193,23 @@ class _Stream:
         late = [StructField("late", self.events)] if self.options.late_rows else []
         shown = StructType([*result.fields, *late])
         if not partial:
-            return found.mapInArrow(UnpackTask(_arrow(shown)).__call__, shown)
+            return found.mapInArrow(UnpackTask(in_arrow(shown)).__call__, shown)
         merged = from_arrow_schema(
             partial_schema(self.bound.plan, self.bound.events, self.bound.numbers), prefer_timestamp_ntz=True
         )
         carried = StructType([*merged.fields, *(StructField("late", BinaryType()) for _ in late)])
-        unpacked = found.mapInArrow(UnpackTask(_arrow(carried)).__call__, carried)
+        unpacked = found.mapInArrow(UnpackTask(in_arrow(carried)).__call__, carried)
         together = unpacked.repartition(F.col(WINDOW), *(F.col(name) for name in group_names(self.bound.plan)))
-        return together.mapInArrow(MergeStreamTask(MergeTask(self.bound), _arrow(shown)).__call__, shown)
+        return together.mapInArrow(MergeStreamTask(MergeTask(self.bound), in_arrow(shown)).__call__, shown)
 
 
-def _arrow(schema: StructType) -> pa.Schema:
+def counted_output(found: DataFrame, options: StreamOptions) -> DataFrame:
+    """What the stateful operator gave out, without rows that are there for the counts alone."""
+    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
+    return found.observe(options.metrics, *counts).where("payload IS NOT NULL OR late_rows IS NOT NULL")
+
+
+def in_arrow(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 
 from trendweave.errors import DataError, Problem
 from trendweave.runners.stream_chunks import Piece, as_stream, from_stream
-from trendweave.runners.stream_work import StreamWork
+from trendweave.runners.stream_work import PieceWork, StreamWork
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
@@ -62,11 +62,11 @@ class About:
         return about
 
 
-class TrendProcessor(StatefulProcessor):
-    """`early`: current rows of open windows with every micro-batch, instead of final rows when windows close."""
+class PieceProcessor(StatefulProcessor):
+    """Takes pieces in, without what is late, and sets a timer; what happens when it expires depends on the query."""
 
-    def __init__(self, work: StreamWork, made_for: str, buckets: int, early: bool) -> None:
-        self._work, self._made_for, self._buckets, self._early = work, made_for, buckets, early
+    def __init__(self, work: PieceWork, made_for: str, buckets: int) -> None:
+        self._work, self._made_for, self._buckets = work, made_for, buckets
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -79,14 +79,15 @@ class TrendProcessor(StatefulProcessor):
         events = late = 0
         earliest, latest = [], []
         for row in rows:
-            if row.rows == 0:  # it only asked whose state this is
+            if row.rows == 0:  # it asks whose checkpoint this is, which is known by now, and stays
+                self._about.update(about.as_tuple())
                 continue
             piece = Piece(row.pane, row.earliest, row.latest, row.rows, row.checksum, bytes(row.payload))
             if watermark is not None and piece.earliest < watermark:
                 piece, behind = self._work.in_time(piece, watermark)
                 late += int(behind.sum())
                 if row.original is not None:
-                    yield _output(late_rows=_late_rows(bytes(row.original), behind))
+                    yield output(late_rows=_late_rows(bytes(row.original), behind))
             if piece is None:
                 continue
             self._pieces.updateValue(
@@ -105,41 +106,28 @@ class TrendProcessor(StatefulProcessor):
                 latest=highest if about.latest is None else max(highest, about.latest),
             )
             self._about.update(self._with_timer(about, watermark).as_tuple())
-            if self._early:
-                held = [piece for _, piece in self._held()]
-                for payload in self._work.computed(held, self._work.touched(lowest, highest, about.closed)):
-                    yield _output(payload)
-        yield _output(events=events, late=late)
+            for payload in self._after_input(about, lowest, highest):
+                yield output(payload)
+        yield output(events=events, late=late)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
         watermark = self._work.watermark_in_steps(timerValues.getCurrentWatermarkInMs())
-        about = replace(self._read_about(), timer=None)
         assert watermark is not None, "a timer expires because a watermark has passed it"
-        held = list(self._held())
-        if not self._early:
-            windows = self._work.closing.windows(about.closed, watermark)
-            for payload in self._work.computed([piece for _, piece in held], windows):
-                yield _output(payload)
-        first = self._work.closing.first_kept_pane(watermark)
-        for key_of_piece, piece in held:
-            if piece.pane < first:
-                self._pieces.removeKey(key_of_piece)
-        left = [piece for _, piece in held if piece.pane >= first]
-        if not left:
-            self._about.clear()
-            return
-        about = replace(
-            about,
-            closed=watermark,
-            earliest=min(piece.earliest for piece in left),
-            latest=max(piece.latest for piece in left),
-        )
-        self._about.update(self._with_timer(about, watermark).as_tuple())
+        for payload in self._expired(replace(self._read_about(), timer=None), watermark):
+            yield output(payload)
 
     def close(self) -> None:
         pass
+
+    def _after_input(self, about: About, earliest: int, latest: int) -> Iterator[bytes]:
+        """What comes out with the events themselves, which lie between these times."""
+        yield from ()
+
+    def _expired(self, about: About, watermark: int) -> Iterator[bytes]:
+        """What the watermark makes final; the state without what that no longer needs."""
+        raise NotImplementedError
 
     def _read_about(self) -> About:
         columns = self._work.schema.serialize().to_pybytes()
@@ -170,7 +158,7 @@ class TrendProcessor(StatefulProcessor):
             yield (key[0], key[1]), Piece(key[0], earliest, latest, rows, checksum, bytes(payload))
 
     def _with_timer(self, about: About, watermark: int | None) -> About:
-        """The timer stands where the bucket's next window closes.
+        """The timer stands where the bucket has something to do next.
 
         One that the watermark has reached stays where it is: it expires in this micro-batch, after the events.
         """
@@ -178,7 +166,7 @@ class TrendProcessor(StatefulProcessor):
         assert about.latest is not None
         if watermark is not None and about.timer is not None and about.timer <= self._work.in_milliseconds(watermark):
             return about
-        due = self._work.in_milliseconds(self._work.closing.due(about.earliest, about.latest, watermark))
+        due = self._work.in_milliseconds(self._work.due(about.earliest, about.latest, watermark))
         if about.timer == due:
             return about
         if about.timer is not None:
@@ -187,7 +175,43 @@ class TrendProcessor(StatefulProcessor):
         return replace(about, timer=due)
 
 
-def _output(payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0) -> Row:
+class TrendProcessor(PieceProcessor):
+    """`early`: current rows of open windows with every micro-batch, instead of final rows when windows close."""
+
+    _work: StreamWork
+
+    def __init__(self, work: StreamWork, made_for: str, buckets: int, early: bool) -> None:
+        super().__init__(work, made_for, buckets)
+        self._early = early
+
+    def _after_input(self, about: About, earliest: int, latest: int) -> Iterator[bytes]:
+        if self._early:
+            held = [piece for _, piece in self._held()]
+            yield from self._work.computed(held, self._work.touched(earliest, latest, about.closed))
+
+    def _expired(self, about: About, watermark: int) -> Iterator[bytes]:
+        held = list(self._held())
+        if not self._early:
+            windows = self._work.closing.windows(about.closed, watermark)
+            yield from self._work.computed([piece for _, piece in held], windows)
+        first = self._work.closing.first_kept_pane(watermark)
+        for key_of_piece, piece in held:
+            if piece.pane < first:
+                self._pieces.removeKey(key_of_piece)
+        left = [piece for _, piece in held if piece.pane >= first]
+        if not left:
+            self._about.clear()
+            return
+        about = replace(
+            about,
+            closed=watermark,
+            earliest=min(piece.earliest for piece in left),
+            latest=max(piece.latest for piece in left),
+        )
+        self._about.update(self._with_timer(about, watermark).as_tuple())
+
+
+def output(payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0) -> Row:
     return Row(payload=payload, late_rows=late_rows, events=events, late=late)
 
 

@@ -19,14 +19,12 @@ from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces, with
 from trendweave.runners.times import as_steps, time_type
 
 
-@dataclass(frozen=True, slots=True)
-class StreamWork:
-    """`schema` is that of kept rows. `partial`: groups span buckets, and partial aggregates are merged later."""
+class PieceWork:
+    """What all queries do with pieces of rows; `schema` is that of kept rows."""
 
-    bound: BoundQuery
-    closing: Closing
+    __slots__ = ()
+
     schema: pa.Schema
-    partial: bool
 
     # Watermarks: Spark counts in milliseconds, we in steps of the time column.
 
@@ -36,6 +34,10 @@ class StreamWork:
 
     def in_milliseconds(self, steps: int) -> int:
         return -(-steps * self._step // 1_000_000)
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
+        """The watermark at which something is to be done about rows between these times."""
+        raise NotImplementedError
 
     @property
     def _step(self) -> int:
@@ -55,6 +57,19 @@ class StreamWork:
             return None, late
         kept = steps[~late]
         return Piece.of(rows.filter(pa.array(~late)), piece.pane, int(kept.min()), int(kept.max())), late
+
+
+@dataclass(frozen=True, slots=True)
+class StreamWork(PieceWork):
+    """`schema` is that of kept rows. `partial`: groups span buckets, and partial aggregates are merged later."""
+
+    bound: BoundQuery
+    closing: Closing
+    schema: pa.Schema
+    partial: bool
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
+        return self.closing.due(earliest, latest, watermark)
 
     def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
         """The open windows (or times) whose rows change with events between these times."""
