@@ -53,6 +53,14 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     session.stop()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked nightly repeat at length what others show shortly; they run with that profile only."""
+    left_out = [item for item in items if item.get_closest_marker("nightly")] if PROFILE != "nightly" else []
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end, where it is seen, that Kafka tests were skipped, or which connector they really used."""
     skipped = [one for one in terminalreporter.getreports("skipped") if kafka_setup.SKIPPED in str(one.longrepr)]

@@ -18,7 +18,7 @@ from trendweave import Query, datasets
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 PROGRAM = "import sys, trendweave.demo as d; d._LARGE = 50_000; from trendweave.cli import main; main()"
 
 
-@pytest.mark.parametrize("runner", [pytest.param("spark", marks=pytest.mark.spark), "local"])
+@pytest.mark.parametrize("runner", [pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.nightly]), "local"])
 def test_the_tour(tmp_path: Path, runner: str) -> None:
     picture = tmp_path / "tour.html"
     options = ["--runner", runner, "--picture", str(picture)]

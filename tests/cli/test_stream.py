@@ -23,7 +23,7 @@ import trendweave
 from tests.cli import many_commands
 from trendweave.files import json_line, write_table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 QUERY = "RETURN k, COUNT(*) AS number PATTERN SEQ(A+, B) WHERE [k, g] GROUP-BY k WITHIN 20 s SLIDE 10 s"
 COLUMNS = "time timestamp, type string, k string, g bigint"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from tests.features.runs import Row, as_table, codes, stream
+from tests.features.runs import Row, as_table, codes, stream, table
 from trendweave.errors import ExecutionError
 
 # PATTERN Check c+ WHERE c.destination = NEXT(c).source: query Q1 of CET without its window
@@ -248,3 +248,11 @@ def test_samples_depend_on_the_seed_alone() -> None:
     assert one == again
     assert one != other
     assert len(set(one)) == 20
+
+
+def test_the_longest_go_on_with_shorter_ones() -> None:
+    """A trend that is too short ends where a longer one would go on: it is the next to be shown."""
+    events = table("a1 b2 a3")
+    for number, lengths in ((1, [2]), (2, [2, 1]), (3, [2, 1])):
+        found = trendweave.query(f"RETURN TRENDS PATTERN SEQ(A*, B) LONGEST {number}").run(events)
+        assert sorted(found.column("length").to_pylist(), reverse=True) == lengths

@@ -6,6 +6,7 @@ micro-batches, and everything of a micro-batch in one merge.
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ class SimulatedStream:
         rows, _ = self.bound.prepare(table_of(events))
         names = [] if self.early else shuffle_keys(self.bound)
         keys = [tuple(row.values()) for row in rows.select(names).to_pylist()] if names else [()] * rows.num_rows
-        numbers = pa.array([hash(str(key)) % self.buckets for key in keys], pa.int32())
+        numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
         pieces: dict[int, list[Row]] = {}
         for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
             for piece in batch.to_pylist():

@@ -77,6 +77,7 @@ def keys_in_two_buckets(spark: SparkSession, buckets: int) -> tuple[int, int]:
     return next((a.id, b.id) for a in numbers for b in numbers if 0 < a.bucket != b.bucket)
 
 
+@pytest.mark.nightly
 def test_a_file_with_a_column_of_another_type_and_damaged_state_files(streaming: SparkSession, tmp_path: Path) -> None:
     """Spark notices these two itself."""
     stream = Stream(streaming, tmp_path)

@@ -91,7 +91,10 @@ def found(rows: pa.Table) -> list[str]:
     return sorted(str(row) for row in in_utc(rows).to_pylist())
 
 
-@pytest.mark.parametrize(("query", "files_per_run"), [(MATCHES, 1), (COUNTS, 3), (SITUATIONS, 3)])
+@pytest.mark.parametrize(
+    ("query", "files_per_run"),
+    [(MATCHES, 1), *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS))],
+)
 def test_stopped_again_and_again_with_late_events(
     streaming: SparkSession, tmp_path: Path, query: str, files_per_run: int
 ) -> None:

@@ -28,6 +28,7 @@ EVENTS_OF_A_BATCH = 40
 LOST = "Lost task"
 
 
+@pytest.mark.nightly
 def test_files_to_files_with_killed_workers_and_drivers(streaming: SparkSession, tmp_path: Path) -> None:
     files = Files(tmp_path / "events")
     for table in [*batches(COUNT), end()]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize(("encoding", "files_per_run"), [("unsaferow", 1), ("avro", 2)])
+@pytest.mark.parametrize(
+    ("encoding", "files_per_run"), [pytest.param("unsaferow", 1, marks=pytest.mark.nightly), ("avro", 2)]
+)
 def test_stopped_again_and_again(streaming: SparkSession, tmp_path: Path, encoding: str, files_per_run: int) -> None:
     """Each run asks for another number of shuffle partitions; Spark keeps to that of the checkpoint."""
     files = Files(tmp_path / "events")

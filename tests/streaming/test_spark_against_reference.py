@@ -38,7 +38,7 @@ def _rocksdb(spark: SparkSession) -> Iterator[None]:
 
 
 @given(case=queries_and_streams(empty=False), data=hs.data())
-@examples(6)
+@examples(4)
 def test_random_streams(spark: SparkSession, case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
     assume(query.window is not None)

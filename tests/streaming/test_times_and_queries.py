@@ -25,6 +25,7 @@ NEGATION = "RETURN g, COUNT(*) PATTERN SEQ(A+, NOT B, A C) WHERE [g] AND C.x > 5
 QUALIFIED = "RETURN g, COUNT(*), AVG(P.y) PATTERN SEQ(A P+, B) WHERE [P.k, g] GROUP-BY g WITHIN 6 s SLIDE 3 s"
 NEXT_MATCH = "RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE [k] SEMANTICS skip-till-next-match WITHIN 9 s SLIDE 3 s"
 CONTIGUOUS = "RETURN k, COUNT(*) PATTERN (SEQ(A+, B))+ GROUP-BY k SEMANTICS contiguous WITHIN 20 s SLIDE 10 s"
+EACH = "RETURN EACH FIRST(A.x) AS low, LAST(B.s) AS last, COUNT(A) PATTERN SEQ(A+, B) WHERE [k] WITHIN 9 s SLIDE 3 s"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,10 +39,11 @@ def _far_from_utc(streaming: SparkSession) -> Iterator[None]:
     [
         pytest.param(SLIDING, "timestamp", pa.timestamp("us", "UTC"), id="timestamp"),
         pytest.param(MOVING, "timestamp_ntz", NTZ, id="timestamp_ntz, moving window"),
-        pytest.param(NEGATION, "double", pa.float64(), id="double, NOT"),
+        pytest.param(NEGATION, "double", pa.float64(), id="double, NOT", marks=pytest.mark.nightly),
         pytest.param(QUALIFIED, "long", pa.int64(), id="long, qualified key"),
-        pytest.param(NEXT_MATCH, "timestamp_ntz", NTZ, id="timestamp_ntz, next match"),
-        pytest.param(CONTIGUOUS, "double", pa.float64(), id="double, contiguous"),
+        pytest.param(NEXT_MATCH, "timestamp_ntz", NTZ, id="timestamp_ntz, next match", marks=pytest.mark.nightly),
+        pytest.param(EACH, "long", pa.int64(), id="long, one row per trend"),
+        pytest.param(CONTIGUOUS, "double", pa.float64(), id="double, contiguous", marks=pytest.mark.nightly),
     ],
 )
 def test_rows_of_one_batch(

@@ -329,10 +329,10 @@ def walk_back(graph, steps, entries, walk, found, kind, covers):
                 continue
             v = np.int64(path[depth - 1])
             if place[ARRIVED]:
-                if (
-                    marks[v - base] & BEGIN
-                    and depth >= entries.min_length[entry]
-                    and (kind != CHECKED or is_complete(graph, covers, window, v, depth, marks))
+                if marks[v - base] & BEGIN and depth < entries.min_length[entry]:
+                    place[LEFT_OUT] = max(place[LEFT_OUT], depth)
+                elif marks[v - base] & BEGIN and (
+                    kind != CHECKED or is_complete(graph, covers, window, v, depth, marks)
                 ):
                     done = show(entries, place, path, found, trends, used)
                     if done < 0:
