@@ -230,6 +230,7 @@ def test_what_goes_wrong_is_told_shortly(folder: Folder, name: str, said: str) -
     assert len(err) < 3_000
 
 
+@pytest.mark.nightly
 def test_a_terminal_gets_a_table(folder: Folder) -> None:
     """In a process of its own, as on a user's machine: nothing but a line of Java's comes before the table."""
     command = [sys.executable, "-m", "trendweave", *folder.commands["from parquet"]]

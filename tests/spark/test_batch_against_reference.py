@@ -44,7 +44,7 @@ def frame_of(spark: SparkSession, events: list[dict[str, Any]]) -> DataFrame:
 
 
 @given(case=queries_and_streams(empty=False))
-@examples(40)
+@examples(25)
 def test_random_queries_on_random_streams(spark: SparkSession, case: tuple[Query, list[dict]]) -> None:
     query, events = case
     result = planned(query).run(frame_of(spark, events))

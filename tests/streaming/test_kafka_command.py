@@ -16,7 +16,7 @@ import trendweave
 from tests.cli import many_commands
 from tests.streaming import kafka_setup
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 #: Falling prices per company, as a stream that is the source of another one: the time is a number of seconds.
 FALLING = "RETURN company, COUNT(*) AS number PATTERN S+ WHERE [company] AND S.price > NEXT(S).price GROUP-BY company "

@@ -45,6 +45,7 @@ def test_stopped_again_and_again(streaming: SparkSession, tmp_path: Path, encodi
     assert run.lastProgress.stateOperators[0].numRowsTotal == OWNER
 
 
+@pytest.mark.nightly
 def test_ever_new_keys_do_not_grow_the_state(streaming: SparkSession, tmp_path: Path) -> None:
     files = Files(tmp_path / "events")
     tables = [table_of([pair for key in range(30) for pair in new_key(number, key)]) for number in range(10)]
