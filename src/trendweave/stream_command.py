@@ -96,7 +96,7 @@ def stream(
     }
     _check(given, from_, to)
     check_master(master)
-    _check_length(watermark, "--watermark")
+    _check_length(watermark, "--watermark", or_none_at_all=True)
     if trigger is not None:
         _check_length(trigger, "--trigger")
     settings = pairs(conf or [], "--conf")
@@ -158,9 +158,9 @@ def _check(given: Mapping[str, object], from_: From, to: To) -> None:
         raise typer.BadParameter("has no meaning with --available-now", param_hint="--trigger")
 
 
-def _check_length(text: str, option: str) -> None:
+def _check_length(text: str, option: str, or_none_at_all: bool = False) -> None:
     try:
-        read_duration(text, option)
+        read_duration(text, option, or_none_at_all)
     except TrendweaveError as error:
         message = error.problems[0].message.removeprefix(f"{option}: ")
         raise typer.BadParameter(message, param_hint=option) from error

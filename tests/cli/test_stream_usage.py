@@ -34,7 +34,7 @@ KAFKA = ("--from", "kafka", "--servers", "h:1", "--topic", "t", "--schema", "tim
         ([*FILES, "--to", "kafka", "--servers", "h:1"], "--out-topic: --to kafka needs it"),
         ([*FILES, "--trigger", "1 s", "--available-now"], "--trigger: has no meaning with --available-now"),
         ([*FILES, "--trigger", "often"], "--trigger: 'often' is no length of time"),
-        ([*FILES, "--watermark", "0 s"], "must be larger than zero"),
+        ([*FILES, "--trigger", "0 s"], "must be larger than zero"),
         ([*FILES, "--buckets", "0"], "--buckets"),
         ([*FILES, "--master", "here"], "--master: a master is local"),
         ([*FILES, "--conf", "x"], "--conf: 'x' is not of the form KEY=VALUE"),

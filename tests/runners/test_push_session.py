@@ -18,7 +18,7 @@ from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_local_against_reference import planned
-from trendweave.errors import DataError, ExecutionError
+from trendweave.errors import DataError, ExecutionError, LanguageError
 
 A_PLUS = "RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s"
 
@@ -104,6 +104,26 @@ def test_what_does_not_fit_is_refused() -> None:
         trendweave.query("RETURN COUNT(*) PATTERN A+").push(SCHEMA)
     with pytest.raises(DataError, match="TW311"):
         trendweave.query(A_PLUS).push(SCHEMA, state=trendweave.query(A_PLUS.replace("10", "20")).push(SCHEMA).state())
+
+
+def test_an_event_that_does_not_fit_takes_no_other_with_it() -> None:
+    session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}))
+    for kind in ("A", 7, "A"):
+        session.send({"time": 1, "type": kind})
+    session.send({"time": 2, "type": "A"})
+    with pytest.raises(DataError, match=r"TW312: the event .*'type': 7.* was left out"):
+        session.send({"time": 12, "type": "A"})
+    assert [row["count"] for row in rows_of(session.finish())] == [5, 1]
+
+
+@pytest.mark.parametrize("none", ["0 seconds", "0s", " 0.0 minutes"])
+def test_no_delay_at_all(none: str) -> None:
+    session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}), watermark=none)
+    session.send({"time": 5, "type": "A"})
+    session.send({"time": 4, "type": "A"})
+    assert session.late == 1
+    with pytest.raises(LanguageError, match="TW106"):
+        trendweave.query(A_PLUS).push(SCHEMA, watermark="0 parsecs")
 
 
 def test_memory_is_that_of_open_windows() -> None:

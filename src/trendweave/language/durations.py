@@ -61,14 +61,19 @@ def duration_text(nanoseconds: int) -> str:
     raise AssertionError("every length is a whole number of nanoseconds")
 
 
-def read_duration(text: str, what: str) -> int:
-    """Nanoseconds of a length that is written outside a query, in an option or a setting."""
+def read_duration(text: str, what: str, or_none_at_all: bool = False) -> int:
+    """Nanoseconds of a length that is written outside a query, in an option or a setting; 0 only where that is
+    allowed."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\w+)?\s*", text)
     problems: list[Problem] = []
     if found is None:
         problems.append(Problem("TW106", f"{what}: {text!r} is no length of time", "write for example 10 seconds"))
         raise LanguageError(problems)
-    length = duration(found[1], found[2], None, problems)
+    if or_none_at_all and found[2] is not None and Fraction(found[1]) == 0:
+        duration("1", found[2], None, problems)  # for its unit
+        length = Duration(0)
+    else:
+        length = duration(found[1], found[2], None, problems)
     if problems:
         raise LanguageError([replace(problem, message=f"{what}: {problem.message}") for problem in problems])
     assert length.nanoseconds is not None

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
-from trendweave.events import Kind, schema_of
 from trendweave.planning.plan import Plan
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.closing import Closing
 from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.event_pieces import check_owner, fitting, watermark_step
 from trendweave.runners.local import check_numbers
 from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
 from trendweave.runners.result_table import Numbers
@@ -124,37 +124,18 @@ class Incremental:
         return State(made_for=self._made_for)
 
     def _checked(self, state: State) -> State:
-        if state.made_for != self._made_for:
-            message = "the state was made for another query, or for events with other columns"
-            raise DataError([Problem("TW311", message, "go on with the query that made it, or start anew")])
+        check_owner(state.made_for, self._made_for)
         return state
-
-    def _fitting(self, events: pa.Table) -> pa.Table:
-        """The columns that the query needs, in the types that it was made for."""
-        columns, wanted = {}, schema_of(self._bound.events)
-        given = schema_of(events.schema)
-        for name in self._needed:
-            field = self._bound.events.field(name)
-            if name not in given or given[name].kind not in (wanted[name].kind, Kind.NULL):
-                found = given[name].kind.value if name in given else "missing"
-                message = f"column {name} of a piece is {found}; the query was made for {field.type}"
-                raise DataError([Problem("TW312", message, "give every piece the same columns")])
-            try:
-                columns[name] = events.column(name).cast(field.type)
-            except pa.ArrowException as error:
-                message = f"column {name} of a piece does not fit {field.type}: {error}"
-                raise DataError([Problem("TW312", message, "give every piece the same columns")]) from error
-        return pa.table(columns)
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
         """Take some events, then move the watermark; the rows of the windows that it closed come back.
 
         Events with a time before the state's watermark are late: dropped and counted. A watermark never moves back.
         """
-        state = self._taken(self._checked(state), self._fitting(as_arrow(events)[0]))
+        state = self._taken(self._checked(state), fitting(as_arrow(events)[0], self.columns))
         if watermark is None:
             return state, self.schema.empty_table()
-        return self._closed(state, self._moved(watermark))
+        return self._closed(state, watermark_step(watermark, self._kind))
 
     def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
         """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
@@ -179,18 +160,6 @@ class Incremental:
     def finish(self, state: State) -> pa.Table:
         """The rows of all windows that are still open."""
         return self._closed(self._checked(state), None)[1]
-
-    def _moved(self, watermark: Any) -> int:
-        try:
-            moment = pa.array([watermark], self._kind.arrow)
-            if self._kind.is_float and not np.isfinite(watermark):
-                raise ValueError("it is not finite")
-            if not self._kind.is_float and isinstance(watermark, float):
-                raise TypeError("it is a float")
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            message = f"the watermark {watermark!r} is no time of the time column, which is {self._kind.arrow}: {error}"
-            raise DataError([Problem("TW312", message, "give it as a value of that type")]) from error
-        return int(self._steps(pa.chunked_array([moment]))[0])
 
     def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
         return as_steps(column, self._kind)

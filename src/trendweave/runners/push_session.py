@@ -186,11 +186,24 @@ class PushSession:
         rows = [{name: event[name] for name in self._names} for event in self._aside]
         self._aside = []
         try:
-            table = pa.Table.from_pylist(rows, schema=self._engine.columns)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            message = f"an event does not fit the columns of the query: {error}"
-            raise DataError([Problem("TW312", message, "give every event values of the same types")]) from error
+            self._take(rows)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            self._take_those_that_fit(rows)
+
+    def _take(self, rows: list[dict[str, Any]]) -> None:
+        table = pa.Table.from_pylist(rows, schema=self._engine.columns)
         self._state, _ = self._engine.push(self._state, table, None)
+
+    def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
+        """One event that does not fit must not take the others with it."""
+        problems = []
+        for row in rows:
+            try:
+                self._take([row])
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                message = f"the event {row} does not fit the columns of the query, and was left out: {error}"
+                problems.append(Problem("TW312", message, "give every event values of the same types"))
+        raise DataError(problems)
 
     def _hold_watermark(self) -> None:
         """The state learns where the watermark is; nothing closes between it and the last one."""
@@ -210,9 +223,7 @@ class PushSession:
 
 def _in_steps(watermark: str, kind: TimeType) -> int:
     """Rounded up: an event is never late too early."""
-    if watermark.strip().startswith("0 "):
-        return 0
-    return -(-read_duration(watermark, "watermark") // kind.step)
+    return -(-read_duration(watermark, "watermark", or_none_at_all=True) // kind.step)
 
 
 def _as_time(step: int, kind: TimeType) -> Any:

@@ -133,9 +133,7 @@ def with_watermark(bound: BoundQuery | BoundIntervals, events: DataFrame, option
 
 def _milliseconds(watermark: str) -> int:
     """Rounded up: an event is never late too early."""
-    if watermark.strip().startswith("0 "):
-        return 0
-    return -(-read_duration(watermark, "watermark") // 1_000_000)
+    return -(-read_duration(watermark, "watermark", or_none_at_all=True) // 1_000_000)
 
 
 def originals(events: DataFrame, options: StreamOptions) -> list[Any]:

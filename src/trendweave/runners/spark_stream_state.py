@@ -8,6 +8,7 @@ bucket stands at the watermark at which its next window closes.
 from __future__ import annotations
 
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,9 +126,9 @@ class PieceProcessor(StatefulProcessor):
         """What comes out with the events themselves, which lie between these times."""
         yield from ()
 
+    @abstractmethod
     def _expired(self, about: About, watermark: int) -> Iterator[bytes]:
         """What the watermark makes final; the state without what that no longer needs."""
-        raise NotImplementedError
 
     def _read_about(self) -> About:
         columns = self._work.schema.serialize().to_pybytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces, with
 from trendweave.runners.times import as_steps, time_type
 
 
-class PieceWork:
+class PieceWork(ABC):
     """What all queries do with pieces of rows; `schema` is that of kept rows."""
 
     __slots__ = ()
@@ -35,9 +36,9 @@ class PieceWork:
     def in_milliseconds(self, steps: int) -> int:
         return -(-steps * self._step // 1_000_000)
 
+    @abstractmethod
     def due(self, earliest: int, latest: int, watermark: int | None) -> int:
         """The watermark at which something is to be done about rows between these times."""
-        raise NotImplementedError
 
     @property
     def _step(self) -> int:
