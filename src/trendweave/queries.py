@@ -116,8 +116,6 @@ class Query:
         return iter_local(self, events, time, type, numbers, self._detection(memory, max_trends, strategy))
 
     def _detection(self, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection | None:
-        if memory is None and max_trends is None and strategy is None:
-            return None
         from trendweave.runners.trend_options import detection
 
         return detection(self.plan, memory, max_trends, strategy)
@@ -128,7 +126,9 @@ class Query:
         """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
-            return self.run(events, time, type, numbers=numbers).schema
+            from trendweave.runners.spark_schema import result_columns as spark_columns
+
+            return spark_columns(self.plan, events, time, type, numbers)
         from trendweave.runners.local import result_columns
 
         return result_columns(self.plan, events, time, type, numbers)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, pairwise
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +14,11 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from trendweave.errors import DataError, ExecutionError, TrendweaveError
+from trendweave.errors import DataError, TrendweaveError
 from trendweave.intervals.points import PointsQuery
 
 TREND = "RETURN k, COUNT(*), SUM(S.v) PATTERN SEQ(E S+, E T) WHERE [k] AND {s} AND {t} AND S.v <= NEXT(S).v GROUP-BY k"
-DEFINED = " FROM E DEFINE X AS v > 2 AT LEAST 2 seconds, Y AS v < PREV(v)"
+DEFINED = " FROM E DEFINE X AS v > 2 AT LEAST 2 seconds, Y AS v < PREV(v) AT MOST 3 seconds"
 SCHEMA = pa.schema([("time", pa.int64()), ("type", pa.string()), ("k", pa.string()), ("v", pa.int64())])
 
 events = hs.lists(
@@ -47,7 +48,7 @@ def naive_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             i > 0 and all(v is not None and w is not None and v < w for v in steps[i][1] for w in steps[i - 1][1])
             for i in range(len(steps))
         ]
-        for name, holds, least in (("x", holds_x, 2), ("y", holds_y, 0)):
+        for name, holds, least, most in (("x", holds_x, 2, inf), ("y", holds_y, 0, 3)):
             i = 0
             while i < len(steps):
                 if not holds[i]:
@@ -57,8 +58,9 @@ def naive_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 while j < len(steps) and holds[j]:
                     j += 1
                 start, end = steps[i][0], steps[j][0] if j < len(steps) else None
-                length = (end if end is not None else steps[-1][0]) - start
-                if length >= least:
+                # What has not ended goes on: it is longer than any bound.
+                length = inf if end is None else end - start
+                if least <= length <= most:
                     for row in flagged:
                         if row["k"] == key and row["time"] is not None and row["time"] >= start:
                             row[name] |= end is None or row["time"] < end
@@ -93,5 +95,50 @@ def test_unknown_situations_and_taken_columns_are_refused() -> None:
         query.check(SCHEMA.append(pa.field("during X", pa.bool_())))
     with pytest.raises(DataError, match="unknown column v"):
         query.check(SCHEMA.remove(3))
-    with pytest.raises(ExecutionError, match="TW404"):
-        query.incremental(SCHEMA)
+
+
+@pytest.mark.parametrize("window", ["WITHIN 4 seconds SLIDE 2 seconds", "WITHIN 3 seconds"])
+@examples(60)
+@given(events, hs.lists(hs.integers(0, 14), max_size=3), hs.integers(0, 3), hs.booleans())
+def test_piece_by_piece_it_is_the_same(
+    window: str, rows: list[dict[str, Any]], cuts: list[int], delay: int, through_bytes: bool
+) -> None:
+    query = trendweave.query(f"{TREND.format(s='S DURING X', t='T NOT DURING Y')} {window} {DEFINED}")
+    engine = query.incremental(SCHEMA)
+    state, found, in_time, latest, watermark = engine.start(), [], [], None, None
+    borders = sorted({0, *(cut for cut in cuts if cut < len(rows)), len(rows)})
+    for first, last in pairwise(borders):
+        piece = rows[first:last]
+        in_time += [row for row in piece if row["time"] is None or watermark is None or row["time"] >= watermark]
+        latest = max([row["time"] for row in piece if row["time"] is not None], default=latest or 0)
+        watermark = max(latest - delay, watermark or -delay)
+        state, result = engine.push(state, pa.Table.from_pylist(piece, SCHEMA), watermark)
+        found += result.to_pylist()
+        if through_bytes:
+            state = engine.read(state.to_bytes())
+    assert state.late == len(rows) - len(in_time)
+    found += engine.finish(state).to_pylist()
+    assert_same_rows(query.run(pa.Table.from_pylist(in_time, SCHEMA)).to_pylist(), found)
+
+
+def test_a_window_waits_until_its_events_are_settled() -> None:
+    query = trendweave.query(f"{TREND.format(s='S DURING X', t='T DURING X')} WITHIN 2 s SLIDE 2 s {DEFINED}")
+    session = query.push(SCHEMA)
+    for moment in range(5):
+        assert session.send({"time": moment, "type": "E", "k": "p", "v": 4}) == []
+    closed = session.send({"time": 5, "type": "E", "k": "p", "v": 4})
+    # Three seconds after its end: Y, which is at most so long, could still turn out to hold.
+    assert [(row["window_start"], row["count"]) for row in closed] == [(0, 1)]
+
+
+@examples(60)
+@given(events)
+def test_trends_of_events_in_situations(rows: list[dict[str, Any]]) -> None:
+    text = "RETURN TRENDS(S.v) PATTERN E S+ WHERE [k] AND {s} AND S.v <= NEXT(S).v"
+    query = trendweave.query(text.format(s="S DURING X") + DEFINED)
+    plain = trendweave.query(text.format(s="S.x = TRUE"))
+    schema = SCHEMA.append(pa.field("x", pa.bool_())).append(pa.field("y", pa.bool_()))
+    expected = plain.run(pa.Table.from_pylist(naive_flags(rows), schema)).to_pylist()
+    table = pa.Table.from_pylist(rows, SCHEMA)
+    assert_same_rows(expected, query.run(table).to_pylist())
+    assert_same_rows(expected, pa.Table.from_batches(query.iter(table), query.schema(table)).to_pylist())

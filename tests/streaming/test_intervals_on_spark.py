@@ -38,6 +38,13 @@ MATCHES = (
 )
 COUNTS = DEFINED + "PATTERN Fast overlaps; contains Braking WITHIN 20 seconds EVERY 5 seconds RETURN COUNT(*)"
 SITUATIONS = DEFINED + "RETURN SITUATIONS"
+#: A trend query whose events lie in situations.
+INSIDE = (
+    "RETURN car, COUNT(*), MAX(R.speed) PATTERN Reading R{2,} "
+    "FROM Reading DEFINE Fast AS speed > 70 AT LEAST 2 seconds, Braking AS accel < PREV(accel) AT MOST 1 second "
+    "WHERE [car] AND R DURING Fast AND R NOT DURING Braking AND R.accel <= NEXT(R).accel "
+    "GROUP-BY car WITHIN 6 seconds SLIDE 3 seconds"
+)
 BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
 
 
@@ -93,7 +100,7 @@ def found(rows: pa.Table) -> list[str]:
 
 @pytest.mark.parametrize(
     ("query", "files_per_run"),
-    [(MATCHES, 1), *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS))],
+    [(MATCHES, 1), (INSIDE, 1), *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS))],
 )
 def test_stopped_again_and_again_with_late_events(
     streaming: SparkSession, tmp_path: Path, query: str, files_per_run: int

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from lark import Lark, v_args
 from lark.tree import Meta
 
-from trendweave.errors import ExecutionError, Problem, near_names, raise_problems
+from trendweave.errors import Problem, near_names, raise_problems
 from trendweave.events import ColumnType, Kind, schema_of
 from trendweave.intervals.parser import clause_words
 from trendweave.intervals.plan import IntervalPlan
@@ -37,6 +37,10 @@ from trendweave.language.tree_builder import Clause
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
+    from trendweave.runners.local import TrendBatches
+    from trendweave.runners.points_incremental import PointsIncremental
+    from trendweave.runners.push_session import PushSession
+    from trendweave.runners.result_table import Numbers
 
 #: The column of an event that says whether it lies in a situation; no query can name it by accident.
 _COLUMN = "during {}"
@@ -144,9 +148,13 @@ class PointsQuery:
         return pa.schema([*fields, *((name, pa.bool_()) for name in self.columns)])
 
     def run(self, events: Any, time: str = "time", type: str | None = "type", **options: Any) -> Any:
-        """As `Query.run`, on an Arrow table, a pandas or polars frame, or a Spark DataFrame."""
+        """As `Query.run`, on an Arrow table, a pandas or polars frame, a Spark DataFrame, or a stream."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
+            if events.isStreaming:
+                from trendweave.runners.spark_points_stream import run_points_stream
+
+                return run_points_stream(self, events, time, type, **options)
             from trendweave.runners.spark_points import with_situations
 
             return self.trend.run(with_situations(self, events, time, type), time, type, **options)
@@ -154,18 +162,48 @@ class PointsQuery:
 
         return run_local_points(self, events, time, type, options)
 
-    def schema(self, events: Any, time: str = "time", type: str | None = "type", **options: Any) -> Any:
+    def schema(
+        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
+    ) -> Any:
         """The columns of the result, without running anything."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
-            return self.run(events, time, type, **options).schema
+            from trendweave.runners.spark_points import with_empty_columns
+
+            return self.trend.schema(with_empty_columns(self, events), time, type, numbers=numbers)
         from trendweave.runners.points_in_intervals import with_columns
 
-        return self.trend.schema(with_columns(self, events), time, type, **options)
+        return self.trend.schema(with_columns(self, events), time, type, numbers=numbers)
 
-    def incremental(self, events: Any, time: str = "time", type: str | None = "type", **options: Any) -> Any:
-        message = "DURING cannot be run piece by piece yet"
-        raise ExecutionError([Problem("TW404", message, "run the query on one table")])
+    def iter(self, events: Any, time: str = "time", type: str | None = "type", **options: Any) -> TrendBatches:
+        """As `Query.iter`."""
+        self.check(events, time, type)
+        from trendweave.runners.points_in_intervals import iter_local_points
+
+        return iter_local_points(self, events, time, type, options)
+
+    def incremental(
+        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
+    ) -> PointsIncremental:
+        """As `Query.incremental`. Windows close later than their end by the longest length that a definition names."""
+        from trendweave.runners.points_incremental import PointsIncremental
+
+        return PointsIncremental(self, events, time, type, numbers)
+
+    def push(
+        self,
+        events: Any,
+        time: str = "time",
+        type: str | None = "type",
+        *,
+        watermark: str = "0 seconds",
+        numbers: Numbers = "decimal",
+        state: bytes | None = None,
+    ) -> PushSession:
+        """As `Query.push`; windows close as those of `incremental`."""
+        from trendweave.runners.push_session import PushSession
+
+        return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
 def points_query(text: str) -> PointsQuery:

@@ -22,6 +22,7 @@ from trendweave.runners.closing import Closing
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.event_pieces import check_owner, fitting, watermark_step
 from trendweave.runners.local import check_numbers
+from trendweave.runners.open_runs import NO_RUNS, OpenRuns
 from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
 from trendweave.runners.result_table import Numbers
 from trendweave.runners.tables import as_arrow
@@ -33,17 +34,20 @@ if TYPE_CHECKING:
 #: Written into every state; a state of another version is refused.
 STATE_VERSION = 1
 _METADATA = b"trendweave.state"
+_RUNS = b"trendweave.runs"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Prepared rows of open windows, the watermark in steps of the time column, and what was dropped so far."""
+    """Prepared rows of open windows, the watermark in steps of the time column, and what was dropped so far; where
+    events lie in situations, also what is left of those that were let go."""
 
     rows: pa.Table | None = None
     watermark: int | None = None
     late: int = 0
     dropped: Dropped = NOTHING_DROPPED
     made_for: str = ""
+    runs: OpenRuns = NO_RUNS
 
     def to_bytes(self) -> bytes:
         facts = {
@@ -56,9 +60,12 @@ class State:
         }
         rows = pa.table({}) if self.rows is None else self.rows
         sink = pa.BufferOutputStream()
-        schema = rows.schema.with_metadata({_METADATA: json.dumps(facts).encode()})
+        metadata = {_METADATA: json.dumps(facts).encode()}
+        if not self.runs.is_empty:
+            metadata[_RUNS] = self.runs.to_bytes()
+        schema = rows.schema.with_metadata(metadata)
         with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(rows.replace_schema_metadata(schema.metadata))
+            writer.write_table(rows.replace_schema_metadata(metadata))
         return sink.getvalue().to_pybytes()
 
     @staticmethod
@@ -74,7 +81,21 @@ class State:
             message = f"the state has version {facts['version']}, this release reads version {STATE_VERSION}"
             raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
         kept = None if facts["empty"] else rows.replace_schema_metadata(None)
-        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]), facts["made_for"])
+        written = rows.schema.metadata.get(_RUNS)
+        runs = NO_RUNS if written is None else OpenRuns.from_bytes(written)
+        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]), facts["made_for"], runs)
+
+
+def needed_columns(plan: Plan, time: str, type_: str | None) -> list[str]:
+    needed = {path[0] for columns in plan.needed_columns for path in columns.paths}
+    return sorted(needed | {time} | ({type_} if type_ is not None else set()))
+
+
+def owner(text: str, schema: pa.Schema, needed: list[str], time: str, type_: str | None, numbers: Numbers) -> str:
+    """Names the query and the columns that it is computed from; a state belongs to one of these."""
+    types = [f"{name} {schema.field(name).type}" for name in needed]
+    facts = "\n".join([text, time, str(type_), numbers, *types])
+    return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
 class Incremental:
@@ -87,11 +108,8 @@ class Incremental:
         self._bound: BoundQuery = bind(query.plan, schema, time, type_, numbers)
         self._kind: TimeType = time_type(schema.field(time).type)
         self._closing = Closing.of(query.plan.window, self._kind)
-        needed = {path[0] for columns in query.plan.needed_columns for path in columns.paths}
-        self._needed = sorted(needed | {time} | ({type_} if type_ is not None else set()))
-        types = [f"{name} {schema.field(name).type}" for name in self._needed]
-        facts = "\n".join([query.plan.text, time, str(type_), numbers, *types])
-        self._made_for = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        self._needed = needed_columns(query.plan, time, type_)
+        self._made_for = owner(query.plan.text, schema, self._needed, time, type_, numbers)
 
     @property
     def schema(self) -> pa.Schema:
@@ -176,7 +194,7 @@ class Incremental:
             behind &= np.asarray(known)
             late = int(np.count_nonzero(behind))
             events = events.filter(pa.array(~behind)) if late else events
-        rows, dropped = self._bound.prepare(events)
+        rows, dropped = self._rows(events)
         joined = rows if state.rows is None else pa.concat_tables([state.rows, rows])
         return replace(state, rows=joined, late=state.late + late, dropped=state.dropped + dropped)
 
@@ -192,10 +210,29 @@ class Incremental:
                 return replace(state, watermark=watermark), self.schema.empty_table()
             only, needed, kept = None, np.ones(steps.size, np.bool_), np.zeros(steps.size, np.bool_)
         else:
-            only = self._closing.windows(state.watermark, watermark)
-            needed, kept = self._closing.needed(steps, only), self._closing.kept(steps, watermark)
-        result = self.schema.empty_table()
-        if needed.any():
-            result = self._bound.compute(state.rows.filter(pa.array(needed)), only)
-        rows = state.rows if kept.all() else state.rows.filter(pa.array(kept)).combine_chunks()
-        return replace(state, rows=rows, watermark=watermark), result
+            settled = self._settled(watermark)
+            only = self._closing.windows(self._settled(state.watermark), settled)
+            needed, kept = self._closing.needed(steps, only), self._closing.kept(steps, settled)
+        result = self._computed(state, needed, only) if needed.any() else self.schema.empty_table()
+        if not kept.all():
+            state = replace(self._let_go(state, ~kept), rows=state.rows.filter(pa.array(kept)).combine_chunks())
+        return replace(state, watermark=watermark), result
+
+    # What depends on the kind of query
+
+    def _rows(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        """What is kept of events, and what was dropped of them."""
+        return self._bound.prepare(events)
+
+    def _settled(self, watermark: int | None) -> int | None:
+        """The time before which a watermark settles everything about an event."""
+        return watermark
+
+    def _computed(self, state: State, needed: np.ndarray, only: tuple[int, int] | None) -> pa.Table:
+        """The rows of some windows, which hold the `needed` ones of the rows that are kept."""
+        assert state.rows is not None
+        return self._bound.compute(state.rows.filter(pa.array(needed)), only)
+
+    def _let_go(self, state: State, gone: np.ndarray) -> State:
+        """The state after rows are let go that all are before those that stay."""
+        return state

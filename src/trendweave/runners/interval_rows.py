@@ -12,7 +12,7 @@ from trendweave.intervals.plan import IntervalPlan
 from trendweave.intervals.preparation import IntervalPreparation
 from trendweave.kernels.sorting import stable_order
 from trendweave.runners.arrow_expressions import column_of, evaluate, is_true
-from trendweave.runners.codes import first_of_each, key_codes
+from trendweave.runners.codes import key_codes
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.times import TimeType, as_steps, time_type
 
@@ -101,29 +101,31 @@ def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple
 
 def sorted_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
     """With the conditions that need one row only."""
+    codes = key_codes([table.column(name) for name in keys], table.num_rows)
+    return rows_of_partitions(table, codes, int(codes.max()) + 1 if codes.size else 0)
+
+
+def rows_of_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
+    """The same where the partition of each row is known, a number below `count`."""
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
-    codes = key_codes([table.column(name) for name in keys], table.num_rows) if keys else None
-    order, starts = _order(codes, moment)
     bits = table.column(BITS).to_numpy()
+    order, starts = _order(codes, moment, count)
     if order is not None:
         moment, bits = moment[order], bits[order]
     return IntervalRows(table, order, kind, moment, bits, starts)
 
 
-def _order(codes: np.ndarray | None, moment: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Rows by (partition, time), and where each partition starts."""
-    in_time = moment.size < 2 or bool((moment[1:] >= moment[:-1]).all())
-    if codes is None or not moment.size:
-        order = None if in_time else np.argsort(moment, kind="stable")
-        return order, np.array([0, moment.size] if moment.size else [0], np.int64)
-    count = int(codes.max()) + 1
-    ascending = codes[1:] > codes[:-1]
-    if not in_time and bool((ascending | ((codes[1:] == codes[:-1]) & (moment[1:] >= moment[:-1]))).all()):
-        return None, np.append(first_of_each(codes), codes.size)
+def _order(codes: np.ndarray, moment: np.ndarray, count: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """Rows by (partition, time), and where each partition starts; None where they are in that order already."""
+    in_time = bool((moment[1:] >= moment[:-1]).all())
+    if count == 1:
+        return (None if in_time else np.argsort(moment, kind="stable")), np.array([0, moment.size])
     if in_time:
-        order, starts = stable_order(codes, count)
-        return order, starts
+        return stable_order(codes, count)
+    ascending = codes[1:] > codes[:-1]
+    if bool((ascending | ((codes[1:] == codes[:-1]) & (moment[1:] >= moment[:-1]))).all()):
+        return None, np.searchsorted(codes, np.arange(count + 1))
     by_time = np.argsort(moment, kind="stable")
     order, starts = stable_order(codes[by_time], count)
     return by_time[order], starts

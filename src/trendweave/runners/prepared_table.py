@@ -41,14 +41,7 @@ def prepared(
     plan: Plan, preparation: Preparation, events: pa.Table, time: str, type_: str | None
 ) -> tuple[pa.Table, Dropped]:
     """Rows that can play a part, with the columns that `partition_task` reads."""
-    rows = events.num_rows
-    events, null_time = _with_time(events, time)
-    null_type = 0
-    if type_ is not None and events.column(type_).null_count:
-        null_type = events.column(type_).null_count
-        events = events.filter(pc.is_valid(events.column(type_)))
-    of_type = _rows_of_types(plan, events, type_)
-    other_type = events.num_rows - int(np.count_nonzero(np.logical_or.reduce(list(of_type.values()))))
+    events, of_type, dropped = _known(plan, events, time, type_)
     letters = _letters(plan, preparation, events, of_type)
     if plan.strategy != "contiguous":
         # A row that cannot be read as anything plays no part, unless it stands between two others.
@@ -58,7 +51,27 @@ def prepared(
     columns = {TIME: events.column(time)}
     columns |= {f"{LETTERS}{word}": pa.array(letters[:, word].view(np.int64)) for word in range(letters.shape[1])}
     columns |= {name: _computed(expression, events) for name, expression in preparation.columns}
-    return pa.table(columns), Dropped(rows, null_time, null_type, other_type)
+    return pa.table(columns), dropped
+
+
+def count_dropped(plan: Plan, events: pa.Table, time: str, type_: str | None) -> Dropped:
+    """What `prepared` would drop of these events."""
+    return _known(plan, events, time, type_)[2]
+
+
+def _known(
+    plan: Plan, events: pa.Table, time: str, type_: str | None
+) -> tuple[pa.Table, dict[str, np.ndarray], Dropped]:
+    """The rows that are events, per type of the pattern which of them are of it, and how many others there were."""
+    rows = events.num_rows
+    events, null_time = _with_time(events, time)
+    null_type = 0
+    if type_ is not None and events.column(type_).null_count:
+        null_type = events.column(type_).null_count
+        events = events.filter(pc.is_valid(events.column(type_)))
+    of_type = _rows_of_types(plan, events, type_)
+    other_type = events.num_rows - int(np.count_nonzero(np.logical_or.reduce(list(of_type.values()))))
+    return events, of_type, Dropped(rows, null_time, null_type, other_type)
 
 
 def _computed(expression: st.Expression, events: pa.Table) -> pa.Array:

@@ -31,7 +31,7 @@ from trendweave.runners.spark_preparation import (
 )
 from trendweave.runners.spark_schema import result_type
 from trendweave.runners.spark_task import PEAK, TRENDS, AggregateTask, Limits, MergeTask
-from trendweave.runners.spark_trend_task import TrendsTask, trend_type
+from trendweave.runners.spark_trend_task import TrendsTask
 from trendweave.runners.trend_options import Detection
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def _aggregated(
     placed = prepared.repartition(*columns) if columns else prepared.repartition(1)
     placed = placed.sortWithinPartitions(*columns, F.col(TIME))
     limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
-    if bound.shows_trends:
-        return placed.mapInArrow(TrendsTask(bound, keys, False, limits).__call__, trend_type(bound, events))
     result = result_type(bound, events)
+    if bound.shows_trends:
+        return placed.mapInArrow(TrendsTask(bound, keys, False, limits).__call__, result)
     if not groups_span_keys(bound):
         found = placed.mapInArrow(
             AggregateTask(bound, keys, False, limits, measured).__call__, _with_hidden(result, measured)

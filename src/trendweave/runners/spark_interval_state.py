@@ -7,21 +7,18 @@ are written when the watermark has passed some of the rows that wait.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessorHandle
 
-from trendweave.errors import DataError, Problem, TrendweaveError
+from trendweave.errors import TrendweaveError
 from trendweave.runners.interval_incremental import IntervalIncremental
 from trendweave.runners.interval_state import IntervalState
-from trendweave.runners.spark_stream_state import About, PieceProcessor
+from trendweave.runners.spark_stream_state import About, CheckedBytes, PieceProcessor
 from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces
 from trendweave.runners.stream_work import PieceWork
-
-SITUATIONS = "content binary, checksum bigint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class IntervalProcessor(PieceProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         super().init(handle)
-        self._situations = handle.getValueState("situations", SITUATIONS)
+        self._situations = CheckedBytes(handle, "situations", "situations")
 
     def _expired(self, about: About, watermark: int) -> Iterator[bytes]:
         held = list(self._held())
@@ -80,8 +77,7 @@ class IntervalProcessor(PieceProcessor):
             self._situations.clear()
             self._about.clear()
             return
-        content = state.to_bytes()
-        self._situations.update((content, zlib.crc32(content)))
+        self._situations.update(state.to_bytes())
         step = self._work.next_step(state, left)
         # What is kept of rows that the watermark has passed has no times of its own that matter.
         about = replace(about, closed=watermark, earliest=step, latest=step)
@@ -90,12 +86,5 @@ class IntervalProcessor(PieceProcessor):
         self._about.update(about.as_tuple())
 
     def _read_situations(self) -> IntervalState:
-        stored = self._situations.get()
-        if stored is None:
-            return self._work.engine.start()
-        content, checksum = bytes(stored[0]), stored[1]
-        if zlib.crc32(content) != checksum:
-            message = "the situations in the state are damaged: their checksum is wrong"
-            hint = "start again from a checkpoint that is whole, or from the source with a new one"
-            raise DataError([Problem("TW311", message, hint)])
-        return self._work.engine.read(content)
+        content = self._situations.get()
+        return self._work.engine.start() if content is None else self._work.engine.read(content)

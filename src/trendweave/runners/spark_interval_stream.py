@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from trendweave.errors import ExecutionError, Problem
@@ -27,12 +27,13 @@ from trendweave.runners.spark_stream import (
     UnpackTask,
     counted_output,
     in_arrow,
+    kept_schema,
     originals,
     stream_problems,
     with_watermark,
 )
 from trendweave.runners.spark_stream_state import OUTPUT
-from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask
+from trendweave.runners.stream_chunks import BUCKET, PIECE, PackTask
 
 if TYPE_CHECKING:
     from trendweave.intervals.queries import IntervalQuery
@@ -68,8 +69,7 @@ def _check(query: IntervalQuery, events: DataFrame, options: StreamOptions) -> N
 
 def _rows(engine: IntervalIncremental, events: StructType, prepared: DataFrame, options: StreamOptions) -> DataFrame:
     bound = engine.bound
-    kept = StructType([field for field in prepared.schema if field.name != ORIGINAL])
-    schema = to_arrow_schema(kept, timezone="UTC")
+    schema = kept_schema(prepared)
     keys = ", ".join(f"`{name}`" for name in bucket_keys(bound))
     bucket = f"PMOD(HASH({keys}), {options.buckets})" if keys else "0"
     in_buckets = prepared.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))

@@ -46,3 +46,8 @@ def with_situations(query: PointsQuery, events: DataFrame, time: str, type_: str
     placed = events.repartition(*keys) if keys else events.coalesce(1)
     schema = StructType([*events.schema.fields, *(StructField(name, BooleanType()) for name in query.columns)])
     return placed.mapInArrow(_MarkTask(bound, query.columns).__call__, schema)
+
+
+def with_empty_columns(query: PointsQuery, events: DataFrame) -> DataFrame:
+    """For the schema of what comes out."""
+    return events.withColumns({name: F.lit(None).cast(BooleanType()) for name in query.columns})

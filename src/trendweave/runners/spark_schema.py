@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql.types import DataType, DecimalType, DoubleType, LongType, StringType, StructField, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
-from trendweave.planning.plan import AggregateColumn, MovingWindow
-from trendweave.runners.bound_query import BoundQuery
+from trendweave.planning.outputs import TREND_COLUMNS
+from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan
+from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.result_table import Numbers
+from trendweave.runners.spark_preparation import arrow_schema, in_plain_strings
+from trendweave.runners.trend_table import shown_attributes
+
+
+def result_columns(plan: Plan, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> StructType:
+    """Without running anything; those of a stream are the same."""
+    plain = in_plain_strings(events)
+    return result_type(bind(plan, arrow_schema(plain.schema), time, type_, numbers), plain.schema)
 
 
 def result_type(bound: BoundQuery, events: StructType) -> StructType:
@@ -17,8 +36,35 @@ def result_type(bound: BoundQuery, events: StructType) -> StructType:
     names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
     fields = [StructField(name, moment) for name in names]
     fields += [StructField(group.name, type_at(events, group.path)) for group in plan.groups]
-    fields += [StructField(column.name, aggregate_type(column, events, bound.numbers)) for column in plan.aggregates]
+    if plan.returns == "aggregates":
+        fields += [
+            StructField(column.name, aggregate_type(column, events, bound.numbers)) for column in plan.aggregates
+        ]
+    elif plan.returns == "each":
+        fields += [
+            StructField(column.name, _one_trend_type(column, events, bound.numbers)) for column in plan.aggregates
+        ]
+    else:
+        length, listed = TREND_COLUMNS
+        fields += [StructField(length, LongType()), StructField(listed, ArrayType(_event_type(bound, events)))]
     return StructType(fields)
+
+
+def _one_trend_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
+    """Of an aggregate of one trend."""
+    if column.function == "COUNT":
+        return LongType()
+    if column.function in ("FIRST", "LAST"):
+        return type_at(events, column.path or ())
+    return aggregate_type(column, events, numbers)
+
+
+def _event_type(bound: BoundQuery, events: StructType) -> StructType:
+    """Of an event in the list of a trend."""
+    moment = events[bound.time].dataType
+    known = [StructField("variable", StringType()), StructField("time", moment), StructField("type", StringType())]
+    shown = shown_attributes(bound.plan, bound.time, bound.type)
+    return StructType([*known, *(StructField(one.name, type_at(events, one.path)) for _, one in shown)])
 
 
 def type_at(schema: StructType, path: tuple[str, ...]) -> DataType:

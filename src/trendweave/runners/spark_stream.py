@@ -42,7 +42,6 @@ from trendweave.runners.spark_preparation import (
 from trendweave.runners.spark_schema import result_type
 from trendweave.runners.spark_stream_state import OUTPUT, TrendProcessor
 from trendweave.runners.spark_task import MergeTask
-from trendweave.runners.spark_trend_task import trend_type
 from trendweave.runners.stream_chunks import BUCKET, ORIGINAL, PIECE, PackTask, from_stream, stored_schema
 from trendweave.runners.stream_work import StreamWork
 from trendweave.runners.times import time_type
@@ -69,15 +68,17 @@ def run_stream(
     options = stream_options_of(events.sparkSession, given)
     plain = in_plain_strings(events)
     bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=detection)
-    closing = _checked(bound, plain, options)
+    closing = checked_closing(bound, plain, options)
     watched = with_watermark(bound, plain, options)
     types = {variable.type for variable in query.plan.variables}
     counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(types, watched, time, type_))
     prepared = Preparation(bound, schema_of(counted), counted).frame(*originals(plain, options))
-    return _Stream(bound, closing, plain.schema, options).rows(prepared)
+    return TrendStream(bound, closing, plain.schema, options).rows(prepared)
 
 
-def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Closing:
+def checked_closing(
+    bound: BoundQuery, events: DataFrame, options: StreamOptions, in_situations: bool = False
+) -> Closing:
     """Everything that can be known to be wrong before the stream starts, with the way out."""
     problems = []
     closing = Closing.of(bound.plan.window, time_type(bound.events.field(bound.time).type))
@@ -86,6 +87,9 @@ def _checked(bound: BoundQuery, events: DataFrame, options: StreamOptions) -> Cl
         problems.append(Problem("TW409", message, "add WITHIN, and SLIDE unless the window moves with the stream"))
     if options.early and _can_be_withdrawn(bound.plan):
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
+        problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
+    if options.early and in_situations:
+        message = "whether an event lies in a situation may turn out later, so there are no early results"
         problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
     if options.early and bound.shows_trends:
         message = "trends come out when their window closes; there are no early ones"
@@ -143,28 +147,37 @@ def originals(events: DataFrame, options: StreamOptions) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stream:
+class TrendStream:
+    """A query bound to the columns of a stream, with what its windows and the user ask for."""
+
     bound: BoundQuery
     closing: Closing
     events: StructType
     options: StreamOptions
 
     def rows(self, prepared: DataFrame) -> DataFrame:
-        names = [field.name for field in prepared.schema if field.name != ORIGINAL]
-        columns = [prepared.schema[name] for name in names]
-        schema = stored_schema(to_arrow_schema(StructType(columns), timezone="UTC"), len(self.bound.plan.variables))
-        partial = groups_span_keys(self.bound) and not self.options.early and not self.bound.shows_trends
-        work = StreamWork(self.bound, self.closing, schema, partial)
-        keys = self._bucket_keys()
+        schema = stored_schema(kept_schema(prepared), len(self.bound.plan.variables))
+        work = StreamWork(self.bound, self.closing, schema, self.partial)
+        made_for = self.made_for(self.bound.plan.text, schema)
+        processor = TrendProcessor(work, made_for, self.options.buckets, self.options.early)
+        pack = CheckedPackTask(PackTask(schema, self.closing), made_for, self.options.buckets)
+        return self.processed(prepared, self._bucket_keys(), pack, processor)
+
+    @property
+    def partial(self) -> bool:
+        """Whether groups span buckets, and partial aggregates are merged at the end."""
+        return groups_span_keys(self.bound) and not self.options.early and not self.bound.shows_trends
+
+    def processed(
+        self, kept: DataFrame, keys: list[str], pack: CheckedPackTask, processor: TrendProcessor
+    ) -> DataFrame:
+        """Rows as they are kept, in buckets of these keys, through the stateful operator."""
         bucket = f"PMOD(HASH({', '.join(keys)}), {self.options.buckets})" if keys else "0"
-        in_buckets = prepared.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
-        made_for, buckets = self._made_for(schema), self.options.buckets
-        pack = CheckedPackTask(PackTask(schema, self.closing), made_for, buckets)
+        in_buckets = kept.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
         pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
-        processor = TrendProcessor(work, made_for, buckets, self.options.early)
         mode = "update" if self.options.early else "append"
         found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
-        return self._unpacked(counted_output(found, self.options), partial)
+        return self._unpacked(counted_output(found, self.options))
 
     def _bucket_keys(self) -> list[str]:
         """Early rows are of whole groups, so all keys of a group share a bucket."""
@@ -179,18 +192,18 @@ class _Stream:
             names = tuple(name for name in names if by_path[name] in grouped)
         return [f"`{name}`" for name in names]
 
-    def _made_for(self, schema: pa.Schema) -> str:
+    def made_for(self, query: str, schema: pa.Schema) -> str:
         """Names the query and the columns that it is computed from; a state belongs to one of these."""
         columns = [f"{field.name} {field.type}" for field in schema]
         early = "early" if self.options.early else "final"
-        facts = [self.bound.plan.text, self.bound.time, str(self.bound.type), early, *columns]
+        facts = [query, self.bound.time, str(self.bound.type), early, *columns]
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
-    def _unpacked(self, found: DataFrame, partial: bool) -> DataFrame:
-        result = (trend_type if self.bound.shows_trends else result_type)(self.bound, self.events)
+    def _unpacked(self, found: DataFrame) -> DataFrame:
+        result = result_type(self.bound, self.events)
         late = [StructField("late", self.events)] if self.options.late_rows else []
         shown = StructType([*result.fields, *late])
-        if not partial:
+        if not self.partial:
             return found.mapInArrow(UnpackTask(in_arrow(shown)).__call__, shown)
         merged = from_arrow_schema(
             partial_schema(self.bound.plan, self.bound.events, self.bound.numbers), prefer_timestamp_ntz=True
@@ -205,6 +218,11 @@ def counted_output(found: DataFrame, options: StreamOptions) -> DataFrame:
     """What the stateful operator gave out, without rows that are there for the counts alone."""
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
     return found.observe(options.metrics, *counts).where("payload IS NOT NULL OR late_rows IS NOT NULL")
+
+
+def kept_schema(prepared: DataFrame) -> pa.Schema:
+    """The columns that go into the state: all but whole events, which are there for those that are late."""
+    return in_arrow(StructType([field for field in prepared.schema if field.name != ORIGINAL]))
 
 
 def in_arrow(schema: StructType) -> pa.Schema:

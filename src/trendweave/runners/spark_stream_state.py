@@ -192,10 +192,12 @@ class TrendProcessor(PieceProcessor):
 
     def _expired(self, about: About, watermark: int) -> Iterator[bytes]:
         held = list(self._held())
+        settled = self._work.settled(watermark)
         if not self._early:
-            windows = self._work.closing.windows(about.closed, watermark)
-            yield from self._work.computed([piece for _, piece in held], windows)
-        first = self._work.closing.first_kept_pane(watermark)
+            windows = self._work.closing.windows(about.closed, settled)
+            yield from self._computed([piece for _, piece in held], windows)
+        first = self._work.closing.first_kept_pane(settled)
+        self._let_go([piece for _, piece in held if piece.pane < first])
         for key_of_piece, piece in held:
             if piece.pane < first:
                 self._pieces.removeKey(key_of_piece)
@@ -205,11 +207,42 @@ class TrendProcessor(PieceProcessor):
             return
         about = replace(
             about,
-            closed=watermark,
+            closed=settled,
             earliest=min(piece.earliest for piece in left),
             latest=max(piece.latest for piece in left),
         )
         self._about.update(self._with_timer(about, watermark).as_tuple())
+
+    def _computed(self, held: list[Piece], windows: tuple[int, int]) -> Iterator[bytes]:
+        yield from self._work.computed(held, windows)
+
+    def _let_go(self, pieces: list[Piece]) -> None:
+        """Before these pieces are dropped; all of them lie before those that stay."""
+
+
+class CheckedBytes:
+    """A value of the state that is bytes, with a checksum; `what` it is, for those who read that it is damaged."""
+
+    def __init__(self, handle: StatefulProcessorHandle, name: str, what: str) -> None:
+        self._value = handle.getValueState(name, "content binary, checksum bigint")
+        self._what = what
+
+    def get(self) -> bytes | None:
+        stored = self._value.get()
+        if stored is None:
+            return None
+        content, checksum = bytes(stored[0]), stored[1]
+        if zlib.crc32(content) != checksum:
+            message = f"the {self._what} in the state are damaged: their checksum is wrong"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)])
+        return content
+
+    def update(self, content: bytes) -> None:
+        self._value.update((content, zlib.crc32(content)))
+
+    def clear(self) -> None:
+        self._value.clear()
 
 
 def output(payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0) -> Row:

@@ -15,6 +15,7 @@ from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.closing import Closing
 from trendweave.runners.compile_once import compile_once
 from trendweave.runners.encoded_rows import TIME
+from trendweave.runners.open_runs import NO_RUNS, OpenRuns
 from trendweave.runners.partial_table import partial_schema, to_table
 from trendweave.runners.stream_chunks import Piece, as_stream, from_pieces, with_letters
 from trendweave.runners.times import as_steps, time_type
@@ -72,6 +73,10 @@ class StreamWork(PieceWork):
     def due(self, earliest: int, latest: int, watermark: int | None) -> int:
         return self.closing.due(earliest, latest, watermark)
 
+    def settled(self, watermark: int) -> int:
+        """The time before which a watermark settles everything about an event."""
+        return watermark
+
     def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
         """The open windows (or times) whose rows change with events between these times."""
         first = self.closing.windows(closed, None)[0]
@@ -80,13 +85,13 @@ class StreamWork(PieceWork):
         slide, length = self.closing.slide, self.closing.length
         return max(first, (earliest - length) // slide + 1), latest // slide
 
-    def computed(self, pieces: Iterable[Piece], windows: tuple[int, int]) -> Iterator[bytes]:
+    def computed(self, pieces: Iterable[Piece], windows: tuple[int, int], runs: OpenRuns = NO_RUNS) -> Iterator[bytes]:
         """Result rows, or partial aggregates, of these windows, as Arrow streams; trends in several."""
         rows = from_pieces(pieces, self.schema)
         needed = self.closing.needed(self.steps(rows), windows)
         if not needed.any():
             return
-        rows = with_letters(rows if needed.all() else rows.filter(pa.array(needed)))
+        rows = self._prepared(rows, needed, runs)
         compile_once()
         try:
             yield from (as_stream(found) for found in self._found(rows, windows) if found.num_rows)
@@ -95,6 +100,9 @@ class StreamWork(PieceWork):
             place = f"times {times['min']} to {times['max']}: "
             problems = [replace(problem, message=place + problem.message) for problem in error.problems]
             raise type(error)(problems, self.bound.plan.text) from error
+
+    def _prepared(self, rows: pa.Table, needed: np.ndarray, runs: OpenRuns) -> pa.Table:
+        return with_letters(rows if needed.all() else rows.filter(pa.array(needed)))
 
     def _found(self, rows: pa.Table, windows: tuple[int, int]) -> Iterator[pa.Table]:
         if self.bound.shows_trends:

@@ -28,8 +28,10 @@ class Detection:
 DEFAULTS = Detection()
 
 
-def detection(plan: Plan, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection:
-    """Options as given to a call, checked."""
+def detection(plan: Plan, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection | None:
+    """Options as given to a call, checked; None where none is given."""
+    if memory is None and max_trends is None and strategy is None:
+        return None
     if plan.returns == "aggregates":
         raise ValueError("memory, max_trends and strategy are for queries that show trends, not for aggregates")
     if max_trends is not None and max_trends < 1:

@@ -1,0 +1,49 @@
+"""A trend query whose events lie in situations, on a stream without a JVM: as `simulated`, with events as they are."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming import TwsTester
+
+from tests.streaming.simulated import SimulatedStream
+from trendweave.intervals.points import PointsQuery
+from trendweave.runners.closing import Closing
+from trendweave.runners.points_incremental import bind_points
+from trendweave.runners.spark_points_stream import PointsProcessor, PointsWork
+from trendweave.runners.spark_preparation import groups_span_keys
+from trendweave.runners.stream_chunks import BUCKET, PackTask
+from trendweave.runners.times import time_type
+
+
+class SimulatedPoints(SimulatedStream):
+    def __init__(self, query: PointsQuery, schema: pa.Schema, key: str, delay: int, buckets: int = 3) -> None:
+        self.points, self.columns, self.key = bind_points(query, schema, "time", "type", "decimal"), schema, key
+        self.bound = self.points.trend
+        closing = Closing.of(query.trend.plan.window, time_type(schema.field("time").type))
+        assert closing is not None
+        self.partial = groups_span_keys(self.bound)
+        self.schema = self.points.kept(schema.empty_table()).schema
+        work = PointsWork(self.bound, closing, self.schema, self.partial, self.points)
+        self.pack = PackTask(self.schema, closing)
+        processor = PointsProcessor(work, "query", buckets, False)
+        self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)
+        self.delay, self.buckets = delay, buckets
+        self.watermark, self.latest, self.late = 0, None, 0
+
+    def runs(self) -> int:
+        """Buckets that remember runs of events that were let go."""
+        return sum(self.tester.peekValueState("runs", (bucket,)) is not None for bucket in range(self.buckets))
+
+    def _in_buckets(self, events: list[dict[str, Any]]) -> dict[int, list[Row]]:
+        rows = self.points.kept(pa.Table.from_pylist(events, self.columns))
+        keys = rows.column(self.points.kept_name(self.key)).to_pylist()
+        numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
+        pieces: dict[int, list[Row]] = {}
+        for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
+            for piece in batch.to_pylist():
+                pieces.setdefault(piece["bucket"], []).append(Row(**piece))
+        return pieces
