@@ -14,10 +14,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test kafka lint bench clean
+.PHONY: help demo test kafka lint bench compare-flink clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
@@ -37,8 +37,11 @@ lint: $(PACKAGES) ## Check formatting, lint rules and types
 bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
 
+compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP library, on small cases
+	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink
+
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) .kafka build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
+	rm -rf $(VENV) .kafka .flink build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt

@@ -14,14 +14,18 @@ from trendweave import errors
 from trendweave.errors import TrendweaveError
 from trendweave.queries import Query, query
 
-__all__ = ["Metrics", "Query", "TrendweaveError", "errors", "query"]
+__all__ = ["Metrics", "Query", "TrendweaveError", "errors", "query", "warm_up"]
 __version__ = version("trendweave")
 
 
 def __getattr__(name: str) -> Any:
-    """`Metrics` needs PySpark, which is imported by those who use it."""
+    """`Metrics` needs PySpark and `warm_up` needs Numba, which are imported by those who use them."""
     if name == "Metrics":
         from trendweave.runners.spark_metrics import Metrics
 
         return Metrics
+    if name == "warm_up":
+        from trendweave.runners.compile_once import warm_up
+
+        return warm_up
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

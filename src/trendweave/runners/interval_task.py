@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import TrendweaveError
 from trendweave.kernels.situations import RUNNING
+from trendweave.runners.compile_once import Work
 from trendweave.runners.interval_local import BoundIntervals
 from trendweave.runners.interval_results import IntervalResults
 from trendweave.runners.interval_rows import TIME, encode_events
@@ -23,6 +25,7 @@ class IntervalTask(AggregateTask):
     """For mapInArrow. Rows are sorted by `keys`, then time; given intervals come as they are."""
 
     bound: BoundIntervals
+    work: ClassVar[Work] = "intervals"
 
     def _computed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         try:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessorHandle
 
 from trendweave.errors import TrendweaveError
+from trendweave.runners.compile_once import compile_once
 from trendweave.runners.interval_incremental import IntervalIncremental
 from trendweave.runners.interval_state import IntervalState
 from trendweave.runners.spark_stream_state import About, CheckedBytes, PieceProcessor
@@ -36,6 +37,7 @@ class IntervalWork(PieceWork):
         self, state: IntervalState, pieces: list[Piece], watermark: int
     ) -> tuple[IntervalState, Iterator[bytes]]:
         """The state at the watermark, and the rows that became certain, as Arrow streams."""
+        compile_once("intervals")
         rows = from_pieces(pieces, self.schema)
         pending = rows if state.pending is None else pa.concat_tables([state.pending, rows])
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.runners.bound_query import BoundQuery
 from trendweave.runners.codes import first_of_each, key_codes
-from trendweave.runners.compile_once import compile_once
+from trendweave.runners.compile_once import Work, compile_once
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partial_table import from_table, partial_schema, to_table
@@ -40,9 +41,10 @@ class AggregateTask:
     partial: bool
     limits: Limits
     measured: bool = False
+    work: ClassVar[Work] = "aggregates"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        compile_once()
+        compile_once(self.work)
         held: list[pa.RecordBatch] = []
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pyarrow as pa
 
 from trendweave.errors import TrendweaveError
+from trendweave.runners.compile_once import Work
 from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.spark_task import AggregateTask
 
@@ -20,6 +22,8 @@ from trendweave.runners.spark_task import AggregateTask
 class TrendsTask(AggregateTask):
     """For mapInArrow. `max_trends` is checked for the keys that are computed together, before any of their trends is
     built."""
+
+    work: ClassVar[Work] = "trends"
 
     def _computed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         # Spark hands timestamps over in the session's zone; the answer does not depend on it.

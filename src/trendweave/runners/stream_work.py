@@ -92,7 +92,7 @@ class StreamWork(PieceWork):
         if not needed.any():
             return
         rows = self._prepared(rows, needed, runs)
-        compile_once()
+        compile_once("trends" if self.bound.shows_trends else "aggregates")
         try:
             yield from (as_stream(found) for found in self._found(rows, windows) if found.num_rows)
         except TrendweaveError as error:

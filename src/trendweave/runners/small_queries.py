@@ -1,0 +1,55 @@
+"""Queries on a few events that between them use every kernel of trends and intervals, so that these are compiled."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from trendweave.intervals.queries import interval_query
+from trendweave.language import parse
+from trendweave.planning import make_plan
+from trendweave.runners.bound_query import bind
+from trendweave.runners.interval_local import bind_intervals
+from trendweave.runners.trend_options import STRATEGIES, detection
+
+_EVENTS = pa.table(
+    {
+        "time": list(range(12)),
+        "type": ["A", "A", "B"] * 4,
+        "x": [1, 3, 2, 5, 4, 6, 5, 7, 6, 8, 7, 9],
+    }
+)
+_PATTERNS = ("A+", "SEQ(A+, B) WHERE A.x < NEXT(A).x", "SEQ(A+, NOT B, A Z) WHERE A.x != NEXT(A).x")
+_SHOWN = ("TRENDS", "COMPLETE TRENDS", "EACH COUNT(A), SUM(A.x), MIN(A.x), FIRST(A.x)")
+_CHOSEN = ("", "LIMIT 2", "LONGEST 2", "SAMPLE 2")
+_WINDOW = "WITHIN 6 seconds SLIDE 2 seconds"
+_DEFINED = "DEFINE P AS x > 2, Q AS x < 7 AT LEAST 2 seconds"
+_INTERVALS = (
+    f"{_DEFINED} RETURN SITUATIONS",
+    f"{_DEFINED}, R AS x > PREV(x) PATTERN P before; overlaps; meets Q AND Q before; contains R WITHIN 9 seconds "
+    "RETURN FIRST(P.x), SUM(P.x), AVG(Q.x), MIN(Q.x), COUNT(R)",
+    f"{_DEFINED} PATTERN P during; overlapped-by; equals Q WITHIN 9 seconds DETECT AT END RETURN MAX(P.x), LAST(Q.x)",
+)
+
+
+def run_trend_queries() -> None:
+    for pattern in _PATTERNS:
+        for shown in _SHOWN:
+            for chosen in _CHOSEN:
+                _run_trends(f"RETURN {shown} PATTERN {pattern} {_WINDOW} {chosen}", None)
+    for strategy in STRATEGIES:
+        for shown in ("TRENDS", "COMPLETE TRENDS"):
+            _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} {_WINDOW}", strategy)
+
+
+def _run_trends(text: str, strategy: str | None) -> None:
+    tree, problems = parse(text)
+    plan = make_plan(tree, problems)
+    assert plan is not None, problems
+    bound = bind(plan, _EVENTS.schema, "time", "type", "decimal", detection=detection(plan, None, None, strategy))
+    bound.compute(bound.prepare(_EVENTS)[0])
+
+
+def run_interval_queries() -> None:
+    for text in _INTERVALS:
+        bound = bind_intervals(interval_query(text).plan, _EVENTS.schema, "time", None)
+        bound.compute(bound.prepare(_EVENTS)[0])

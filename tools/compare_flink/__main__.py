@@ -1,0 +1,114 @@
+"""Compare the meaning of our strategies with Flink's CEP library on small cases, and list every difference.
+
+Flink's jars come from PyPI into `.flink`, which has an environment of its own; the Java program beside this file runs
+the cases there. Ends with 1 where a case differs that is not known to, or agrees though it is said to differ.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+import trendweave
+from tools.compare_flink.cases import CASES, Case, Event, streams
+
+HERE = Path(__file__).resolve().parent
+FLINK = HERE.parent.parent / ".flink"
+VERSION = "2.2.1"
+JAVA_OPTIONS = ("--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED")
+Matches = dict[tuple[int, int], set[tuple[int, ...]]]
+
+
+def main() -> int:
+    jars = flink_jars()
+    with tempfile.TemporaryDirectory() as place:
+        theirs = run_flink(jars, Path(place))
+    return report(theirs)
+
+
+def flink_jars() -> Path:
+    """The folder of Flink's jars, fetched once."""
+    done = FLINK / f"installed-{VERSION}"
+    if not done.exists():
+        print(f"Fetching Flink {VERSION} into .flink (a few hundred MB)", flush=True)
+        shutil.rmtree(FLINK, ignore_errors=True)
+        venv.create(FLINK, with_pip=True)
+        # The Python side of Flink is not needed, and neither is what it depends on.
+        command = [FLINK / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
+        subprocess.run([*command, f"apache-flink-libraries=={VERSION}"], check=True)
+        done.touch()
+    return next(FLINK.glob("lib/python*/site-packages/pyflink/lib"))
+
+
+def run_flink(jars: Path, place: Path) -> Matches:
+    java = Path(os.environ["JAVA_HOME"]) / "bin"
+    if not (java / "javac").exists():
+        sys.exit("this Java has no compiler (javac); set JAVA_HOME to a JDK")
+    path = os.pathsep.join([str(place), str(jars / "*")])
+    subprocess.run([java / "javac", "-cp", path, "-d", place, HERE / "FlinkCases.java"], check=True)
+    (place / "cases").write_text("".join(case_lines()))
+    command = [java / "java", *JAVA_OPTIONS, "-cp", path, "FlinkCases", place / "cases", place / "matches"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=(place / "log").open("w"))
+    found: Matches = {}
+    for line in (place / "matches").read_text().splitlines():
+        case, stream, ids = line.split("\t")
+        match = tuple(int(one) for one in ids.split(","))
+        known = found.setdefault((int(case), int(stream)), set())
+        assert match not in known, "Flink gave a match twice"
+        known.add(match)
+    return found
+
+
+def case_lines() -> Iterator[str]:
+    for number, case in enumerate(CASES):
+        for place, events in enumerate(streams(case)):
+            written = " ".join(f"{event.id}:{event.time}:{event.type}:{event.x}" for event in events)
+            predicate = "rising" if case.rising else "-"
+            yield "\t".join([str(number), case.strategy, " ".join(case.steps), predicate, str(place), written]) + "\n"
+
+
+def ours(case: Case, events: list[Event]) -> set[tuple[int, ...]]:
+    """Trends as the ids of their events, which are carried along as a column."""
+    table = pa.Table.from_pylist([vars(event) for event in events])
+    types = [step.rstrip("+") for step in case.steps]
+    shown = ", ".join(f"{one}.id" for one in types)
+    query = case.query.replace("TRENDS", f"TRENDS({shown})", 1)
+    rows = trendweave.query(query).run(table).column("events").to_pylist()
+    trends = [tuple(event["id"] for event in row) for row in rows]
+    assert len(trends) == len(set(trends)), "a trend came out twice"
+    return set(trends)
+
+
+def report(theirs: Matches) -> int:
+    wrong = 0
+    print(f"\nTrendweave and Flink {VERSION} (CEP), on {len(streams(CASES[0]))} streams a case\n")
+    print(f"{'strategy':<22}{'pattern':<28}{'streams alike':>14}{'only ours':>11}{'only theirs':>13}")
+    reasons: dict[str, list[str]] = {}
+    for number, case in enumerate(CASES):
+        alike, mine, others = 0, 0, 0
+        made = streams(case)
+        for place, events in enumerate(made):
+            one, two = ours(case, events), theirs.get((number, place), set())
+            alike, mine, others = alike + (one == two), mine + len(one - two), others + len(two - one)
+        expected = (alike < len(made)) == (case.differs is not None)
+        wrong += not expected
+        mark = "" if expected else "  <- not what cases.py says"
+        print(f"{case.strategy:<22}{case.name:<28}{alike:>9} / {len(made):<2}{mine:>11}{others:>13}{mark}")
+        if case.differs is not None:
+            reasons.setdefault(case.differs, []).append(f"{case.strategy}, {case.name}")
+    print("\nDifferences")
+    for reason, places in reasons.items():
+        print(f"- {'; '.join(places)}:\n  {reason}.")
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
