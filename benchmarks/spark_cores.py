@@ -1,11 +1,14 @@
-"""One query without a key in a session of its own: `python -m benchmarks.spark_cores CORES EVENTS FOLDER`.
+"""One query without a key in a session of its own: `python -m benchmarks.spark_cores TASKS CORES EVENTS FOLDER`.
 
-Sessions with one core and with two need a JVM each. Both live as long as the benchmark and wait while the other one
-works: a line on standard input asks for one run, whose seconds are the answer.
+A session that runs one task at a time still uses two cores, as the JVM fetches and sorts while a Python worker
+computes; so TASKS is how many run at once, and CORES is how many cores the session and its workers are held to.
+Sessions need a JVM each. They live as long as the benchmark and wait while another one works: a line on standard input
+asks for one run, whose seconds are the answer.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,15 +42,16 @@ class Runs:
 
 
 @contextmanager
-def another_session(cores: int, events: str, folder: Path) -> Iterator[Runs]:
-    command = [sys.executable, "-m", "benchmarks.spark_cores", str(cores), events, str(folder)]
+def another_session(tasks: int, cores: int, events: str, folder: Path) -> Iterator[Runs]:
+    command = [sys.executable, "-m", "benchmarks.spark_cores", str(tasks), str(cores), events, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         # Leaving closes its input, at which it ends by itself.
         yield Runs(process)
 
 
-def main(cores: int, path: str, folder: Path) -> None:
-    spark = start(cores, folder)
+def main(tasks: int, cores: int, path: str, folder: Path) -> None:
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    spark = start(tasks, folder)
     events = spark.read.parquet(path)
     query = trendweave.query(NO_KEY)
     for _ in sys.stdin:
@@ -58,4 +62,4 @@ def main(cores: int, path: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))

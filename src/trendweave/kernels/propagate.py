@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import inner
+from .ranked_one_state import propagate_ranked, serves
 from .ranked_sums import add_at_rank, add_prefix
 from .ranks import rank_block
 from .running_sums import push
@@ -337,6 +338,9 @@ def propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, sele
     results = np.zeros((int(blocks.offset[-1]), components), number)
     fits = np.zeros(blocks.lanes.size, np.bool_)
     bits_used = np.zeros(blocks.lanes.size, np.int64)
+    if serves(program, numbers, kind, selection, row_results):
+        propagate_ranked(program, columns, work, blocks, limbs, bits_at_most, results, fits, bits_used)
+        return results, fits, bits_used
     if row_results is None:
         row_results = np.empty(0, number)
     propagate_blocks(

@@ -90,6 +90,9 @@ def _sorted_by(partition: np.ndarray, moment: np.ndarray) -> np.ndarray | None:
 
 
 def _letters(table: pa.Table) -> np.ndarray:
+    """Without such columns, all rows can be read as the only variable there is."""
     names = [name for name in table.column_names if name.startswith(LETTERS)]
+    if not names:
+        return np.ones((table.num_rows, 1), np.uint64)
     words = [table.column(name).to_numpy().view(np.uint64) for name in names]
     return np.stack(words, axis=1)

@@ -19,7 +19,7 @@ from trendweave.planning.chunks import choose_chunks
 from trendweave.runners.bound_query import BoundQuery, bind
 from trendweave.runners.encoded_rows import CHUNK, TIME
 from trendweave.runners.partial_table import WINDOW, group_names, partial_schema
-from trendweave.runners.spark_chunks import chunked, in_steps
+from trendweave.runners.spark_chunks import PackedTimes, chunked, in_steps
 from trendweave.runners.spark_metrics import Metrics, observed
 from trendweave.runners.spark_options import SparkOptions, options_of
 from trendweave.runners.spark_preparation import (
@@ -59,7 +59,7 @@ def run_spark(
         events = metrics.of_events(query.plan, events, time, type_)
     elif observation is not None:
         events = observed(query.plan, events, time, type_, observation)
-    prepared = Preparation(bound, schema_of(events), events).frame()
+    prepared = Preparation(bound, schema_of(events), events).frame(all_letters=False)
     return _aggregated(bound, prepared, events.schema, options, metrics)
 
 
@@ -69,26 +69,33 @@ def _aggregated(
     keys, measured = shuffle_keys(bound), metrics is not None
     wanted = options.chunks if isinstance(options.chunks, int) else None
     chunks = choose_chunks(bound.plan, wanted) if options.chunks != "off" else None
+    columns, order, packed = [F.col(name) for name in keys], [F.col(name) for name in keys], None
     if chunks is not None:
         steps = in_steps(chunks, bound)
-        prepared = chunked(prepared, steps, bound)
+        packed = PackedTimes.of(steps, bound)
+        if packed is not None:
+            prepared = packed.rows(prepared, bound)
+            columns.append(F.expr(packed.chunk))
+        else:
+            prepared = chunked(prepared, steps, bound)
+            columns.append(F.col(CHUNK))
+            order.append(F.col(CHUNK))
         keys = (*keys, CHUNK)
         bound = bound.in_chunks(steps.length)
-    columns = [F.col(name) for name in keys]
     placed = prepared.repartition(*columns) if columns else prepared.repartition(1)
-    placed = placed.sortWithinPartitions(*columns, F.col(TIME))
+    placed = placed.sortWithinPartitions(*order, F.col(TIME))
     limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
     result = result_type(bound, events)
     if bound.shows_trends:
-        return placed.mapInArrow(TrendsTask(bound, keys, False, limits).__call__, result)
+        return placed.mapInArrow(TrendsTask(bound, keys, False, limits, packed=packed).__call__, result)
     if not groups_span_keys(bound):
         found = placed.mapInArrow(
-            AggregateTask(bound, keys, False, limits, measured).__call__, _with_hidden(result, measured)
+            AggregateTask(bound, keys, False, limits, measured, packed).__call__, _with_hidden(result, measured)
         )
     else:
         schema = from_arrow_schema(partial_schema(bound.plan, bound.events, bound.numbers), prefer_timestamp_ntz=True)
         partial = placed.mapInArrow(
-            AggregateTask(bound, keys, True, limits, measured).__call__, _with_hidden(schema, measured)
+            AggregateTask(bound, keys, True, limits, measured, packed).__call__, _with_hidden(schema, measured)
         )
         together = partial.repartition(F.col(WINDOW), *(F.col(name) for name in group_names(bound.plan)))
         found = together.mapInArrow(MergeTask(bound, measured).__call__, _with_hidden(result, measured))

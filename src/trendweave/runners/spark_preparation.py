@@ -64,8 +64,8 @@ class Preparation:
     def __init__(self, bound: BoundQuery, schema: Schema, events: DataFrame) -> None:
         self._bound, self._plan, self._schema, self._events = bound, bound.plan, schema, events
 
-    def frame(self, *others: Column) -> DataFrame:
-        """`others` are columns that travel along."""
+    def frame(self, *others: Column, all_letters: bool = True) -> DataFrame:
+        """`others` are columns that travel along. Letters that are the same in all rows may stay behind."""
         time = spark_column((self._bound.time,))
         events = self._events.where(F.expr(has_time(self._bound.time, self._schema)))
         if self._bound.type is not None:
@@ -77,7 +77,8 @@ class Preparation:
         if self._plan.strategy != "contiguous":
             events = events.where(F.expr(" OR ".join(f"({condition})" for condition in readable)))
         columns = [F.expr(time).alias(TIME)]
-        columns += [F.expr(word).alias(f"{LETTERS}{i}") for i, word in enumerate(_words(readable))]
+        if all_letters or len(readable) > 1 or self._plan.strategy == "contiguous":
+            columns += [F.expr(word).alias(f"{LETTERS}{i}") for i, word in enumerate(_words(readable))]
         columns += [
             F.expr(self._computed(expression)).alias(name) for name, expression in self._bound.preparation.columns
         ]

@@ -18,6 +18,7 @@ from trendweave.runners.encoded_rows import TIME
 from trendweave.runners.partial_results import merge
 from trendweave.runners.partial_table import from_table, partial_schema, to_table
 from trendweave.runners.partition_task import TaskResult
+from trendweave.runners.spark_chunks import PackedTimes
 
 #: Columns of rows that are measured; the result does not show them.
 TRENDS, PEAK = "trendweave_trends", "trendweave_peak"
@@ -34,13 +35,15 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class AggregateTask:
     """For mapInArrow. `keys` are the columns by which rows are sorted into keys; `partial` asks for partial
-    aggregates, `measured` for columns with the number of trends and the rows of the largest key."""
+    aggregates, `measured` for columns with the number of trends and the rows of the largest key. `packed` is how times
+    and chunks travel."""
 
     bound: BoundQuery
     keys: tuple[str, ...]
     partial: bool
     limits: Limits
     measured: bool = False
+    packed: PackedTimes | None = None
     work: ClassVar[Work] = "aggregates"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,7 +52,7 @@ class AggregateTask:
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)
         for batch in batches:
-            held.append(batch)
+            held.append(batch if self.packed is None else self.packed.unpacked(batch))
             rows += batch.num_rows
             if rows < wanted:
                 continue
