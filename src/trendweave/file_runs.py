@@ -13,8 +13,10 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave import files
+from trendweave.event_types import type_column
 from trendweave.intervals import IntervalQuery
-from trendweave.queries import Query
+from trendweave.intervals.points import PointsQuery
+from trendweave.queries import AnyQuery
 from trendweave.runners.result_table import Numbers
 from trendweave.terminal import Failure, print_table
 from trendweave.trend_text import with_readable_trends
@@ -24,7 +26,7 @@ from trendweave.trend_text import with_readable_trends
 class FileRun:
     """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
 
-    query: Query | IntervalQuery
+    query: AnyQuery
     events: Sequence[str]
     out: str
     time: str
@@ -79,13 +81,6 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
             show(rows)
 
 
-def type_column(query: Query | IntervalQuery, type_: str | None, columns: Sequence[str]) -> str | None:
-    """The column of types. Interval queries need none, and take the default one only where both have it."""
-    if isinstance(query, IntervalQuery) and type_ == "type" and (type_ not in columns or query.plan.source is None):
-        return None
-    return type_
-
-
 def spark_modules() -> tuple[ModuleType, ModuleType]:
     """Our modules that need pyspark, which is an extra."""
     with spark_installed():
@@ -110,7 +105,8 @@ def check_show(run: FileRun) -> None:
     """Refuse to draw what is no list of trends, before anything runs."""
     if run.show is None:
         return
-    if not isinstance(run.query, IntervalQuery) and run.query.plan.returns not in ("trends", "complete trends"):
+    plan = run.query.trend.plan if isinstance(run.query, PointsQuery) else run.query.plan
+    if not isinstance(run.query, IntervalQuery) and plan.returns not in ("trends", "complete trends"):
         raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import schema_of
@@ -34,6 +34,14 @@ class Query:
 
     def __str__(self) -> str:
         return print_query(self.tree)
+
+    @property
+    def values(self) -> int:
+        """How many columns at the end of a row are what it tells; those before tell rows apart."""
+        from trendweave.planning.outputs import TREND_COLUMNS
+
+        listed = self.plan.returns in ("trends", "complete trends")
+        return len(TREND_COLUMNS) if listed else len(self.plan.aggregates)
 
     def explain(self, format: ExplainFormat = "text") -> str:
         """What will be computed and how: as text, as a drawing of the template (mermaid, dot), or as JSON."""
@@ -166,7 +174,10 @@ class Query:
         return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
-def query(text: str) -> Query | IntervalQuery | PointsQuery:
+AnyQuery: TypeAlias = Query | IntervalQuery | PointsQuery
+
+
+def query(text: str) -> AnyQuery:
     """Read, check and plan a query. All problems are raised together, as one TrendweaveError.
 
     The text of an interval query (`FROM ... DEFINE ... PATTERN A before B`) gives an `IntervalQuery`, which has the

@@ -107,6 +107,11 @@ class PointsQuery:
         of = "" if self.situations.source is None else f"FROM {print_name(str(self.situations.source))} "
         return f"{trend}\n{of}DEFINE " + ",\n       ".join(map(print_situation, self.situations.situations))
 
+    @property
+    def values(self) -> int:
+        """As `Query.values`."""
+        return self.trend.values
+
     def explain(self, format: str = "text") -> str:
         """The plan of the trend; as text, also that of the situations."""
         if format != "text":

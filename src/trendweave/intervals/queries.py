@@ -30,6 +30,11 @@ class IntervalQuery:
     def __str__(self) -> str:
         return print_intervals(self.tree)
 
+    @property
+    def values(self) -> int:
+        """How many columns at the end of a row are what it tells; those before tell rows apart."""
+        return len(self.plan.outputs)
+
     def explain(self, format: str = "text") -> str:
         """What will be computed and how: as text, as a drawing of the constraints (mermaid, dot), or as JSON."""
         from trendweave.intervals.explain import as_json, dot, explain_text, mermaid

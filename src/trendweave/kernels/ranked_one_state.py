@@ -9,7 +9,7 @@ import numpy as np
 from .compiling import inner
 from .ranks import rank_block
 from .tables import ANY, FINAL_GUARD, GUARD, RANKED, START_GUARD, WAY
-from .vectors import OVERFLOW, SUM, clear, combine_long, finish_limbs, padded
+from .vectors import SUM, clear, combine_long, padded, settle, take_limb
 
 
 def serves(program, numbers, kind, selection, row_results) -> bool:
@@ -136,7 +136,7 @@ def bits_per_limb(row_count, at_most):
 def propagate_ranked(program, columns, work, blocks, most_limbs, bits_at_most, results, fits, bits_used):
     """As `propagate_blocks`, for programs that this loop serves."""
     tick, letters, window_first, window_last = columns.tick, columns.letters, columns.window_first, columns.window_last
-    codes, values, value_states = columns.codes, columns.values, columns.value_states
+    codes = columns.codes
     nodes, pending, pending_place, result, place = work.nodes, work.pending, work.pending_place, work.result, work.place
     variable = np.int64(program.states[0, 0])
     word, letter = variable >> 6, np.uint64(1) << np.uint64(variable & 63)
@@ -178,15 +178,12 @@ def propagate_ranked(program, columns, work, blocks, most_limbs, bits_at_most, r
                         if most_limbs == 1:
                             fitting = fits_one_limb(pending, at, low, high, limb_bits)
                         else:
-                            outcome, limbs_now = finish_limbs(
-                                pending, used, width, low, high, lanes, components, most_limbs, limb_bits, values,
-                                value_states, row, 0,
-                            )  # fmt: skip
-                            fitting = outcome != OVERFLOW
-                            if limbs_now > components:
-                                clear(nodes, components * plane, (limbs_now - components) * plane, kind)
-                                clear(result, components * lanes, (limbs_now - components) * lanes, kind)
-                                components = limbs_now
+                            while fitting and settle(pending, at, low, high, lanes, components, limb_bits) != 0:
+                                fitting = components < most_limbs
+                                if fitting:
+                                    components = take_limb(pending, used, width, lanes, 1, components)
+                                    clear(nodes, (components - 1) * plane, plane, kind)
+                                    clear(result, (components - 1) * lanes, lanes, kind)
                     if place[0, 1, i] < 0:  # nothing can follow it
                         combine_long(result, 0, pending, at, low, high, lanes, components, kind)
                     else:

@@ -98,8 +98,7 @@ class SparkRun:
         with told_plainly():
             table = self._result.toArrow()
         self._report()
-        told = self._query.plan.outputs if isinstance(self._query, IntervalQuery) else self._query.plan.aggregates
-        names = table.schema.names[: table.num_columns - len(told)]
+        names = table.schema.names[: table.num_columns - self._query.values]
         return table.sort_by([(name, "ascending") for name in names])
 
     def write(self, folder: str, kind: FileKind) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from trendweave.event_types import type_column
 from trendweave.live_view import METRICS, ROWS, MicroBatch, View
 from trendweave.runners.result_table import Numbers
 from trendweave.runners.spark_session import is_local, worker_message
@@ -26,7 +27,7 @@ from trendweave.runners.spark_sources import Sink, Source, connector
 from trendweave.terminal import Failure
 
 if TYPE_CHECKING:
-    from trendweave.queries import Query
+    from trendweave.queries import AnyQuery
 
 BUCKETS = 16
 _LOOK_EVERY = 0.25  # seconds
@@ -61,7 +62,7 @@ def _cores(master: str) -> int:
 class StreamRun:
     """What is to run. Without a sink, rows go to the view. `trigger` is None for as soon as possible."""
 
-    query: Query
+    query: AnyQuery
     source: Source
     sink: Sink | None
     checkpoint: str
@@ -75,10 +76,11 @@ class StreamRun:
     available_now: bool
 
     def rows(self, spark: SparkSession) -> DataFrame:
+        events = self.source.read(spark)
         found: DataFrame = self.query.run(
-            self.source.read(spark),
+            events,
             self.time,
-            self.type,
+            type_column(self.query, self.type, events.columns),
             numbers=self.numbers,
             watermark=self.watermark,
             early=self.early,
@@ -89,7 +91,7 @@ class StreamRun:
 
     def keys(self, rows: DataFrame) -> int:
         """How many columns, the first ones, tell rows apart: the window and the groups."""
-        return len(rows.columns) - len(self.query.plan.aggregates)
+        return len(rows.columns) - self.query.values
 
 
 class Stopped(Exception):
