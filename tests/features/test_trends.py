@@ -256,3 +256,24 @@ def test_the_longest_go_on_with_shorter_ones() -> None:
     for number, lengths in ((1, [2]), (2, [2, 1]), (3, [2, 1])):
         found = trendweave.query(f"RETURN TRENDS PATTERN SEQ(A*, B) LONGEST {number}").run(events)
         assert sorted(found.column("length").to_pylist(), reverse=True) == lengths
+
+
+@pytest.mark.parametrize(
+    ("values", "condition"),
+    [
+        ([7, 10**18, 7, None, 10**18, -(10**18)], "c.x = NEXT(c).x"),
+        ([0.5, 1e300, 0.5, None, 1e300, -1e300], "c.x = NEXT(c).x"),
+        ([1, 4, 1, None, 4, 9], "c.x = NEXT(c).x + 0.0"),
+    ],
+)
+@pytest.mark.parametrize("shown", ["TRENDS", "COMPLETE TRENDS"])
+def test_equal_values_may_lie_far_apart(values: list[float | None], condition: str, shown: str) -> None:
+    events = pa.table({"time": list(range(1, 7)), "type": ["E"] * 6, "x": values})
+    found_names = names(trendweave.query(f"RETURN {shown} PATTERN E c+ WHERE {condition}").run(events))
+    assert [row for row in found_names if " " in row] == ["c1 c3", "c2 c5"]
+
+
+def test_equal_values_of_one_event() -> None:
+    events = pa.table({"time": [1], "type": ["A"], "x": [0]})
+    asked = trendweave.query("RETURN EACH COUNT(A) PATTERN SEQ(A, A*) WHERE A.x = NEXT(A).x + 0.5")
+    assert asked.run(events).column("count_A").to_pylist() == [1]

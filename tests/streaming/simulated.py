@@ -70,6 +70,10 @@ class SimulatedStream:
         rows, _ = self.bound.prepare(table_of(events))
         names = [] if self.early else shuffle_keys(self.bound)
         keys = [tuple(row.values()) for row in rows.select(names).to_pylist()] if names else [()] * rows.num_rows
+        return self._packed(rows, keys)
+
+    def _packed(self, rows: pa.Table, keys: list[Any]) -> dict[int, list[Row]]:
+        """Rows of these keys, as pieces by bucket."""
         numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
         pieces: dict[int, list[Row]] = {}
         for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):

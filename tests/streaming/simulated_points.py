@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from trendweave.runners.closing import Closing
 from trendweave.runners.points_incremental import bind_points
 from trendweave.runners.spark_points_stream import PointsProcessor, PointsWork
 from trendweave.runners.spark_preparation import groups_span_keys
-from trendweave.runners.stream_chunks import BUCKET, PackTask
+from trendweave.runners.stream_chunks import PackTask
 from trendweave.runners.times import time_type
 
 
@@ -40,10 +39,4 @@ class SimulatedPoints(SimulatedStream):
 
     def _in_buckets(self, events: list[dict[str, Any]]) -> dict[int, list[Row]]:
         rows = self.points.kept(pa.Table.from_pylist(events, self.columns))
-        keys = rows.column(self.points.kept_name(self.key)).to_pylist()
-        numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
-        pieces: dict[int, list[Row]] = {}
-        for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
-            for piece in batch.to_pylist():
-                pieces.setdefault(piece["bucket"], []).append(Row(**piece))
-        return pieces
+        return self._packed(rows, rows.column(self.points.kept_name(self.key)).to_pylist())

@@ -85,6 +85,16 @@ def count_pieces(edge_starts, edges, begins, low, high, pieces, sizes):
     return total, total_size
 
 
+@inner
+def extend_piece(vertices, starts, k, v, used):
+    """Write piece k once more, with a vertex at its end; returns how much is used then."""
+    for i in range(starts[k], starts[k + 1]):
+        vertices[used] = vertices[i]
+        used += 1
+    vertices[used] = v
+    return used + 1
+
+
 @outer
 def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
     """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices."""
@@ -105,10 +115,7 @@ def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
                     entered = True
                     continue
                 for k in range(first[u - base], first[u - base + 1]):
-                    size = starts[k + 1] - starts[k]
-                    vertices[used : used + size] = vertices[starts[k] : starts[k + 1]]
-                    vertices[used + size] = v
-                    used += size + 1
+                    used = extend_piece(vertices, starts, k, v, used)
                     number += 1
                     starts[number] = used
             if entered:
@@ -135,10 +142,7 @@ def extend_all(graph, begins, low, high, total, total_size):
                 entered = True
         for k in range(number):
             if has_edge(graph, vertices[starts[k + 1] - 1], v):
-                size = starts[k + 1] - starts[k]
-                vertices[used : used + size] = vertices[starts[k] : starts[k + 1]]
-                vertices[used + size] = v
-                used += size + 1
+                used = extend_piece(vertices, starts, k, v, used)
                 number += 1
                 starts[number] = used
         if entered:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import inner, outer
+from .searching import first_not_below
 from .situations import RUNNING
 
 ANY = (1 << 13) - 1
@@ -53,18 +54,6 @@ class Matches(NamedTuple):
     tried: np.ndarray
     passed: np.ndarray
     complete: bool
-
-
-@inner
-def _first_start(start: np.ndarray, low: int, high: int, moment: int) -> int:
-    """The first with start >= moment."""
-    while low < high:
-        middle = (low + high) >> 1
-        if start[middle] < moment:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inner
@@ -123,10 +112,10 @@ def _stretches(
     found: np.ndarray,
 ) -> int:
     """Index ranges of the situations in low .. high that can be one of `mask` to A, neighbours joined; their number."""
-    reach = _first_start(end, low, high, a_start) if disjoint else low
+    reach = first_not_below(end, low, high, a_start) if disjoint else low
     inside = _first_start_after(start, reach, high, a_start)
     beyond = _first_start_after(start, inside, high, a_end) if a_end != RUNNING else high
-    outlast = _first_start(end, inside, beyond, a_end) if disjoint else inside
+    outlast = first_not_below(end, inside, beyond, a_end) if disjoint else inside
     count = 0
     for part in range(5):
         if part == 0:
@@ -187,7 +176,7 @@ def _candidates(
     kind = order[depth]
     low, high = buffers.low[kind, partition], buffers.high[kind, partition]
     if bounded:
-        low = _first_start(buffers.start, low, high, earliest)
+        low = first_not_below(buffers.start, low, high, earliest)
         high = _first_start_after(buffers.start, low, high, latest)
     if low >= high:
         return 0

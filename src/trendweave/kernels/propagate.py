@@ -46,7 +46,17 @@ from .tables import (
     VARIABLE,
     WAY,
 )  # fmt: skip
-from .vectors import EMPTY, OVERFLOW, begin_trends, blank_lanes, clear_lanes, combine, finish_vertex, padded
+from .vectors import (
+    EMPTY,
+    OVERFLOW,
+    begin_trends,
+    blank_lanes,
+    clear_lanes,
+    combine,
+    finish_vertex,
+    limb_bits_for,
+    padded,
+)
 
 
 class Workspace(NamedTuple):
@@ -68,17 +78,6 @@ class Workspace(NamedTuple):
     ranges: np.ndarray  # int64[most tests, 3]
     accepted: np.ndarray  # uint8: listed vertices that found their successor tick
     store_accepted: np.ndarray  # uint8[q]: states whose vertices all did
-
-
-@inner
-def limb_bits_for(row_count, states, at_most):
-    """Bits per limb such that the sum over all vertices of the block stays below 2**62."""
-    bits = 61
-    vertices = row_count * states + 1
-    while vertices > 0:
-        vertices >>= 1
-        bits -= 1
-    return min(bits, at_most)
 
 
 @inner

@@ -1,15 +1,16 @@
 """Counts of the trends of S+ with one order comparison: the block loop of `propagate`, with nothing else in it.
 
-A vertex reads a prefix of a Fenwick tree and is added to it. Nodes are read and written four at a time, as a pass over
-the lanes costs more than its additions. All vertices end trends, so the sum over the whole tree is the result. Limbs of
-nodes lie in planes, one after the other: side by side, nodes that use few of many limbs would share few cache lines."""
+A vertex reads a prefix of a Fenwick tree and is added to it. Several nodes are read or written at a time, as a pass
+over the lanes costs more than its additions. All vertices end trends, so the sum over the whole tree is the result.
+Limbs of nodes lie in planes, one after the other: side by side, nodes that use few of many limbs would share few cache
+lines."""
 
 import numpy as np
 
 from .compiling import inner
 from .ranks import rank_block
 from .tables import ANY, FINAL_GUARD, GUARD, RANKED, START_GUARD, WAY
-from .vectors import SUM, clear, combine_long, padded, settle, take_limb
+from .vectors import SUM, clear, combine_long, limb_bits_for, padded, settle, take_limb
 
 
 def serves(program, numbers, kind, selection, row_results) -> bool:
@@ -65,7 +66,7 @@ def read_prefix(vector, at, nodes, bound, size, low, high, lanes, components):
 
 @inner
 def add_to_tree(nodes, rank, size, vector, at, low, high, lanes, components):
-    """Insert a vector at its rank, into up to four nodes at a time."""
+    """Insert a vector at its rank, into two nodes at a time."""
     for component in range(components):
         shift = component * (size + 1) * lanes + low
         come = np.uint64(at + component * lanes + low)
@@ -80,29 +81,10 @@ def add_to_tree(nodes, rank, size, vector, at, low, high, lanes, components):
                 break
             b = np.uint64((i - 1) * lanes + shift)
             i += i & -i
-            if i > size:
-                for k in range(length):
-                    value = vector[come + k]
-                    nodes[a + k] += value
-                    nodes[b + k] += value
-                break
-            c = np.uint64((i - 1) * lanes + shift)
-            i += i & -i
-            if i > size:
-                for k in range(length):
-                    value = vector[come + k]
-                    nodes[a + k] += value
-                    nodes[b + k] += value
-                    nodes[c + k] += value
-                break
-            d = np.uint64((i - 1) * lanes + shift)
-            i += i & -i
             for k in range(length):
                 value = vector[come + k]
                 nodes[a + k] += value
                 nodes[b + k] += value
-                nodes[c + k] += value
-                nodes[d + k] += value
 
 
 @inner
@@ -122,17 +104,6 @@ def fits_one_limb(vector, at, low, high, limb_bits):
 
 
 @inner
-def bits_per_limb(row_count, at_most):
-    """Such that the sum over all vertices of a block stays below 2**62."""
-    bits = 61
-    vertices = row_count + 1
-    while vertices > 0:
-        vertices >>= 1
-        bits -= 1
-    return min(bits, at_most)
-
-
-@inner
 def propagate_ranked(program, columns, work, blocks, most_limbs, bits_at_most, results, fits, bits_used):
     """As `propagate_blocks`, for programs that this loop serves."""
     tick, letters, window_first, window_last = columns.tick, columns.letters, columns.window_first, columns.window_last
@@ -149,7 +120,7 @@ def propagate_ranked(program, columns, work, blocks, most_limbs, bits_at_most, r
         if bits_at_most is None:
             limb_bits = None
         else:
-            limb_bits = bits_per_limb(row_end - row_start, bits_at_most)
+            limb_bits = limb_bits_for(row_end - row_start, 1, bits_at_most)
             bits_used[b] = limb_bits
         size = rank_block(program.rankings, 0, codes, row_start, row_end, place, work.sorting, work.items, work.buckets)
         plane = (size + 1) * lanes

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import inner, outer
+from .searching import first_not_below
 
 #: The end of a situation that still runs.
 RUNNING = np.iinfo(np.int64).max
@@ -36,6 +37,16 @@ def _grown(table: np.ndarray) -> np.ndarray:
     larger = np.empty((2 * table.shape[0], table.shape[1]), np.int64)
     larger[: table.shape[0]] = table
     return larger
+
+
+@inner
+def _note(
+    found: np.ndarray, kind: int, partition: int, start: int, end: int, first_row: int, end_row: int, carried: int
+) -> None:
+    found[0], found[1] = kind, partition
+    found[2], found[3] = start, end
+    found[4], found[5] = first_row, end_row
+    found[6] = carried
 
 
 @outer
@@ -80,13 +91,7 @@ def _derive(
                         continue
                     if size == found.shape[0]:
                         found = _grown(found)
-                    found[size, 0] = k
-                    found[size, 1] = partition
-                    found[size, 2] = since[k]
-                    found[size, 3] = moment
-                    found[size, 4] = since_row[k]
-                    found[size, 5] = row
-                    found[size, 6] = carried[k]
+                    _note(found[size], k, partition, since[k], moment, since_row[k], row, carried[k])
                     size += 1
                 previous = step
             row = after
@@ -94,28 +99,11 @@ def _derive(
             if (previous >> k) & 1:
                 if size == found.shape[0]:
                     found = _grown(found)
-                found[size, 0] = k
-                found[size, 1] = partition
-                found[size, 2] = since[k]
-                found[size, 3] = RUNNING
-                found[size, 4] = since_row[k]
-                found[size, 5] = high
-                found[size, 6] = carried[k]
+                _note(found[size], k, partition, since[k], RUNNING, since_row[k], high, carried[k])
                 size += 1
                 open_since[partition, k] = since[k]
         open_bits[partition] = previous
     return found, size
-
-
-@inner
-def _first_at_or_after(time: np.ndarray, low: int, high: int, moment: int) -> int:
-    while low < high:
-        middle = (low + high) >> 1
-        if time[middle] < moment:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inner
@@ -127,7 +115,7 @@ def _reached(
     row: np.ndarray,
 ) -> None:
     for i in range(moment.size):
-        row[i] = _first_at_or_after(time, first_row[i], last_row[i], moment[i])
+        row[i] = first_not_below(time, first_row[i], last_row[i], moment[i])
 
 
 def derive_situations(

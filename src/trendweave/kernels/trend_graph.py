@@ -75,10 +75,11 @@ def steps_of(template: Template, conditions: Sequence | None, selection: str, co
         first = len(tests)
         equality = -1
         for comparison in condition.comparisons:
+            sides = comparison.previous, comparison.next
             if comparison.operator == "=" and equality < 0:
                 equality = len(tests)
-            columns = codes.number(comparison.previous), codes.number(comparison.next)
-            tests.append((*columns, OPERATORS.index(comparison.operator)))
+                sides = small_codes(*sides)
+            tests.append((*map(codes.number, sides), OPERATORS.index(comparison.operator)))
         pair = -1
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
@@ -104,6 +105,18 @@ def steps_of(template: Template, conditions: Sequence | None, selection: str, co
         np.asarray(template.state_variable, np.int64),
         SELECTIONS.index(selection),
     )
+
+
+def small_codes(previous: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes that are equal where the given ones are, and hardly larger than there are rows: vertices of equal values
+    are chained, and there is a place for each value."""
+    both = previous if previous is following else np.concatenate([previous, following])
+    if both.max(initial=0) < 4 * both.size + 1024:
+        return previous, following
+    values, places = np.unique(both, return_inverse=True)
+    if values[0] < 0:  # NULL
+        places = places - 1
+    return (places, places) if previous is following else (places[: previous.size], places[previous.size :])
 
 
 @inlined

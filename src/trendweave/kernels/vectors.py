@@ -66,6 +66,17 @@ def padded(lanes):
 
 
 @inner
+def limb_bits_for(row_count, states, at_most):
+    """Bits per limb such that the sum over all vertices of the block stays below 2**62."""
+    bits = 61
+    vertices = row_count * states + 1
+    while vertices > 0:
+        vertices >>= 1
+        bits -= 1
+    return min(bits, at_most)
+
+
+@inner
 def blank_lanes(vector, at, low, true_low, true_high, high, lanes, components, kind):
     """Clear the lanes of [low, high) that the row is not in."""
     if low < true_low:
