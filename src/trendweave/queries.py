@@ -61,7 +61,7 @@ class Query:
         """
         from trendweave.planning.schema_check import check_schema
 
-        raise_problems(check_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
+        raise_problems(check_schema(self.tree, self.plan, schema_of(schema), str(time), type), self.source)
 
     def run(
         self,

@@ -13,6 +13,7 @@ import pytest
 
 import trendweave
 from tests.cli import many_commands
+from tests.profiles import PROFILE
 from trendweave.files import json_line
 
 pytestmark = pytest.mark.spark
@@ -26,6 +27,9 @@ QUERIES = {
     "inside": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A DURING P GROUP-BY k WITHIN 8 s SLIDE 8 s "
     "DEFINE P AS x > 2 AT LEAST 1 s",
 }
+#: By day, those that no other test runs from the command line.
+ON_STREAMS = tuple(QUERIES) if PROFILE == "nightly" else ("matches", "inside")
+ON_FILES = tuple(QUERIES) if PROFILE == "nightly" else ("trends", "matches", "inside")
 
 
 def events() -> pa.Table:
@@ -49,9 +53,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     commands = {}
     for name, text in QUERIES.items():
         (folder / f"{name}.tw").write_text(text)
+    for name in ON_STREAMS:
         source = ["--from", "files", "--events", "events", "--checkpoint", f"checkpoint-{name}", "--available-now"]
         commands["stream", name] = ["stream", f"{name}.tw", *source, "--buckets", "2", "--master", "local[2]"]
-    for name in QUERIES:
+    for name in ON_FILES:
         commands["run", name] = ["run", f"{name}.tw", "--events", "events", "--out", f"{name}.parquet"]
     done = subprocess.run(
         [sys.executable, many_commands.__file__, "--one-session"],
@@ -63,7 +68,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     found = dict(zip(commands, map(tuple, json.loads(done.stdout)), strict=True))
-    for name in QUERIES:
+    for name in ON_FILES:
         rows = pq.read_table(folder / f"{name}.parquet").to_pylist() if found["run", name][0] == 0 else []
         found["rows", name] = (0, "".join(map(json_line, rows)), "")
     return found
@@ -74,7 +79,7 @@ def expected(name: str) -> list[str]:
     return sorted(json_line(row).strip() for row in found)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", ON_STREAMS)
 def test_a_stream_of_files_gives_the_rows_of_the_batch(
     outcomes: dict[tuple[str, str], tuple[int, str, str]], name: str
 ) -> None:
@@ -83,7 +88,7 @@ def test_a_stream_of_files_gives_the_rows_of_the_batch(
     assert sorted(line for line in shown.splitlines() if line) == expected(name)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", ON_FILES)
 def test_files_on_spark_give_the_rows_of_the_batch(
     outcomes: dict[tuple[str, str], tuple[int, str, str]], name: str
 ) -> None:

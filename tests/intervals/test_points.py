@@ -25,7 +25,7 @@ events = hs.lists(
     hs.fixed_dictionaries(
         {
             "time": hs.integers(0, 12) | hs.none(),
-            "type": hs.sampled_from(["E", "E", "E", "F"]),
+            "type": hs.sampled_from(["E", "E", "E", "E", "F", None]),
             "k": hs.sampled_from(["p", "q"]),
             "v": hs.integers(0, 5) | hs.none(),
         }
@@ -34,12 +34,19 @@ events = hs.lists(
 )
 
 
-def naive_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every row with x and y: does it lie in a situation of its partition?"""
+def naive_flags(rows: list[dict[str, Any]], source: str | None = "E") -> list[dict[str, Any]]:
+    """Every row with x and y: does it lie in a situation of its partition? Those are made by events of one type, or by
+    all events."""
     flagged = [row | {"x": False, "y": False} for row in rows]
     for key in {row["k"] for row in rows}:
         own = sorted(
-            (row for row in rows if row["k"] == key and row["type"] == "E" and row["time"] is not None),
+            (
+                row
+                for row in rows
+                if row["k"] == key
+                and row["time"] is not None
+                and (row["type"] == source if source is not None else row["type"] is not None)
+            ),
             key=lambda row: row["time"],
         )
         steps = [(time, [row["v"] for row in group]) for time, group in groupby(own, key=lambda row: row["time"])]
@@ -68,13 +75,15 @@ def naive_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return flagged
 
 
-@examples(150)
-@given(events)
-def test_events_inside_and_outside_of_situations(rows: list[dict[str, Any]]) -> None:
-    query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + DEFINED)
+@pytest.mark.parametrize("source", ["E", None])
+@examples(100)
+@given(rows=events)
+def test_events_inside_and_outside_of_situations(source: str | None, rows: list[dict[str, Any]]) -> None:
+    defined = DEFINED if source is not None else DEFINED.replace("FROM E ", "")
+    query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + defined)
     plain = trendweave.query(TREND.format(s="S.x = TRUE", t="NOT T.y"))
     schema = SCHEMA.append(pa.field("x", pa.bool_())).append(pa.field("y", pa.bool_()))
-    expected = plain.run(pa.Table.from_pylist(naive_flags(rows), schema)).to_pylist()
+    expected = plain.run(pa.Table.from_pylist(naive_flags(rows, source), schema)).to_pylist()
     assert_same_rows(expected, query.run(pa.Table.from_pylist(rows, SCHEMA)).to_pylist())
 
 
@@ -97,7 +106,10 @@ def test_unknown_situations_and_taken_columns_are_refused() -> None:
         query.check(SCHEMA.remove(3))
 
 
-@pytest.mark.parametrize("window", ["WITHIN 4 seconds SLIDE 2 seconds", "WITHIN 3 seconds"])
+@pytest.mark.parametrize(
+    "window",
+    ["WITHIN 4 seconds SLIDE 2 seconds", "WITHIN 3 seconds", "SEMANTICS contiguous WITHIN 6 seconds SLIDE 6 seconds"],
+)
 @examples(60)
 @given(events, hs.lists(hs.integers(0, 14), max_size=3), hs.integers(0, 3), hs.booleans())
 def test_piece_by_piece_it_is_the_same(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from trendweave.errors import DataError, ExecutionError, LanguageError
+from trendweave.runners.push_session import PushSession
 
 A_PLUS = "RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s"
 
@@ -98,22 +100,67 @@ def test_what_does_not_fit_is_refused() -> None:
     session = trendweave.query(A_PLUS).push(SCHEMA)
     with pytest.raises(DataError, match="TW312: an event lacks type"):
         session.send({"time": 1})
-    with pytest.raises(DataError, match=r"TW312: the time 1\.5 is no value"):
-        session.send({"time": 1.5, "type": "A"})
+    for event in ({"time": 1.5, "type": "A"}, {"time": 2**70, "type": "A"}, {"time": datetime.now(UTC), "type": "A"}):
+        with pytest.raises(DataError, match=r"TW312: the value .* of time does not fit the column"):
+            session.send(event)
+    with pytest.raises(DataError, match="TW312: an event is a mapping"):
+        session.send(None)
+    assert session.watermark is None, "what is refused has no effect"
     with pytest.raises(ExecutionError, match="TW409"):
         trendweave.query("RETURN COUNT(*) PATTERN A+").push(SCHEMA)
     with pytest.raises(DataError, match="TW311"):
         trendweave.query(A_PLUS).push(SCHEMA, state=trendweave.query(A_PLUS.replace("10", "20")).push(SCHEMA).state())
 
 
-def test_an_event_that_does_not_fit_takes_no_other_with_it() -> None:
+def test_an_event_that_does_not_fit_is_refused_at_once() -> None:
     session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}))
-    for kind in ("A", 7, "A"):
-        session.send({"time": 1, "type": kind})
+    session.send({"time": 1, "type": "A"})
+    with pytest.raises(DataError, match="TW312: the value 7 of type does not fit the column, which is string"):
+        session.send({"time": 100, "type": 7})
+    assert session.watermark == 1
     session.send({"time": 2, "type": "A"})
-    with pytest.raises(DataError, match=r"TW312: the event .*'type': 7.* was left out"):
-        session.send({"time": 12, "type": "A"})
-    assert [row["count"] for row in rows_of(session.finish())] == [5, 1]
+    assert [row["count"] for row in rows_of(session.finish())] == [3]
+
+
+POSITIVE = "RETURN COUNT(*) PATTERN A+ WHERE A.x > 0 WITHIN 5 s SLIDE 5 s"
+EXACT = pa.schema({"time": pa.int64(), "type": pa.string(), "x": pa.decimal128(5, 2)})
+#: More digits than the column has: Arrow finds out, when the event that closes the window comes.
+EVENTS = [(1, "1.00"), (2, "1.001"), (3, "1.00"), (4, "-1.00"), (7, "1.00")]
+
+
+def sent_with_a_misfit() -> PushSession:
+    session = trendweave.query(POSITIVE).push(EXACT)
+    for time, x in EVENTS[:-1]:
+        assert session.send({"time": time, "type": "A", "x": Decimal(x)}) == []
+    with pytest.raises(DataError, match=r"TW312: the event .*1\.001.* was left out"):
+        session.send({"time": 7, "type": "A", "x": Decimal("1.00")})
+    return session
+
+
+def test_what_arrow_does_not_take_takes_nothing_with_it() -> None:
+    assert [row["count"] for row in rows_of(sent_with_a_misfit().finish())] == [3, 1]
+    session = sent_with_a_misfit()
+    assert [row["count"] for row in session.send({"time": 8, "type": "A", "x": None})] == [3]
+    left = trendweave.query(POSITIVE).push(EXACT, state=sent_with_a_misfit().state())
+    assert [row["count"] for row in rows_of(left.finish())] == [3, 1]
+
+
+def test_a_table_is_taken_even_where_an_earlier_event_is_left_out() -> None:
+    session = trendweave.query(POSITIVE).push(EXACT)
+    session.send({"time": 1, "type": "A", "x": Decimal("1.001")})
+    rows = [{"time": time, "type": "A", "x": Decimal(1)} for time in (2, 3)]
+    with pytest.raises(DataError, match=r"1\.001.* was left out"):
+        session.send_table(pa.Table.from_pylist(rows, EXACT))
+    assert [row["count"] for row in rows_of(session.finish())] == [3]
+
+
+def test_an_event_may_be_used_again_by_its_sender() -> None:
+    session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}))
+    event, found = {}, []
+    for time in (1, 2, 3, 12):
+        event.update(time=time, type="A")
+        found += session.send(event)
+    assert [row["count"] for row in [*found, *rows_of(session.finish())]] == [7, 1]
 
 
 @pytest.mark.parametrize("none", ["0 seconds", "0s", " 0.0 minutes"])

@@ -48,7 +48,7 @@ def frame_of(spark: SparkSession, events: list[dict[str, Any]]) -> DataFrame:
 
 
 @given(case=queries_and_streams(empty=False), timestamps=hs.sampled_from(["", "timestamp", "timestamp_ntz"]))
-@examples(25)
+@examples(18)
 def test_random_queries_on_random_streams(spark: SparkSession, case: tuple[Query, list[dict]], timestamps: str) -> None:
     """Times are whole seconds, as numbers or as timestamps: a chunk and a timestamp travel as one number."""
     query, events = case

@@ -83,7 +83,7 @@ def test_a_count_that_is_too_large_only_when_keys_are_merged(spark: SparkSession
     assert "TW402: count needs 39 digits at the whole input" in text
 
 
-@pytest.mark.parametrize("rows_at_once", [10, 1_000_000])
+@pytest.mark.parametrize("rows_at_once", [10, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 def test_a_key_with_too_many_events_is_named(spark: SparkSession, keys: DataFrame, rows_at_once: int) -> None:
     with settings(spark, rowsAtOnce=rows_at_once, maxRowsOfAKey=TOO_MANY - 1):
         text = failure("RETURN COUNT(*) PATTERN S+ WHERE [name]", keys.where("name = 'key 2'"))

@@ -92,7 +92,7 @@ def test_early_rows_end_in_the_final_ones(streaming: SparkSession, tmp_path: Pat
     assert any(rows[0]["count"] < rows[-1]["count"] for rows in versions.values()), "nothing came out early"
 
 
-@pytest.mark.parametrize("group", ["g", "k"])
+@pytest.mark.parametrize("group", ["g", pytest.param("k", marks=pytest.mark.nightly)])
 def test_late_events_are_dropped_counted_and_offered(streaming: SparkSession, tmp_path: Path, group: str) -> None:
     """With groups of several keys and of one. Spark calls an event at the very watermark late; we do not, as windows
     begin and end at watermarks: the window that begins there is still open."""

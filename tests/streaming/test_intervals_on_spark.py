@@ -100,7 +100,11 @@ def found(rows: pa.Table) -> list[str]:
 
 @pytest.mark.parametrize(
     ("query", "files_per_run"),
-    [(MATCHES, 1), (INSIDE, 1), *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS))],
+    [
+        (INSIDE, 1),
+        pytest.param(MATCHES, 1, marks=pytest.mark.nightly),
+        *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS)),
+    ],
 )
 def test_stopped_again_and_again_with_late_events(
     streaming: SparkSession, tmp_path: Path, query: str, files_per_run: int

@@ -48,7 +48,7 @@ class IntervalQuery:
         """Raise DataError with everything that does not fit a table. `schema` is what trend queries take."""
         from trendweave.intervals.schema_check import check_interval_schema
 
-        raise_problems(check_interval_schema(self.tree, self.plan, schema_of(schema), time, type), self.source)
+        raise_problems(check_interval_schema(self.tree, self.plan, schema_of(schema), str(time), type), self.source)
 
     def run(self, events: Any, time: str = "time", type: str | None = None, **spark_options: Any) -> Any:
         """Matches, counts or situations, as the kind of table that the events came in.

@@ -64,7 +64,7 @@ def duration_text(nanoseconds: int) -> str:
 def read_duration(text: str, what: str, or_none_at_all: bool = False) -> int:
     """Nanoseconds of a length that is written outside a query, in an option or a setting; 0 only where that is
     allowed."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\w+)?\s*", text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\w+)?\s*", text) if isinstance(text, str) else None
     problems: list[Problem] = []
     if found is None:
         problems.append(Problem("TW106", f"{what}: {text!r} is no length of time", "write for example 10 seconds"))

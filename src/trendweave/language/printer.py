@@ -50,7 +50,8 @@ def print_name(name: str) -> str:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return ".".join(print_name(name) for name in names)
+    """Without the variable where there is none, as in conditions of situations."""
+    return ".".join(print_name(name) for name in names if name)
 
 
 def _returns(returns: st.Return) -> str:

@@ -161,8 +161,11 @@ def _known_times(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _of_type(bound: BoundIntervals, events: pa.Table) -> np.ndarray | None:
-    """Which events make situations where only those of one type do; others may still lie in them."""
-    if bound.plan.source is None or bound.type is None:
+    """Which rows make situations: events, which have a type, or those of one type where FROM names it. Others may still
+    lie in them. None where all rows do."""
+    if bound.type is None:
         return None
-    named = pc.equal(events.column(bound.type), pa.scalar(bound.plan.source, pa.string()))
-    return np.asarray(pc.fill_null(named, False))
+    column = events.column(bound.type)
+    if bound.plan.source is None:
+        return np.asarray(pc.is_valid(column)) if column.null_count else None
+    return np.asarray(pc.fill_null(pc.equal(column, pa.scalar(bound.plan.source, pa.string())), False))

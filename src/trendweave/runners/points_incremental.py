@@ -58,16 +58,21 @@ class BoundPoints:
         events = events.select(list(self.needed))
         column = events.column(self.trend.time)
         known = pc.is_finite(column) if pa.types.is_floating(column.type) else pc.is_valid(column)
-        if self.trend.type is not None and self.situations.plan.source is not None:
+        if self.trend.type is not None:
+            known = pc.and_(known, pc.is_valid(events.column(self.trend.type)))
+        if self.trend.type is not None and self.types is not None:
             kinds = pa.array(sorted(self.types), pa.string())
             known = pc.and_(known, pc.is_in(events.column(self.trend.type).cast(pa.string()), kinds))
         return events.filter(known).rename_columns([self.kept_name(name) for name in events.column_names])
 
     @property
-    def types(self) -> set[str]:
-        """The types of events that can play a part, where situations are made of one type."""
+    def types(self) -> set[str] | None:
+        """The types of events that can play a part; None for all: where any event makes situations, or stands between
+        two others."""
         source = self.situations.plan.source
-        return {variable.type for variable in self.trend.plan.variables} | ({source} if source is not None else set())
+        if source is None or self.trend.plan.strategy == "contiguous":
+            return None
+        return {variable.type for variable in self.trend.plan.variables} | {source}
 
     def events(self, rows: pa.Table) -> pa.Table:
         """Kept rows as the events that they were."""

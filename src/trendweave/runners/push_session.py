@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
+from trendweave.runners.event_rows import row_checks
 from trendweave.runners.prepared_table import Dropped
 from trendweave.runners.tables import as_arrow
 from trendweave.runners.times import TimeType, as_steps
@@ -29,6 +30,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _NO_TIMES = (math.inf, -math.inf)
 #: Float seconds beyond this do not fit 64 bits of microseconds.
 _MOST_SECONDS = 9.2e12
+_NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 class Engine(Protocol):
@@ -62,10 +64,11 @@ class PushSession:
             raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
         self._engine, self._kind = engine, engine.kind
         self._time = engine.time
-        self._names = frozenset(engine.columns.names)
+        self._fit = row_checks(engine.columns)
         self._delay = _in_steps(watermark, engine.kind)
         self._state = engine.start()
-        self._aside: list[Mapping[str, Any]] = []
+        self._aside: list[dict[str, Any]] = []
+        self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
         self._earliest, self._latest = _NEVER, -_NEVER
         self._watermark, self._due = -_NEVER, _NEVER
         if state is not None:
@@ -82,6 +85,7 @@ class PushSession:
     def dropped(self) -> Dropped:
         """Rows that are no events, and events of types that the pattern does not name."""
         self._prepare()
+        self._tell()
         return self._state.dropped
 
     @property
@@ -94,6 +98,7 @@ class PushSession:
     def state(self) -> bytes:
         """Everything that is needed to go on elsewhere: `Query.push(..., state=...)`."""
         self._prepare()
+        self._tell()
         self._hold_watermark()
         return self._state.to_bytes()
 
@@ -106,17 +111,19 @@ class PushSession:
     # Events
 
     def send(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Take one event; the rows of the windows that it closes come back, mostly none."""
-        moment = event.get(self._time)
+        """Take one event; the rows of the windows that it closes come back, mostly none. An event that is refused
+        leaves everything as it was."""
+        row = self._fit(event)
+        moment = row[self._time]
         if moment is None or moment in _NO_TIMES or moment != moment:
             # No event: it is dropped and counted with the others that are put aside.
-            self._put_aside(event)
+            self._put_aside(row)
             return []
         step = self._step(moment)
         if step < self._watermark:
             self._state = replace(self._state, late=self._state.late + 1)
             return []
-        self._put_aside(event)
+        self._put_aside(row)
         self._noted(step, step)
         return self._closed().to_pylist() if self._watermark >= self._due else []
 
@@ -135,19 +142,27 @@ class PushSession:
             if steps.size:
                 self._noted(int(steps.min()), int(steps.max()))
         closed = self._closed() if self._watermark >= self._due else self._engine.schema.empty_table()
+        self._tell()
         return give_back(closed)
 
     def finish(self) -> pa.Table:
         """The rows of all windows that are still open. The session then begins anew."""
         self._prepare()
+        self._tell()
         rows = self._engine.finish(self._state)
         self._state = self._engine.start()
         self._earliest, self._latest = _NEVER, -_NEVER
         self._watermark, self._due = -_NEVER, _NEVER
         return rows
 
+    def _tell(self) -> None:
+        """Of events that were left out, before anything closes: the next call goes on without them."""
+        problems, self._unfit = self._unfit, []
+        if problems:
+            raise DataError(problems)
+
     def _step(self, moment: Any) -> int:
-        if isinstance(moment, datetime):
+        if isinstance(moment, datetime) and pa.types.is_timestamp(self._kind.arrow):
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
             nanoseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND * 1_000
@@ -161,12 +176,8 @@ class PushSession:
         message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
         raise DataError([Problem("TW312", message, "give it as a value of that type")])
 
-    def _put_aside(self, event: Mapping[str, Any]) -> None:
-        if not self._names <= event.keys():
-            missing = ", ".join(sorted(self._names - event.keys()))
-            message = f"an event lacks {missing}"
-            raise DataError([Problem("TW312", message, "give every event these columns, as None where unknown")])
-        self._aside.append(event)
+    def _put_aside(self, row: dict[str, Any]) -> None:
+        self._aside.append(row)
         if len(self._aside) >= _ASIDE:
             self._prepare()
 
@@ -183,11 +194,10 @@ class PushSession:
     def _prepare(self) -> None:
         if not self._aside:
             return
-        rows = [{name: event[name] for name in self._names} for event in self._aside]
-        self._aside = []
+        rows, self._aside = self._aside, []
         try:
             self._take(rows)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        except _NOT_TAKEN:
             self._take_those_that_fit(rows)
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
@@ -196,22 +206,21 @@ class PushSession:
 
     def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
         """One event that does not fit must not take the others with it."""
-        problems = []
         for row in rows:
             try:
                 self._take([row])
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            except _NOT_TAKEN as error:
                 message = f"the event {row} does not fit the columns of the query, and was left out: {error}"
-                problems.append(Problem("TW312", message, "give every event values of the same types"))
-        raise DataError(problems)
+                self._unfit.append(Problem("TW312", message, "give every event values of the same types"))
 
     def _hold_watermark(self) -> None:
-        """The state learns where the watermark is; nothing closes between it and the last one."""
-        if self._watermark > -_NEVER:
+        """The state learns where the watermark is, unless something is still to close."""
+        if -_NEVER < self._watermark < self._due:
             self._state = replace(self._state, watermark=self._watermark)
 
     def _closed(self) -> pa.Table:
         self._prepare()
+        self._tell()
         self._state, rows = self._engine.advance(self._state, self._watermark)
         self._look_ahead()
         return rows

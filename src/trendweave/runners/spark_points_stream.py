@@ -66,8 +66,9 @@ def _kept(points: BoundPoints, events: DataFrame, others: list[Column]) -> DataF
     """Events that can play a part, as they are kept: all columns that the query reads."""
     time, type_ = points.trend.time, points.trend.type
     events = events.where(F.expr(has_time(time, schema_of(events))))
-    if type_ is not None and points.situations.plan.source is not None:
-        events = events.where(F.col(spark_column((type_,))).isin(sorted(points.types)))
+    if type_ is not None:
+        kind = F.col(spark_column((type_,)))
+        events = events.where(kind.isNotNull() if points.types is None else kind.isin(sorted(points.types)))
     columns = [F.col(spark_column((name,))).alias(points.kept_name(name)) for name in points.needed]
     return events.select(*columns, *others)
 
