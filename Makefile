@@ -23,7 +23,7 @@ demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
 
 test: $(JAVA) $(KAFKA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
-	$(WITH_SPARK) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	$(WITH_SPARK) $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
 
 kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
 	$(VENV)/bin/python tools/ensure_kafka.py

@@ -59,6 +59,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    # Two processes run the tests: one has those that need a JVM, as there is one session, and the other has the rest.
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -67,6 +71,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if skipped:
         terminalreporter.section("Kafka")
         terminalreporter.line(f"Kafka tests skipped: {len(skipped)}, as {kafka_setup.why_not()}")
-    elif terminalreporter.config.stash.get(kafka_setup.USED, False) and (note := kafka_setup.stand_in()):
+    elif _ran_with_kafka(terminalreporter) and (note := kafka_setup.stand_in()):
         terminalreporter.section("Kafka")
         terminalreporter.line(note)
+
+
+def _ran_with_kafka(terminalreporter: pytest.TerminalReporter) -> bool:
+    return any("kafka" in one.nodeid for kind in ("passed", "failed") for one in terminalreporter.getreports(kind))

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def kafka_servers(
-    java_home: None, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+def kafka_servers(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The bootstrap servers of a broker for the whole run; topics come into being when they are first written."""
     if reason := kafka_setup.why_not():
         pytest.skip(f"{kafka_setup.SKIPPED}: {reason}")
-    pytestconfig.stash[kafka_setup.USED] = True
     with running_broker(tmp_path_factory.mktemp("kafka")) as servers:
         yield servers
 

@@ -6,11 +6,8 @@ import importlib.metadata
 import json
 from pathlib import Path
 
-import pytest
-
 FOLDER = Path(__file__).resolve().parents[2] / ".kafka"
 SKIPPED = "no Kafka"  # begins the reason of every skipped Kafka test; the report at the end looks for it
-USED = pytest.StashKey[bool]()  # set by the fixture of the broker
 BROKER_CLASSPATH = str(FOLDER / "broker" / "*")  # Java itself reads the star
 
 
