@@ -30,7 +30,7 @@ VALUES = {"a": [0, 1, 1, 1, 0, 0, 0, 0, 0, 0], "b": [0, 0, 0, 1, 1, 0, 1, 0, 0, 
         (pa.timestamp("us", "UTC"), lambda moment: (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()),
         (pa.timestamp("ns"), lambda moment: moment.timestamp()),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, pa.DataType) else "",
 )
 def test_times_of_every_type(kind: pa.DataType, as_seconds: object) -> None:
     times = pa.array(SECONDS, pa.int64())
