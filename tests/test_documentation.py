@@ -37,7 +37,7 @@ def test_the_readme_has_snippets() -> None:
     assert len(SNIPPET.findall((ROOT / "README.md").read_text(encoding="utf-8"))) >= 2
 
 
-@pytest.mark.parametrize("module", ["trendweave", "trendweave.build", "trendweave.intervals.build"])
+@pytest.mark.parametrize("module", ["trendweave", "trendweave.build", "trendweave.build.intervals"])
 def test_docstrings(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 0

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from trendweave.live_view import Counts, LinesView, LiveView, MicroBatch
+from trendweave.cli.live_view import Counts, LinesView, LiveView, MicroBatch
 
 #: Of a stream of JSON files: ten events and a broken line; ten events, a row without a time and one without a type; a
 #: late event and one that closes windows; a micro-batch without events that closes them; and a trigger without work.

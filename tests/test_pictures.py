@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from trendweave.axes import counting_axis, number_axis, power, time_axis
 from trendweave.errors import DataError
 from trendweave.pictures import Series, line_chart, trends_per_window, write_picture
+from trendweave.pictures.axes import counting_axis, number_axis, power, time_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
 

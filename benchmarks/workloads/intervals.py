@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import trendweave
 from benchmarks.registry import ResultRow, workload
 from benchmarks.timing import interleaved, median_seconds
-from trendweave.intervals.relations import RELATIONS
-from trendweave.runners.interval_local import bind_intervals
-from trendweave.runners.interval_matching import Matcher
+from trendweave.planning.relations import RELATIONS
+from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.program import bind_intervals
 
 AGGRESSIVE = """
 FROM CarSensors PARTITION BY car_id

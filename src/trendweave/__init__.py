@@ -21,11 +21,11 @@ __version__ = version("trendweave")
 def __getattr__(name: str) -> Any:
     """`Metrics` needs PySpark and `warm_up` needs Numba, which are imported by those who use them."""
     if name == "Metrics":
-        from trendweave.runners.spark_metrics import Metrics
+        from trendweave.runners.spark.metrics import Metrics
 
         return Metrics
     if name == "warm_up":
-        from trendweave.runners.compile_once import warm_up
+        from trendweave.runners.warm_up import warm_up
 
         return warm_up
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import schema_of
-from trendweave.intervals.parser import is_interval_text
-from trendweave.intervals.points import PointsQuery, is_points_text, points_query
-from trendweave.intervals.queries import IntervalQuery, interval_query
+from trendweave.interval_queries import IntervalQuery, interval_query
 from trendweave.language import QueryTree, parse, print_query
+from trendweave.language.interval_parser import is_interval_text
 from trendweave.planning import Plan, make_plan
+from trendweave.sessions import Pushed
+from trendweave.situated_queries import PointsQuery, is_points_text, points_query
 
 if TYPE_CHECKING:
+    from trendweave.programs.trends.detection import Detection
+    from trendweave.results.aggregate_table import Numbers
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import TrendBatches
-    from trendweave.runners.push_session import PushSession
-    from trendweave.runners.result_table import Numbers
-    from trendweave.runners.trend_options import Detection
 
 ExplainFormat = Literal["text", "mermaid", "dot", "json"]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Pushed):
     """Immutable; equal queries have equal trees. `str()` is canonical text, `source` is what was written."""
 
     tree: QueryTree
@@ -45,8 +45,8 @@ class Query:
 
     def explain(self, format: ExplainFormat = "text") -> str:
         """What will be computed and how: as text, as a drawing of the template (mermaid, dot), or as JSON."""
-        from trendweave.planning.drawing import as_json, dot, mermaid
-        from trendweave.planning.explain import explain_text
+        from trendweave.planning.show.drawing import as_json, dot, mermaid
+        from trendweave.planning.show.explain import explain_text
 
         ways = {"text": explain_text, "mermaid": mermaid, "dot": dot, "json": as_json}
         if format not in ways:
@@ -89,10 +89,10 @@ class Query:
         detection = self._detection(memory, max_trends, strategy)
         if builtins.type(events).__module__.startswith("pyspark."):
             if events.isStreaming:
-                from trendweave.runners.spark_stream import run_stream
+                from trendweave.runners.spark.stream import run_stream
 
                 return run_stream(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
-            from trendweave.runners.spark_batch import run_spark
+            from trendweave.runners.spark.batch import run_spark
 
             return run_spark(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
         if spark_options:
@@ -124,7 +124,7 @@ class Query:
         return iter_local(self, events, time, type, numbers, self._detection(memory, max_trends, strategy))
 
     def _detection(self, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection | None:
-        from trendweave.runners.trend_options import detection
+        from trendweave.programs.trends.detection import detection
 
         return detection(self.plan, memory, max_trends, strategy)
 
@@ -134,7 +134,7 @@ class Query:
         """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
         self.check(events, time, type)
         if builtins.type(events).__module__.startswith("pyspark."):
-            from trendweave.runners.spark_schema import result_columns as spark_columns
+            from trendweave.runners.spark.schema import result_columns as spark_columns
 
             return spark_columns(self.plan, events, time, type, numbers)
         from trendweave.runners.local import result_columns
@@ -152,26 +152,6 @@ class Query:
         from trendweave.runners.incremental import Incremental
 
         return Incremental(self, events, time, type, numbers)
-
-    def push(
-        self,
-        events: Any,
-        time: str = "time",
-        type: str | None = "type",
-        *,
-        watermark: str = "0 seconds",
-        numbers: Numbers = "decimal",
-        state: bytes | None = None,
-    ) -> PushSession:
-        """A session that takes events one by one; `events` is their schema, or a table that has it.
-
-        `send(event)` takes a mapping and gives the rows of the windows that it closes, `send_table` takes a table,
-        `finish()` gives the rest. Events may be behind the latest one by `watermark`. `state` goes on with a session
-        that another process left with `session.state()`.
-        """
-        from trendweave.runners.push_session import PushSession
-
-        return PushSession(self.incremental(events, time, type, numbers=numbers), watermark, state)
 
 
 AnyQuery: TypeAlias = Query | IntervalQuery | PointsQuery

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 #: Fewer events than a user gets; the rest is the same.
-PROGRAM = "import sys, trendweave.demo as d; d._LARGE = 50_000; from trendweave.cli import main; main()"
+PROGRAM = "import sys, trendweave.cli.demo as d; d._LARGE = 50_000; from trendweave.cli import main; main()"
 
 
 @pytest.mark.parametrize("runner", [pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.nightly]), "local"])

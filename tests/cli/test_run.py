@@ -13,9 +13,9 @@ from rich.console import Console
 
 from tests.cli.test_cli import trendweave
 from trendweave import query
+from trendweave.cli.files import find_files, read_table, read_tables, write_table
+from trendweave.cli.run_files import FileRun, run_in_process
 from trendweave.errors import DataError
-from trendweave.file_runs import FileRun, run_in_process
-from trendweave.files import find_files, read_table, read_tables, write_table
 
 EVENTS = pa.table({"t": [1, 2, 3, 11], "kind": ["A", "A", "B", "A"], "x": [3, 2, 1, 0]})
 COLUMNS = ("--time", "t", "--type", "kind")

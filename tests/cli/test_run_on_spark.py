@@ -15,8 +15,8 @@ import pyarrow.compute
 import pytest
 
 from tests.cli import many_commands
+from trendweave.cli.files import read_table, write_table
 from trendweave.datasets import sample_flights
-from trendweave.files import read_table, write_table
 
 pytestmark = pytest.mark.spark
 

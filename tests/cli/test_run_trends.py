@@ -12,9 +12,9 @@ import pytest
 
 from tests.cli.test_cli import trendweave
 from trendweave import query
-from trendweave.files import write_table
-from trendweave.trend_pictures import MOST_GROUPS, MOST_TRENDS, trends_page
-from trendweave.trend_text import with_readable_trends
+from trendweave.cli.files import write_table
+from trendweave.cli.trend_text import with_readable_trends
+from trendweave.pictures.trend_pictures import MOST_GROUPS, MOST_TRENDS, trends_page
 
 EVENTS = pa.table({"time": [1, 2, 3], "type": ["A", "A", "B"], "x": [3, None, 1], "s": ["<&>", "q", "r"]})
 

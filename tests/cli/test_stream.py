@@ -21,7 +21,7 @@ import pytest
 
 import trendweave
 from tests.cli import many_commands
-from trendweave.files import json_line, write_table
+from trendweave.cli.files import json_line, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 

@@ -14,7 +14,7 @@ import pytest
 import trendweave
 from tests.cli import many_commands
 from tests.profiles import PROFILE
-from trendweave.files import json_line
+from trendweave.cli.files import json_line
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trendweave.cli import app
+from trendweave.cli.commands import app
 
 FILES = ("--from", "files", "--events", "events", "--checkpoint", "checkpoint")
 KAFKA = ("--from", "kafka", "--servers", "h:1", "--topic", "t", "--schema", "time long", "--checkpoint", "checkpoint")

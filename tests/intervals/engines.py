@@ -12,7 +12,7 @@ from tests.reference.intervals.query import Query, text
 from tests.reference.intervals.relations import can_hold
 from tests.reference.intervals.streams import COLUMN_TYPES, INTERVAL_COLUMN_TYPES
 from trendweave.errors import PlanningError
-from trendweave.intervals import IntervalQuery
+from trendweave.interval_queries import IntervalQuery
 
 ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 

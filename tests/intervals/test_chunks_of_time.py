@@ -15,10 +15,10 @@ from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Aggregate, Query
 from tests.reference.intervals.streams import queries_and_events
-from trendweave.runners.interval_local import BoundIntervals, bind_intervals
-from trendweave.runners.interval_rows import CHUNK, TIME
-from trendweave.runners.interval_task import IntervalTask, MergePiecesTask, PieceTask
-from trendweave.runners.spark_task import Limits
+from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
+from trendweave.programs.intervals.rows import CHUNK, TIME
+from trendweave.programs.intervals.stretches import IntervalTask, MergePiecesTask, PieceTask
+from trendweave.runners.spark.task import Limits
 
 
 def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[BoundIntervals, pa.Table, pa.Table] | None:

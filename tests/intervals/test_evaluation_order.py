@@ -16,11 +16,11 @@ from tests.intervals.engines import as_table, planned
 from tests.profiles import examples
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.streams import queries_and_events
-from trendweave.intervals.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
-from trendweave.intervals.relations import ANY, mask_of
-from trendweave.runners.interval_local import bind_intervals
-from trendweave.runners.interval_matching import Matcher
-from trendweave.runners.situation_buffers import SituationBuffers
+from trendweave.planning.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
+from trendweave.planning.relations import ANY, mask_of
+from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.intervals.situations import SituationBuffers
 
 
 def plan_of(pattern: str, names: str = "ABC") -> Any:
@@ -106,8 +106,8 @@ def test_blocks_give_the_matches_of_one_join(monkeypatch: pytest.MonkeyPatch) ->
         "PATTERN A before; overlaps B AND B before; meets; during C WITHIN 30 seconds"
     )
     expected = query.run(events)
-    monkeypatch.setattr("trendweave.runners.interval_matching.BLOCK", 40)
-    monkeypatch.setattr("trendweave.runners.interval_matching._WINDOWS", 1)
+    monkeypatch.setattr("trendweave.programs.intervals.matching.BLOCK", 40)
+    monkeypatch.setattr("trendweave.programs.intervals.matching._WINDOWS", 1)
     assert expected.num_rows > 1000
     assert query.run(events).equals(expected)
 

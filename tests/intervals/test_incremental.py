@@ -16,7 +16,7 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.streams import queries_and_events
 from trendweave.errors import DataError, ExecutionError
-from trendweave.runners.interval_state import IntervalState
+from trendweave.programs.intervals.state import IntervalState
 
 
 def in_pieces(data: hs.DataObject, query: Any, table: pa.Table) -> tuple[pa.Table, int]:

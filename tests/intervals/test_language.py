@@ -15,12 +15,12 @@ import trendweave
 from tests.intervals.trees import interval_queries
 from tests.language.fixture_files import read_fixture
 from trendweave.build import attr
+from trendweave.build import intervals as b
 from trendweave.errors import LanguageError, TrendweaveError
-from trendweave.intervals import IntervalQuery
-from trendweave.intervals import build as b
-from trendweave.intervals.parser import is_interval_text, parse_intervals
-from trendweave.intervals.printer import print_intervals
-from trendweave.intervals.syntax_tree import IntervalTree
+from trendweave.interval_queries import IntervalQuery
+from trendweave.language.interval_parser import is_interval_text, parse_intervals
+from trendweave.language.interval_printer import print_intervals
+from trendweave.language.interval_tree import IntervalTree
 
 FIXTURES = Path(__file__).parent / "fixtures"
 IDENTITY = [text for text, _ in read_fixture(FIXTURES / "identity.txt")]

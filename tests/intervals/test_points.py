@@ -15,7 +15,7 @@ import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from trendweave.errors import DataError, TrendweaveError
-from trendweave.intervals.points import PointsQuery
+from trendweave.situated_queries import PointsQuery
 
 TREND = "RETURN k, COUNT(*), SUM(S.v) PATTERN SEQ(E S+, E T) WHERE [k] AND {s} AND {t} AND S.v <= NEXT(S).v GROUP-BY k"
 DEFINED = " FROM E DEFINE X AS v > 2 AT LEAST 2 seconds, Y AS v < PREV(v) AT MOST 3 seconds"

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.intervals.relations import RELATIONS
+from trendweave.planning.relations import RELATIONS
 
 FROM_TWO = "FROM INTERVALS PATTERN A {relations} B WITHIN 1 hour"
 

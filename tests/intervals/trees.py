@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as hs
 
 from tests.language.trees import attributes, durations, expressions, names, variables
-from trendweave.intervals.relations import RELATIONS
-from trendweave.intervals.syntax_tree import (
+from trendweave.language import syntax_tree as st
+from trendweave.language.interval_tree import (
     MATCH_AGGREGATES,
     PREV,
     Constraint,
@@ -15,7 +15,7 @@ from trendweave.intervals.syntax_tree import (
     IntervalTree,
     Situation,
 )
-from trendweave.language import syntax_tree as st
+from trendweave.planning.relations import RELATIONS
 
 conditions = expressions | hs.builds(
     lambda value, other: st.Comparison(">", value, st.Call(PREV, (other,))), attributes, expressions

@@ -19,7 +19,7 @@ ROWS = 70  # enough for counts beyond 64 bits
 def all_kernels():
     """{name: dispatcher} of all compiled functions in the package."""
     found = {}
-    for module in pkgutil.iter_modules(trendweave.kernels.__path__, "trendweave.kernels."):
+    for module in pkgutil.walk_packages(trendweave.kernels.__path__, "trendweave.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, Dispatcher):
                 found[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.kernels import brute_force
 from tests.kernels.random_cases import arguments, cases, examples
-from trendweave.kernels import NO_MATCH, aggregate, match_starts, passes
+from trendweave.kernels import NO_MATCH, aggregate, match_starts
+from trendweave.kernels.aggregates import passes
 
 
 def as_dict(results, kinds):

@@ -10,7 +10,8 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import compiling, propagate, warm_up
+from trendweave.kernels import compiling, warm_up
+from trendweave.kernels.aggregates import propagate
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -39,8 +40,11 @@ def test_second_process_compiles_nothing(report):
 def test_second_process_loads_the_kernels_from_disk(report):
     loaded = {name.removeprefix("trendweave.kernels.") for name, count in report["warm_up"]["loaded"].items() if count}
     assert loaded >= {
-        "blocks.cut_segments", "propagate.propagate_blocks", "sliding_sums.slide_states", "state_sums.sum_states",
-    }  # fmt: skip
+        "aggregates.blocks.cut_segments",
+        "aggregates.propagate.propagate_blocks",
+        "aggregates.sliding_sums.slide_states",
+        "aggregates.state_sums.sum_states",
+    }
 
 
 def test_queries_need_nothing_beyond_the_warm_up(report):
@@ -68,7 +72,7 @@ def test_code_on_disk_is_outdated_by_a_change_of_any_kernel(tmp_path):
         shutil.copytree(Path(compiling.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
         names.append(compiling.fingerprint(copy))
     assert len(set(names)) == 1
-    with (tmp_path / "other" / "scan.py").open("a") as file:
+    with (tmp_path / "other" / "aggregates" / "scan.py").open("a") as file:
         file.write("# another line\n")
     assert compiling.fingerprint(tmp_path / "other") != compiling.FINGERPRINT
     assert propagate.propagate_blocks._cache._cache_file._source_stamp[1] == compiling.FINGERPRINT

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.kernels import brute_force
-from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template, aggregate, passes
+from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template, aggregate
+from trendweave.kernels.aggregates import passes
 
 KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as some
 
 from tests.reference.scalars import ARITHMETIC, COMPARISONS, calculate, holds
 from tests.runners import row_expression
+from trendweave.expressions.arrow.evaluate import column_of, comparable, evaluate, is_true
 from trendweave.language import syntax_tree as st
-from trendweave.runners.arrow_expressions import column_of, comparable, evaluate, is_true
 
 NAN, INF = math.nan, math.inf
 LOW, HIGH = -(2**63), 2**63 - 1

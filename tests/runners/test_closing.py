@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.runners.closing import Closing
+from trendweave.rows.closing import Closing
 
 sliding = hs.integers(1, 12).flatmap(
     lambda slide: hs.builds(Closing, hs.integers(slide, 40), hs.just(slide)),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.runners.graphlet_plan import (
+from trendweave.programs.trends.graphlet_plan import (
     Costs,
     all_plans,
     atomic_cuts,

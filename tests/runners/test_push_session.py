@@ -20,7 +20,7 @@ from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from trendweave.errors import DataError, ExecutionError, LanguageError
-from trendweave.runners.push_session import PushSession
+from trendweave.runners.session import PushSession
 
 A_PLUS = "RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s"
 

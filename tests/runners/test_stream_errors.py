@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import PySparkException
 
-from trendweave.runners.spark_stream_run import stream_errors
-from trendweave.terminal import Failure
+from trendweave.cli.stream_run import stream_errors
+from trendweave.cli.terminal import Failure
 
 HEAD = "[STREAM_FAILED] Query [id = 1-2, runId = 3-4] terminated with exception: "
 TAIL = " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: [id = 1-2]\nError: not this\n"

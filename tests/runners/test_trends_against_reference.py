@@ -20,7 +20,7 @@ from tests.reference.streams import queries_and_streams
 from tests.reference.trend_rows import each_rows, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
-from trendweave.runners.trend_task import TrendTask
+from trendweave.programs.trends.lists import TrendTask
 
 #: What the planner refuses although it is legal, with the reason in its error.
 REFUSED = {"TW206", "TW207", "TW209", "TW223"}
@@ -160,8 +160,8 @@ def test_limit_longest_and_sample(case: tuple[Query, list[dict]], number: int, c
 @pytest.mark.parametrize("room", [0, 10**6])
 def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """More trends than a buffer holds: the walk goes on where it stopped."""
-    monkeypatch.setattr("trendweave.runners.trend_task.TRENDS_AT_ONCE", 7)
-    monkeypatch.setattr("trendweave.runners.trend_task.VERTICES_AT_ONCE", 40)
+    monkeypatch.setattr("trendweave.programs.trends.lists.TRENDS_AT_ONCE", 7)
+    monkeypatch.setattr("trendweave.programs.trends.lists.VERTICES_AT_ONCE", 40)
     monkeypatch.setattr(TrendTask, "_room", lambda task: room)
     table = table_of([{"time": i, "type": "A", "x": i, "k": i % 2} for i in range(10)])
     batches = list(trendweave.query("RETURN TRENDS(x) PATTERN A+ WHERE [k] GROUP-BY k").iter(table))

@@ -22,10 +22,10 @@ from hypothesis import strategies as some
 from tests.runners import row_expression
 from trendweave.errors import DataError
 from trendweave.events import schema_of
+from trendweave.expressions.arrow.evaluate import evaluate
+from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
-from trendweave.runners.arrow_expressions import evaluate
-from trendweave.runners.spark_expressions import spark_column, spark_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

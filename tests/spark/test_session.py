@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import trendweave
-from trendweave.planning.explain import explain_text
+from trendweave.planning.show.explain import explain_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,7 +45,7 @@ def test_a_plan_travels_to_a_worker(spark: SparkSession) -> None:
     def describe(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
-        from trendweave.planning.explain import explain_text
+        from trendweave.planning.show.explain import explain_text
 
         for _ in batches:
             yield pyarrow.RecordBatch.from_pydict({"text": [explain_text(plan)]})

@@ -15,15 +15,16 @@ from pyspark.sql.streaming import TwsTester
 
 import trendweave
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
-from trendweave.runners.bound_query import bind
-from trendweave.runners.closing import Closing
-from trendweave.runners.spark_preparation import groups_span_keys, shuffle_keys
-from trendweave.runners.spark_stream import MergeStreamTask
-from trendweave.runners.spark_stream_state import TrendProcessor
-from trendweave.runners.spark_task import MergeTask
-from trendweave.runners.stream_chunks import BUCKET, PackTask, from_stream, stored_schema
-from trendweave.runners.stream_work import StreamWork
-from trendweave.runners.times import time_type
+from trendweave.programs.trends.program import bind
+from trendweave.rows.arrow_bytes import from_stream
+from trendweave.rows.closing import Closing
+from trendweave.rows.times import time_type
+from trendweave.runners.spark.pieces import BUCKET, PackTask, stored_schema
+from trendweave.runners.spark.prepare import groups_span_keys, shuffle_keys
+from trendweave.runners.spark.stream import MergeStreamTask
+from trendweave.runners.spark.stream_operator import TrendProcessor
+from trendweave.runners.spark.stream_work import StreamWork
+from trendweave.runners.spark.task import MergeTask
 
 Event = dict[str, Any]
 

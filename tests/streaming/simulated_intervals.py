@@ -8,15 +8,17 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming import TwsTester
 
-from trendweave.intervals import IntervalQuery
-from trendweave.runners.spark_interval_state import IntervalProcessor, IntervalWork
-from trendweave.runners.spark_interval_stream import ONE_PANE, bucket_keys
-from trendweave.runners.stream_chunks import BUCKET, PackTask, from_stream
+from tests.streaming.simulated import SimulatedStream
+from trendweave.interval_queries import IntervalQuery
+from trendweave.rows.arrow_bytes import from_stream
+from trendweave.runners.spark.interval_operator import IntervalProcessor, IntervalWork
+from trendweave.runners.spark.interval_stream import ONE_PANE, bucket_keys
+from trendweave.runners.spark.pieces import PackTask
 
 Event = dict[str, Any]
 
 
-class SimulatedIntervals:
+class SimulatedIntervals(SimulatedStream):
     """Takes micro-batches of events whose times are whole seconds; gives the rows that have become certain."""
 
     def __init__(self, query: IntervalQuery, schema: pa.Schema, delay: int, buckets: int = 3) -> None:
@@ -28,22 +30,8 @@ class SimulatedIntervals:
         processor = IntervalProcessor(IntervalWork(self.engine, prepared), self.engine.made_for, buckets)
         self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)
 
-    def push(self, events: list[Event]) -> list[Event]:
-        """One micro-batch: the watermark of those before it holds while its events are read."""
-        found: list[Row] = []
-        for bucket, rows in self._in_buckets(events).items():
-            found += self.tester.test((bucket,), rows)
-        times = [event["time"] for event in events if event["time"] is not None]
-        self.latest = max([*times, *([] if self.latest is None else [self.latest])], default=None)
-        self.late += sum(row.late for row in found)
-        return unpacked(found)
-
     def advance(self) -> list[Event]:
-        """What the next micro-batch does: the watermark moves, and steps become final."""
-        if self.latest is None or (self.latest - self.delay) * 1_000 <= self.watermark:
-            return []
-        self.watermark = (self.latest - self.delay) * 1_000
-        found = unpacked(self.tester.setWatermark(self.watermark))
+        found = super().advance()
         self._check_timers()
         return found
 
@@ -69,13 +57,7 @@ class SimulatedIntervals:
         rows, _ = self.engine.bound.prepare(pa.Table.from_pylist(events, self.columns))
         names = list(bucket_keys(self.engine.bound))
         keys = [tuple(row.values()) for row in rows.select(names).to_pylist()] if names else [()] * rows.num_rows
-        numbers = pa.array([hash(str(key)) % self.buckets for key in keys], pa.int32())
-        pieces: dict[int, list[Row]] = {}
-        for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
-            for piece in batch.to_pylist():
-                pieces.setdefault(piece["bucket"], []).append(Row(**piece))
-        return pieces
+        return self._packed(rows, keys)
 
-
-def unpacked(found: list[Row]) -> list[Event]:
-    return [row for one in found if one.payload is not None for row in from_stream(one.payload).to_pylist()]
+    def _unpacked(self, found: list[Row]) -> list[Event]:
+        return [row for one in found if one.payload is not None for row in from_stream(one.payload).to_pylist()]

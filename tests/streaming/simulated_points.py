@@ -9,13 +9,13 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import TwsTester
 
 from tests.streaming.simulated import SimulatedStream
-from trendweave.intervals.points import PointsQuery
-from trendweave.runners.closing import Closing
-from trendweave.runners.points_incremental import bind_points
-from trendweave.runners.spark_points_stream import PointsProcessor, PointsWork
-from trendweave.runners.spark_preparation import groups_span_keys
-from trendweave.runners.stream_chunks import PackTask
-from trendweave.runners.times import time_type
+from trendweave.programs.situated.program import bind_points
+from trendweave.rows.closing import Closing
+from trendweave.rows.times import time_type
+from trendweave.runners.spark.pieces import PackTask
+from trendweave.runners.spark.prepare import groups_span_keys
+from trendweave.runners.spark.situated_stream import PointsProcessor, PointsWork
+from trendweave.situated_queries import PointsQuery
 
 
 class SimulatedPoints(SimulatedStream):

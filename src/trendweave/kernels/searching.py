@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import inner
+from trendweave.kernels.compiling import inner
 
 
 @inner

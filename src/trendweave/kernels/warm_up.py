@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .inputs import Aggregate, Comparison, Condition, Rows, Template
-from .match_starts import match_starts
-from .merging import add_at, largest_at
-from .sorting import stable_order
-from .trend_aggregates import aggregate
+from trendweave.kernels.aggregates.entry import aggregate
+from trendweave.kernels.aggregates.match_starts import match_starts
+from trendweave.kernels.inputs import Aggregate, Comparison, Condition, Rows, Template
+from trendweave.kernels.merging import add_at, largest_at
+from trendweave.kernels.sorting import stable_order
 
 ROWS = 6
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks

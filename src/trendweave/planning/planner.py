@@ -10,7 +10,6 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
-from trendweave.planning.choose_way import choose_way
 from trendweave.planning.guards import FREE_WAY
 from trendweave.planning.outputs import (
     check_choice,
@@ -30,6 +29,7 @@ from trendweave.planning.template import (
     intersection,
 )
 from trendweave.planning.variables import Variables, check_places, find_variables
+from trendweave.planning.ways import choose_way
 
 
 def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:

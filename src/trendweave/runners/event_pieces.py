@@ -1,7 +1,9 @@
-"""What comes to a query piece by piece, checked: events with the right columns, watermarks, and states."""
+"""What comes to a query piece by piece: events with the right columns, watermarks, and states that belong to it."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,25 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
-from trendweave.runners.times import TimeType, as_steps
+from trendweave.rows.times import TimeType, as_steps, time_type
 
 
-def check_owner(made_for: str, query: str) -> None:
-    if made_for != query:
-        message = "the state was made for another query, or for events with other columns"
-        raise DataError([Problem("TW311", message, "go on with the query that made it, or start anew")])
+class PieceEngine:
+    """What engines that take events in pieces have in common. `facts` tell queries apart whose states do not fit."""
+
+    def __init__(self, events: pa.Schema, time: str, needed: list[str], facts: Sequence[str]) -> None:
+        #: The columns of events that the query needs.
+        self.columns = pa.schema([events.field(name) for name in needed])
+        self.time = time
+        self.kind: TimeType = time_type(events.field(time).type)
+        types = [f"{field.name} {field.type}" for field in self.columns]
+        #: Names the query and the columns that it is computed from; a state belongs to one of these.
+        self.made_for = hashlib.sha256("\n".join([*facts, *types]).encode()).hexdigest()[:16]
+
+    def check_owner(self, made_for: str) -> None:
+        if made_for != self.made_for:
+            message = "the state was made for another query, or for events with other columns"
+            raise DataError([Problem("TW311", message, "go on with the query that made it, or start anew")])
 
 
 def fitting(events: pa.Table, wanted: pa.Schema) -> pa.Table:

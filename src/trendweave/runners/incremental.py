@@ -6,7 +6,6 @@ Whatever the cuts and the order of arrival, the rows are those of one batch over
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,16 +16,17 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Plan
-from trendweave.runners.bound_query import BoundQuery, bind
-from trendweave.runners.closing import Closing
-from trendweave.runners.encoded_rows import TIME
-from trendweave.runners.event_pieces import check_owner, fitting, watermark_step
+from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
+from trendweave.programs.trends.program import BoundQuery, bind
+from trendweave.results.aggregate_table import Numbers
+from trendweave.rows.arrow_bytes import as_stream, from_stream
+from trendweave.rows.closing import Closing
+from trendweave.rows.encoded import TIME
+from trendweave.rows.prepared import NOTHING_DROPPED, Dropped
+from trendweave.rows.tables import as_arrow
+from trendweave.rows.times import as_steps
+from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
 from trendweave.runners.local import check_numbers
-from trendweave.runners.open_runs import NO_RUNS, OpenRuns
-from trendweave.runners.prepared_table import NOTHING_DROPPED, Dropped
-from trendweave.runners.result_table import Numbers
-from trendweave.runners.tables import as_arrow
-from trendweave.runners.times import TimeType, as_steps, time_type
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -59,19 +59,15 @@ class State:
             "made_for": self.made_for,
         }
         rows = pa.table({}) if self.rows is None else self.rows
-        sink = pa.BufferOutputStream()
         metadata = {_METADATA: json.dumps(facts).encode()}
         if not self.runs.is_empty:
             metadata[_RUNS] = self.runs.to_bytes()
-        schema = rows.schema.with_metadata(metadata)
-        with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(rows.replace_schema_metadata(metadata))
-        return sink.getvalue().to_pybytes()
+        return as_stream(rows.replace_schema_metadata(metadata))
 
     @staticmethod
     def from_bytes(data: bytes) -> State:
         try:
-            rows = pa.ipc.open_stream(data).read_all()
+            rows = from_stream(data)
             facts = json.loads((rows.schema.metadata or {})[_METADATA])
         except (pa.ArrowInvalid, KeyError, ValueError, OSError) as error:
             raise DataError(
@@ -91,25 +87,20 @@ def needed_columns(plan: Plan, time: str, type_: str | None) -> list[str]:
     return sorted(needed | {time} | ({type_} if type_ is not None else set()))
 
 
-def owner(text: str, schema: pa.Schema, needed: list[str], time: str, type_: str | None, numbers: Numbers) -> str:
-    """Names the query and the columns that it is computed from; a state belongs to one of these."""
-    types = [f"{name} {schema.field(name).type}" for name in needed]
-    facts = "\n".join([text, time, str(type_), numbers, *types])
-    return hashlib.sha256(facts.encode()).hexdigest()[:16]
-
-
-class Incremental:
+class Incremental(PieceEngine):
     """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
 
     def __init__(self, query: Query, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
         check_numbers(numbers)
         query.check(events, time, type_)
         schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
-        self._bound: BoundQuery = bind(query.plan, schema, time, type_, numbers)
-        self._kind: TimeType = time_type(schema.field(time).type)
-        self._closing = Closing.of(query.plan.window, self._kind)
-        self._needed = needed_columns(query.plan, time, type_)
-        self._made_for = owner(query.plan.text, schema, self._needed, time, type_, numbers)
+        needed = needed_columns(query.plan, time, type_)
+        self._begin(bind(query.plan, schema, time, type_, numbers), needed, query.plan.text)
+
+    def _begin(self, bound: BoundQuery, needed: list[str], text: str) -> None:
+        super().__init__(bound.events, bound.time, needed, [text, bound.time, str(bound.type), bound.numbers])
+        self._bound = bound
+        self._closing = Closing.of(bound.plan.window, self.kind)
 
     @property
     def schema(self) -> pa.Schema:
@@ -121,28 +112,15 @@ class Incremental:
         return self._bound.plan
 
     @property
-    def time(self) -> str:
-        return self._bound.time
-
-    @property
-    def kind(self) -> TimeType:
-        return self._kind
-
-    @property
     def ever_closes(self) -> bool:
         """False for one window over the whole input."""
         return self._closing is not None
 
-    @property
-    def columns(self) -> pa.Schema:
-        """The columns of events that the query needs."""
-        return pa.schema([self._bound.events.field(name) for name in self._needed])
-
     def start(self) -> State:
-        return State(made_for=self._made_for)
+        return State(made_for=self.made_for)
 
     def _checked(self, state: State) -> State:
-        check_owner(state.made_for, self._made_for)
+        self.check_owner(state.made_for)
         return state
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
@@ -153,7 +131,7 @@ class Incremental:
         state = self._taken(self._checked(state), fitting(as_arrow(events)[0], self.columns))
         if watermark is None:
             return state, self.schema.empty_table()
-        return self._closed(state, watermark_step(watermark, self._kind))
+        return self._closed(state, watermark_step(watermark, self.kind))
 
     def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
         """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
@@ -180,16 +158,16 @@ class Incremental:
         return self._closed(self._checked(state), None)[1]
 
     def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
-        return as_steps(column, self._kind)
+        return as_steps(column, self.kind)
 
     def _taken(self, state: State, events: pa.Table) -> State:
         column = events.column(self._bound.time)
         late = 0
         if state.watermark is not None and events.num_rows:
             known = pc.is_valid(column)
-            if self._kind.is_float:
+            if self.kind.is_float:
                 known = pc.fill_null(pc.is_finite(column), False)
-            zero = pa.scalar(0, pa.int64()).cast(self._kind.arrow)
+            zero = pa.scalar(0, pa.int64()).cast(self.kind.arrow)
             behind = self._steps(pc.if_else(known, column, zero)) < state.watermark
             behind &= np.asarray(known)
             late = int(np.count_nonzero(behind))

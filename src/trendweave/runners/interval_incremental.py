@@ -7,7 +7,6 @@ one batch over all events that were not late.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.situations import RUNNING
-from trendweave.runners.event_pieces import check_owner, fitting, watermark_step
-from trendweave.runners.interval_local import BoundIntervals, bind_intervals
-from trendweave.runners.interval_piece import IntervalPiece
-from trendweave.runners.interval_rows import TIME
-from trendweave.runners.interval_state import IntervalState
-from trendweave.runners.tables import as_arrow
-from trendweave.runners.times import TimeType, as_steps, steps_of
+from trendweave.kernels.intervals.situations import RUNNING
+from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
+from trendweave.programs.intervals.rows import TIME
+from trendweave.programs.intervals.state import IntervalState
+from trendweave.programs.intervals.step import IntervalPiece
+from trendweave.rows.tables import as_arrow
+from trendweave.rows.times import as_steps, steps_of
+from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
 
 if TYPE_CHECKING:
-    from trendweave.intervals.queries import IntervalQuery
+    from trendweave.interval_queries import IntervalQuery
 
 
-class IntervalIncremental:
+class IntervalIncremental(PieceEngine):
     """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
 
     def __init__(self, query: IntervalQuery, events: Any, time: str, type_: str | None) -> None:
@@ -42,13 +41,9 @@ class IntervalIncremental:
             message = "without WITHIN, every situation would have to be kept for ever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
         schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
-        self._bound = bind_intervals(plan, schema, time, type_)
-        self._plan, self._kind = plan, self._bound.kind
-        needed = {path[0] for path in plan.needed_columns}
-        self._needed = sorted(needed | {time} | ({type_} if type_ is not None else set()))
-        types = [f"{name} {schema.field(name).type}" for name in self._needed]
-        facts = "\n".join(["intervals", plan.text, time, str(type_), *types])
-        self._made_for = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        needed = {path[0] for path in plan.needed_columns} | {time} | ({type_} if type_ is not None else set())
+        super().__init__(schema, time, sorted(needed), ["intervals", plan.text, time, str(type_)])
+        self._bound, self._plan = bind_intervals(plan, schema, time, type_), plan
 
     @property
     def schema(self) -> pa.Schema:
@@ -59,30 +54,12 @@ class IntervalIncremental:
         return self._bound
 
     @property
-    def made_for(self) -> str:
-        """Names the query and the columns that it is computed from; a state belongs to one of these."""
-        return self._made_for
-
-    @property
-    def columns(self) -> pa.Schema:
-        """The columns of events that the query needs."""
-        return pa.schema([self._bound.events.field(name) for name in self._needed])
-
-    @property
-    def time(self) -> str:
-        return self._bound.time
-
-    @property
-    def kind(self) -> TimeType:
-        return self._kind
-
-    @property
     def ever_closes(self) -> bool:
         """Every step is final once the watermark has passed it."""
         return True
 
     def start(self) -> IntervalState:
-        return IntervalState(made_for=self._made_for)
+        return IntervalState(made_for=self.made_for)
 
     def push(self, state: IntervalState, events: Any, watermark: Any = None) -> tuple[IntervalState, pa.Table]:
         """Take some events, then move the watermark; the rows that became certain before it come back.
@@ -92,7 +69,7 @@ class IntervalIncremental:
         state = self._taken(self._checked(state), fitting(as_arrow(events)[0], self.columns))
         if watermark is None:
             return state, self.schema.empty_table()
-        return self._advanced(state, watermark_step(watermark, self._kind))
+        return self._advanced(state, watermark_step(watermark, self.kind))
 
     def finish(self, state: IntervalState) -> pa.Table:
         """The rest: what the events that still wait make certain, open windows, and situations that still run."""
@@ -119,8 +96,8 @@ class IntervalIncremental:
             assert self._plan.within is not None
             assert self._plan.every is not None
             within, every = (
-                steps_of(self._plan.within, self._kind, "WITHIN"),
-                steps_of(self._plan.every, self._kind, "EVERY"),
+                steps_of(self._plan.within, self.kind, "WITHIN"),
+                steps_of(self._plan.every, self.kind, "EVERY"),
             )
             dues.append(pc.min(state.counts.column("window")).as_py() * every + within)
         return (earliest, min(dues)) if dues else None
@@ -135,19 +112,19 @@ class IntervalIncremental:
     def _first_waiting(self, state: IntervalState) -> int:
         if state.pending is None or not state.pending.num_rows:
             return RUNNING
-        return int(as_steps(state.pending.column(TIME), self._kind).min())
+        return int(as_steps(state.pending.column(TIME), self.kind).min())
 
     # Pieces
 
     def _checked(self, state: IntervalState) -> IntervalState:
-        check_owner(state.made_for, self._made_for)
+        self.check_owner(state.made_for)
         return state
 
     def _taken(self, state: IntervalState, events: pa.Table) -> IntervalState:
         rows, dropped = self._bound.prepare(events)
         late = 0
         if state.watermark is not None and rows.num_rows:
-            behind = as_steps(rows.column(TIME), self._kind) < state.watermark
+            behind = as_steps(rows.column(TIME), self.kind) < state.watermark
             late = int(np.count_nonzero(behind))
             rows = rows.filter(pa.array(~behind)) if late else rows
         pending = rows if state.pending is None else pa.concat_tables([state.pending, rows])
@@ -163,7 +140,7 @@ class IntervalIncremental:
         if watermark is None:
             ready, waiting = pending, pending.slice(0, 0)
         else:
-            final = pa.array(as_steps(pending.column(TIME), self._kind) < watermark)
+            final = pa.array(as_steps(pending.column(TIME), self.kind) < watermark)
             ready, waiting = pending.filter(final), pending.filter(pc.invert(final)).combine_chunks()
         piece = IntervalPiece(self._bound, state, ready, watermark)
         return replace(piece.next_state(), pending=waiting, watermark=watermark), piece.result

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from trendweave.planning.plan import Plan
-from trendweave.runners.bound_query import BoundQuery, bind
-from trendweave.runners.prepared_table import Dropped
-from trendweave.runners.result_table import NUMBERS, Numbers
-from trendweave.runners.tables import as_arrow
-from trendweave.runners.trend_task import Detection
+from trendweave.programs.trends.lists import Detection
+from trendweave.programs.trends.program import BoundQuery, bind
+from trendweave.results.aggregate_table import NUMBERS, Numbers
+from trendweave.rows.prepared import Dropped
+from trendweave.rows.tables import as_arrow
 
 if TYPE_CHECKING:
     from trendweave.queries import Query

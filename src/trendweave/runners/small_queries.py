@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from trendweave.intervals.queries import interval_query
+from trendweave.interval_queries import interval_query
 from trendweave.language import parse
 from trendweave.planning import make_plan
-from trendweave.runners.bound_query import bind
-from trendweave.runners.interval_local import bind_intervals
-from trendweave.runners.trend_options import STRATEGIES, detection
+from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.trends.detection import STRATEGIES, detection
+from trendweave.programs.trends.program import bind
 
 _EVENTS = pa.table(
     {

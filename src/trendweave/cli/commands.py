@@ -1,0 +1,142 @@
+"""The command line. Exit codes: 0, 1 for a query or data error (message on stderr), 2 for wrong usage."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.markup import escape
+
+from trendweave.cli.options import (
+    Master,
+    NumberFormat,
+    QueryFile,
+    Settings,
+    TimeColumn,
+    TypeColumn,
+    check_master,
+    load,
+    pairs,
+)
+from trendweave.cli.stream_command import stream
+from trendweave.cli.terminal import Failure
+from trendweave.errors import TrendweaveError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    text = "text"
+    mermaid = "mermaid"
+    dot = "dot"
+    json = "json"
+
+
+class Runner(StrEnum):
+    spark = "spark"
+    local = "local"
+
+
+Where = Annotated[Runner, typer.Option(help="Where the query runs: on Spark, or in this process without a JVM.")]
+Events = Annotated[
+    list[str],
+    typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
+]
+Out = Annotated[
+    str,
+    typer.Option(metavar="PATH", help="A file of such a kind, a folder/, or - for the terminal (CSV in a pipe)."),
+]
+
+
+@app.callback()
+def _about() -> None:
+    """Trendweave: event-trend analytics for Apache Spark."""
+
+
+@app.command()
+def check(
+    file: QueryFile,
+    schema: Annotated[Path | None, typer.Option(help="A table whose columns the query is checked against.")] = None,
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
+) -> None:
+    """Check a query; with --schema, also whether it fits a table."""
+    checked = load(file)
+    if schema is not None:
+        from trendweave.cli.files import read_schema
+        from trendweave.cli.run_files import type_column
+
+        columns = read_schema(schema)
+        checked.check(columns, time=time, type=type_column(checked, type or None, columns.names))
+    print("ok")
+
+
+@app.command()
+def explain(
+    file: QueryFile,
+    format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
+) -> None:
+    """Show what a query means and how it will be computed."""
+    print(load(file).explain(format.value))
+
+
+@app.command()
+def run(
+    file: QueryFile,
+    events: Events,
+    out: Out = "-",
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
+    numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
+    runner: Where = Runner.spark,
+    master: Master = None,
+    conf: Settings = None,
+    show: Annotated[
+        Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
+    ] = None,
+) -> None:
+    """Run a query on files of events."""
+    from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
+
+    settings = pairs(conf or [], "--conf")
+    check_master(master)
+    if runner is Runner.local and (master or settings):
+        raise typer.BadParameter("--master and --conf are for --runner spark")
+    asked = FileRun(load(file), events, out, time, type or None, numbers.value, show)
+    check_show(asked)
+    errors = Console(stderr=True)
+    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    if runner is Runner.local:
+        run_in_process(asked, errors)
+    else:
+        run_on_spark(asked, master or "local[*]", settings, errors)
+
+
+app.command()(stream)
+
+
+@app.command()
+def demo(
+    runner: Where = Runner.spark,
+    picture: Annotated[Path, typer.Option(help="Where the picture goes, as .html or .svg.")] = Path(
+        "trendweave-demo.html"
+    ),
+) -> None:
+    """Show a query on real data: its plan, its result, a picture, and the speed on a large stream."""
+    from trendweave.cli.demo import run_demo
+
+    run_demo(Console(), on_spark=runner is Runner.spark, picture=picture)
+
+
+def main() -> None:
+    try:
+        app()
+    except (TrendweaveError, Failure) as error:
+        Console(stderr=True, soft_wrap=True, highlight=False).print(escape(str(error)))
+        sys.exit(1)

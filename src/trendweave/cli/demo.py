@@ -1,0 +1,134 @@
+"""A short tour: how often did delays build up at the airports of New York in two weeks of February 2013? And how fast
+is it on a stream of two million events?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.markup import escape
+
+from trendweave.cli.terminal import bars, print_table
+from trendweave.datasets import sample_flights, stock
+from trendweave.kernels import warm_up
+from trendweave.pictures.charts import trends_per_window, write_picture
+from trendweave.queries import Query, query
+from trendweave.results.aggregate_table import Numbers
+
+DELAYS = """
+RETURN origin, COUNT(*) AS trends, COUNT(D) AS flights, MAX(D.dep_delay) AS worst
+PATTERN Departure D{3,}
+WHERE [origin, carrier] AND D.dep_delay >= 15 AND D.dep_delay < NEXT(D).dep_delay
+GROUP-BY origin
+WITHIN 1 day SLIDE 1 day
+"""
+FALLING = """
+RETURN sector, COUNT(*) AS trends
+PATTERN Stock S+
+WHERE [company, sector] AND S.price > NEXT(S).price
+GROUP-BY sector
+WITHIN 10 minutes SLIDE 1 minute
+"""
+_LARGE = 2_000_000
+_TITLE = "Delays that build up: trends per day out of New York"
+
+Timed = Callable[[Query, pa.Table, Numbers], tuple[pa.Table, float]]
+
+
+def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
+    delays = query(DELAYS.strip())
+    console.rule("[bold]Delays that build up")
+    console.print(
+        "Three or more departures of one airline from one airport on one day, each later than the one before.\n"
+        "Every such trend counts, whatever lies between its flights; no trend is ever built.\n"
+    )
+    console.print(escape(delays.explain()), highlight=False, soft_wrap=True)
+    console.print()
+    with console.status("compiling kernels (once per machine)"):
+        warm_up()
+    with _spark(console) if on_spark else _in_process() as timed:
+        flights = sample_flights()
+        result, elapsed = timed(delays, flights, "decimal")
+        _show(console, result, f"{flights.num_rows:,} events", elapsed)
+        _chart(console, result)
+        note = f"{delays.source}\n\nData: nycflights13, 4 to 17 February 2013. A gap is a day without a trend."
+        write_picture(picture, trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
+        console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
+        _speed(console, timed, _LARGE)
+
+
+def _show(console: Console, result: pa.Table, events: str, elapsed: float) -> None:
+    console.rule("[bold]The days with the most trends")
+    print_table(console, result.sort_by([("trends", "descending")]).slice(0, 8))
+    total = int(pc.sum(result.column("trends")).as_py())
+    console.print(f"\n{events}, {total:,} trends counted in {elapsed:,.2f} s\n")
+
+
+def _chart(console: Console, result: pa.Table) -> None:
+    """Trends per day and airport, on a logarithmic scale."""
+    days = sorted(set(result.column("window_start").to_pylist()))
+    console.rule("[bold]Trends per day in February 2013, UTC (logarithmic)")
+    found = {(row["origin"], row["window_start"]): int(row["trends"]) for row in result.to_pylist()}
+    for origin in sorted({origin for origin, _ in found}):
+        counts = [found.get((origin, day), 0) for day in days]
+        line = "".join(bar * 3 + " " for bar in bars(counts))
+        console.print(f"{origin}  {line} max {max(counts):,}", highlight=False)
+    console.print("     " + "".join(f"{day.day:>2}  " for day in days), highlight=False)
+
+
+def _speed(console: Console, timed: Timed, events: int) -> None:
+    falling = query(FALLING.strip())
+    console.rule("[bold]And on a large stream")
+    console.print(f"Prices that keep falling, in {events:,} generated transactions of 1,000 companies:\n")
+    console.print(escape(str(falling)), highlight=False)
+    with console.status("making the events"):
+        transactions = stock(events, seed=7, companies=1_000)
+    result, elapsed = timed(falling, transactions, "log2")
+    most = math.floor(pc.max(result.column("trends")).as_py())
+    console.print(
+        f"\n{events:,} events in {elapsed:,.1f} s: [bold]{events / elapsed:,.0f} events/s[/bold]; a window of a sector "
+        f"holds up to 2^{most} trends",
+        highlight=False,
+    )
+
+
+@contextmanager
+def _in_process() -> Iterator[Timed]:
+    def timed(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
+        begun = perf_counter()
+        result = asked.run(events, numbers=numbers)
+        return result, perf_counter() - begun
+
+    yield timed
+
+
+@contextmanager
+def _spark(console: Console) -> Iterator[Timed]:
+    """From Parquet files to result rows on this machine, on all its cores."""
+    from trendweave.cli.run_files import spark_modules
+
+    spark_session, spark_files = spark_modules()
+    console.print("Spark starts on all cores of this machine")
+    begun_at_all = perf_counter()
+    with TemporaryDirectory() as folder, spark_session.session("local[*]", {}, progress=console.is_terminal) as spark:
+
+        def timed(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
+            path = Path(folder) / f"{events.num_rows}.parquet"
+            pq.write_table(events, path)
+            begun = perf_counter()
+            frame = spark_files.read_events(spark, *spark_files.what_to_read([str(path)], local=True))
+            result = spark_files.SparkRun(asked, frame, "time", "type", numbers).rows()
+            return result, perf_counter() - begun
+
+        # The first query of a session starts Python workers, which load the kernels; that is not what is timed.
+        timed(query(DELAYS), sample_flights(), "decimal")
+        console.print(f"Spark and its workers have started, in {perf_counter() - begun_at_all:,.1f} s\n")
+        yield timed

@@ -1,0 +1,225 @@
+"""Tables in files, told apart by their ending: Parquet, CSV, JSON lines, Arrow."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from trendweave.cli.trend_text import with_readable_trends
+from trendweave.errors import DataError, Problem
+
+FileKind = Literal["parquet", "csv", "json", "arrow"]
+_KINDS: dict[str, FileKind] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventFiles:
+    """Files of one kind. A folder among them has folders `key=value` in it, which stand for a column."""
+
+    kind: FileKind
+    paths: tuple[Path, ...]
+
+
+def kind_of(path: str | Path) -> FileKind:
+    ending = Path(path).suffix.lower()
+    if ending not in _KINDS:
+        raise unreadable(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(_KINDS)}")
+    return _KINDS[ending]
+
+
+def is_elsewhere(path: str) -> bool:
+    """A path on another file system, such as s3a://bucket/events.parquet."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
+
+
+def unreadable(message: str, hint: str) -> DataError:
+    return DataError([Problem("TW308", message, hint)])
+
+
+def find_files(paths: Sequence[str]) -> EventFiles:
+    """What is at these paths: files, all files below a folder, or what a pattern with * and ? stands for."""
+    found = [part for path in paths for root in _spelled_out(path) for part in _files_at(root)]
+    one_of_each = {kind: path.name for path, kind in found}
+    if len(one_of_each) > 1:
+        shown = ", ".join(sorted(one_of_each.values()))
+        raise unreadable(f"events come in files of several kinds: {shown}", "name files of one kind")
+    return EventFiles(found[0][1], tuple(path for path, _ in found))
+
+
+def _spelled_out(path: str) -> list[Path]:
+    if Path(path).exists():
+        return [Path(path)]
+    if matches := sorted(glob.glob(path)):
+        return [Path(match) for match in matches]
+    raise unreadable(f"{path} cannot be read: there is no such file or folder", "is the path right?")
+
+
+def _files_at(root: Path) -> list[tuple[Path, FileKind]]:
+    if not root.is_dir():
+        return [(root, kind_of(root))]
+    # Names that begin with _ or . are notes of the programs that wrote the folder.
+    below = [path for path in sorted(root.rglob("*")) if not _hidden(path.relative_to(root)) and path.is_file()]
+    if not below:
+        raise unreadable(f"the folder {root.name} holds no files", "is the path right?")
+    if any("=" in part for path in below for part in path.relative_to(root).parts[:-1]):
+        return [(root, kind_of(below[0]))]
+    return [(path, kind_of(path)) for path in below]
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+# Reading
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """The columns of a file, or of the files of a folder; only what has to be read for that is read."""
+    import pyarrow.parquet as pq
+
+    found = find_files([str(path)])
+    if found.kind != "parquet":
+        return read_tables(found).schema
+    schemas = []
+    for file in _plain_files(found):
+        with readable(file):
+            schemas.append(pq.read_schema(file))
+    with _together():
+        return pa.unify_schemas(schemas, promote_options="permissive")
+
+
+def read_tables(found: EventFiles) -> pa.Table:
+    """All rows; a column that only some files have is NULL in the others."""
+    tables = [_read(path, found.kind) for path in _plain_files(found)]
+    with _together():
+        return pa.concat_tables(tables, promote_options="permissive")
+
+
+def read_table(path: Path) -> pa.Table:
+    return read_tables(find_files([str(path)]))
+
+
+def _plain_files(found: EventFiles) -> tuple[Path, ...]:
+    for path in found.paths:
+        if path.is_dir():
+            message = f"{path.name} has folders named key=value, which are a column to Spark alone"
+            raise unreadable(message, "use --runner spark, or name the files themselves")
+    return found.paths
+
+
+def _read(path: Path, kind: FileKind) -> pa.Table:
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.json
+    import pyarrow.parquet
+
+    with readable(path):
+        match kind:
+            case "parquet":
+                return pyarrow.parquet.ParquetFile(path).read()
+            case "csv":
+                # As Spark reads it: nothing is NULL, two quotes are an empty text.
+                options = pyarrow.csv.ConvertOptions(
+                    null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+                )
+                return pyarrow.csv.read_csv(path, convert_options=options)
+            case "json":
+                return pyarrow.json.read_json(path)
+            case "arrow":
+                return pyarrow.feather.read_table(path)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turns what goes wrong while a file is read into our own error."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        hint = "is it there, and is its content what its ending says?"
+        raise unreadable(f"{path.name} cannot be read: {error}", hint) from error
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise unreadable(f"the files do not go together: {error}", "give a column one type in all of them") from error
+
+
+# Writing
+
+
+def check_place(path: Path) -> None:
+    """Find out before the work, not after it, that its result has no place."""
+    kind_of(path)
+    if not path.absolute().parent.is_dir():
+        raise unreadable(f"{path.name} cannot be written: there is no folder {path.parent}", "make the folder first")
+    if path.is_dir():
+        raise unreadable(f"{path.name} cannot be written: it is a folder", "choose another name")
+
+
+def is_folder(out: str) -> bool:
+    """A result is one file where its path has an ending, and a folder of files otherwise, or where it ends with /."""
+    return out.endswith("/") or not Path(out).suffix or is_elsewhere(out)
+
+
+def check_folder(out: str) -> FileKind:
+    """The kind of the files that a folder of results will hold."""
+    name = Path(out.rstrip("/"))
+    kind = kind_of(name) if name.suffix else "parquet"
+    if kind == "arrow":
+        raise unreadable(f"{name.name} cannot be written: Spark writes no Arrow files", "write Parquet, or one file")
+    if not is_elsewhere(out) and name.exists():
+        raise unreadable(f"{name.name} cannot be written: it is there already", "choose another name, or remove it")
+    return kind
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    try:
+        _write(table, path)
+    except OSError as error:
+        hint = "is the folder there, and may it be written to?"
+        raise unreadable(f"{path.name} cannot be written: {error}", hint) from error
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    match kind_of(path):
+        case "parquet":
+            pyarrow.parquet.write_table(table, path)
+        case "csv":
+            pyarrow.csv.write_csv(with_readable_trends(table), path)
+        case "arrow":
+            pyarrow.feather.write_feather(table, path, compression="uncompressed")
+        case "json":
+            path.write_text("".join(json_line(row) for row in table.to_pylist()), encoding="utf-8")
+
+
+def json_line(row: dict[str, object]) -> str:
+    import json
+    from decimal import Decimal
+
+    def plain(value: object) -> object:
+        # JSON has no exact large numbers; readers of all languages keep text.
+        return int(value) if isinstance(value, Decimal) and abs(value) < 2**53 and value == int(value) else str(value)
+
+    return json.dumps(row, default=plain) + "\n"

@@ -1,0 +1,236 @@
+"""What a running stream tells about itself: a view that lives on a terminal, and lines for programs in a pipe.
+
+Counts come from the JSON form of Spark's progress, one per micro-batch. Nothing here knows Spark.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+from typing import Any, Protocol, TextIO
+
+import pyarrow as pa
+from rich.console import Console, Group, RenderableType
+from rich.filesize import decimal as bytes_text
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from trendweave.cli.files import json_line
+from trendweave.cli.terminal import cell_text, rich_table
+
+#: Names of the metrics in the progress: of the query itself, of what it reads, of the source, and of its rows.
+METRICS = "trendweave"
+READ, SOURCE, ROWS = f"{METRICS}_read", f"{METRICS}_source", f"{METRICS}_rows"
+
+_KEPT_DURATIONS = 100
+_KEPT_ROWS = 1_000
+_LINES_OF_COUNTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """One micro-batch. `watermark` is None before any event; `seconds` is how long the micro-batch took."""
+
+    events: int
+    per_second: float
+    seconds: float
+    watermark: datetime | None
+    rows: int
+    late: int
+    no_time: int
+    no_type: int
+    other_type: int
+    unreadable: int
+    state_rows: int
+    state_on_disk: int
+    state_in_memory: int
+
+    @classmethod
+    def of(cls, progress: Mapping[str, Any]) -> MicroBatch | None:
+        """None for a trigger that found nothing to do; Spark reports those as well."""
+        took = progress["durationMs"]
+        if "addBatch" not in took:
+            return None
+        metrics = progress.get("observedMetrics", {})
+        read, found = metrics.get(READ, {}), metrics.get(METRICS, {})
+        states = progress.get("stateOperators", [])
+        return cls(
+            events=read.get("rows", 0),
+            per_second=_number(progress.get("processedRowsPerSecond")),
+            seconds=took["triggerExecution"] / 1_000,
+            watermark=_watermark(progress.get("eventTime", {}).get("watermark")),
+            rows=metrics.get(ROWS, {}).get("rows", 0),
+            late=found.get("late", 0),
+            no_time=read.get("null_time", 0),
+            no_type=read.get("null_type", 0),
+            other_type=read.get("other_type", 0),
+            unreadable=metrics.get(SOURCE, {}).get("unreadable", 0),
+            state_rows=sum(state["numRowsTotal"] for state in states),
+            state_on_disk=sum(state["customMetrics"].get("rocksdbSstFileSize", 0) for state in states),
+            state_in_memory=sum(state["memoryUsedBytes"] for state in states),
+        )
+
+
+def _number(value: Any) -> float:
+    """Spark writes NaN and infinity as texts, or not at all."""
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _watermark(text: str | None) -> datetime | None:
+    found = None if text is None else datetime.fromisoformat(text)
+    return found if found is not None and found.timestamp() > 0 else None
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over the micro-batches since the stream was started, and what the last one said."""
+
+    batches: int = 0
+    events: int = 0
+    rows: int = 0
+    late: int = 0
+    no_time: int = 0
+    no_type: int = 0
+    other_type: int = 0
+    unreadable: int = 0
+    per_second: float = 0.0
+    watermark: datetime | None = None
+    last: MicroBatch | None = None
+    durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
+
+    def add(self, batch: MicroBatch) -> None:
+        self.batches += 1
+        for name in ("events", "rows", "late", "no_time", "no_type", "other_type", "unreadable"):
+            setattr(self, name, getattr(self, name) + getattr(batch, name))
+        if batch.events:
+            self.per_second = batch.per_second
+        self.watermark = batch.watermark or self.watermark
+        self.last = batch
+        self.durations.append(batch.seconds)
+
+    def told(self, time_is_number: bool) -> list[tuple[str, str]]:
+        """For people: what each count is, and the count."""
+        lines = [
+            ("events", f"{self.events:,} read, {self.per_second:,.0f} per second"),
+            ("rows", f"{self.rows:,}"),
+            ("watermark", self._watermark_text(time_is_number)),
+            ("late", f"{self.late:,} dropped"),
+            ("dropped", self._dropped_text()),
+        ]
+        if self.last is not None:
+            sizes = self.last.state_on_disk, self.last.state_in_memory
+            held = f"{bytes_text(sizes[0])} on disk, {bytes_text(sizes[1])} in memory"
+            lines.append(("state", f"{self.last.state_rows:,} rows, {held}"))
+            took = f"last {self.last.seconds:,.1f} s, median {median(self.durations):,.1f} s"
+            lines.append(("batches", f"{self.batches:,}, {took}, slowest {max(self.durations):,.1f} s"))
+        return lines
+
+    def _watermark_text(self, time_is_number: bool) -> str:
+        if self.watermark is None:
+            return "none yet"
+        return f"{self.watermark.timestamp():,.15g}" if time_is_number else cell_text(self.watermark)
+
+    def _dropped_text(self) -> str:
+        parts = [f"{self.no_time:,} rows without a time", f"{self.no_type:,} without a type"]
+        if self.unreadable:
+            parts.append(f"{self.unreadable:,} that cannot be read")
+        if self.other_type:
+            parts.append(f"{self.other_type:,} of other types")
+        return ", ".join(parts)
+
+
+class View(Protocol):
+    """Where a stream is seen. Rows come from another thread than the rest."""
+
+    def rows(self, table: pa.Table) -> None: ...
+
+    def progress(self, batch: MicroBatch) -> None: ...
+
+    def stopping(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class LinesView:
+    """For programs: each row a JSON object on a line, and the counts at the end, elsewhere."""
+
+    def __init__(self, out: TextIO, errors: Console, time_is_number: bool) -> None:
+        self._out, self._errors, self._time_is_number = out, errors, time_is_number
+        self._counts = Counts()
+
+    def rows(self, table: pa.Table) -> None:
+        self._out.write("".join(map(json_line, table.to_pylist())))
+        self._out.flush()
+
+    def progress(self, batch: MicroBatch) -> None:
+        self._counts.add(batch)
+
+    def stopping(self) -> None:
+        pass
+
+    def close(self) -> None:
+        for name, value in self._counts.told(self._time_is_number):
+            self._errors.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+class LiveView:
+    """For people at a terminal: counts, and below them the latest rows. `keys`: how many columns tell rows apart, so
+    that an early row of a window gives way to the next one."""
+
+    def __init__(self, console: Console, title: str, keys: int, time_is_number: bool) -> None:
+        self._console, self._title, self._keys, self._time_is_number = console, title, keys, time_is_number
+        self._counts = Counts()
+        self._latest: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._schema: pa.Schema | None = None
+        self._state = "starting"
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._live = Live(get_renderable=self.picture, console=console, refresh_per_second=4)
+        self._live.start()
+
+    def rows(self, table: pa.Table) -> None:
+        with self._lock:
+            self._schema = table.schema
+            for row in table.to_pylist():
+                key = tuple(row.values())[: self._keys]
+                self._latest.pop(key, None)
+                self._latest[key] = row
+            for key in list(self._latest)[:-_KEPT_ROWS]:
+                del self._latest[key]
+
+    def progress(self, batch: MicroBatch) -> None:
+        with self._lock:
+            self._counts.add(batch)
+            if self._state == "starting":
+                self._state = "running"
+
+    def stopping(self) -> None:
+        with self._lock:
+            self._state = "stopping"
+
+    def close(self) -> None:
+        with self._lock:
+            self._state = "stopped"
+        self._live.stop()
+
+    def picture(self) -> RenderableType:
+        with self._lock:
+            counts = Table.grid(padding=(0, 2))
+            for name, value in self._counts.told(self._time_is_number):
+                counts.add_row(Text(name, style="bold"), escape(value))
+            minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+            hint = {"stopped": "", "stopping": "; Ctrl-C again leaves at once"}.get(self._state, "; Ctrl-C stops")
+            head = Text(f"{self._title}: {self._state}, {minutes:,}:{seconds:02}{hint}", style="bold")
+            shown: list[RenderableType] = [head, counts]
+            if self._schema is not None and self._latest:
+                room = max(3, self._console.size.height - _LINES_OF_COUNTS)
+                latest = list(self._latest.values())[-room:]
+                shown.append(rich_table(pa.Table.from_pylist(latest, schema=self._schema)))
+            return Group(*shown)

@@ -1,0 +1,136 @@
+"""`trendweave run`: events in files in, rows in a file or on the terminal out, on one of the runners."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pyarrow as pa
+from rich.console import Console
+
+from trendweave.cli import files
+from trendweave.cli.event_types import type_column
+from trendweave.cli.terminal import Failure, print_table
+from trendweave.cli.trend_text import with_readable_trends
+from trendweave.interval_queries import IntervalQuery
+from trendweave.queries import AnyQuery
+from trendweave.results.aggregate_table import Numbers
+from trendweave.situated_queries import PointsQuery
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
+
+    query: AnyQuery
+    events: Sequence[str]
+    out: str
+    time: str
+    type: str | None
+    numbers: Numbers
+    show: Path | None = None
+
+
+def run_in_process(run: FileRun, console: Console) -> None:
+    """Without a JVM; `console` shows how far it is."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if run.out != "-":
+        if files.is_folder(run.out):
+            message = f"{run.out} has no ending, and folders of results are written by Spark"
+            raise files.unreadable(message, "name a file such as result.parquet, or use --runner spark")
+        files.check_place(Path(run.out))
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        step = progress.add_task("reading events", total=3)
+        table = files.read_tables(files.find_files(run.events))
+        progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
+        options = {} if isinstance(run.query, IntervalQuery) else {"numbers": run.numbers}
+        result = run.query.run(table, run.time, type_column(run.query, run.type, table.column_names), **options)
+        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
+        if run.out != "-":
+            files.write_table(result, Path(run.out))
+    draw(run, result)
+    if run.out == "-":
+        show(result)
+
+
+def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Console) -> None:
+    spark_session, spark_files = spark_modules()
+    # All that can be wrong without Spark is found before it starts.
+    kind, paths = spark_files.what_to_read(run.events, spark_session.is_local(master))
+    folder = files.check_folder(run.out) if run.out != "-" and files.is_folder(run.out) else None
+    if run.out != "-" and folder is None:
+        files.check_place(Path(run.out))
+    with spark_session.session(master, conf, progress=console.is_terminal) as spark:
+        events = spark_files.read_events(spark, kind, paths)
+        type_ = type_column(run.query, run.type, events.columns)
+        started = spark_files.SparkRun(run.query, events, run.time, type_, run.numbers)
+        if folder is not None:
+            started.write(run.out, folder)
+            return
+        rows = started.rows()
+        draw(run, rows)
+        if run.out != "-":
+            files.write_table(rows, Path(run.out))
+        else:
+            show(rows)
+
+
+def spark_modules() -> tuple[ModuleType, ModuleType]:
+    """Our modules that need pyspark, which is an extra."""
+    with spark_installed():
+        from trendweave.cli import spark_files, spark_session
+    return spark_session, spark_files
+
+
+@contextmanager
+def spark_installed(without: str = ", or use --runner local") -> Iterator[None]:
+    """`without` says how to do without Spark, where the command can."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in ("pyspark", "py4j", "pandas"):
+            raise
+        message = f"Spark is not installed: there is no Python package {missing}"
+        raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
+
+
+def check_show(run: FileRun) -> None:
+    """Refuse to draw what is no list of trends, before anything runs."""
+    if run.show is None:
+        return
+    plan = run.query.trend.plan if isinstance(run.query, PointsQuery) else run.query.plan
+    if not isinstance(run.query, IntervalQuery) and plan.returns not in ("trends", "complete trends"):
+        raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
+    if run.out != "-" and files.is_folder(run.out):
+        raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
+    if run.show.suffix.lower() != ".html" or not run.show.absolute().parent.is_dir():
+        raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
+
+
+def draw(run: FileRun, result: pa.Table) -> None:
+    if run.show is not None and isinstance(run.query, IntervalQuery):
+        from trendweave.pictures.time_line import time_line_page
+
+        run.show.write_text(time_line_page(run.query.plan, result), encoding="utf-8")
+    elif run.show is not None:
+        from trendweave.pictures.trend_pictures import write_trends_page
+
+        write_trends_page(run.show, result, str(run.query))
+
+
+def show(result: pa.Table) -> None:
+    """A table for people at a terminal, CSV for programs."""
+    result = with_readable_trends(result)
+    if sys.stdout.isatty():
+        print_table(Console(), result)
+        return
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(result, sys.stdout.buffer)

@@ -1,0 +1,123 @@
+"""A query on files of events, through Spark: what Spark reads, and where the rows go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+
+from trendweave.cli.files import FileKind, find_files, is_elsewhere, kind_of, readable, unreadable
+from trendweave.cli.spark_session import plain_message, told_plainly
+from trendweave.cli.terminal import Failure
+from trendweave.interval_queries import IntervalQuery
+from trendweave.rows.prepared import Dropped
+from trendweave.runners.local import report
+
+if TYPE_CHECKING:
+    from trendweave.queries import Query
+    from trendweave.results.aggregate_table import Numbers
+
+#: What a file cannot be read with is an error; Spark would make NULLs of it.
+_OPTIONS: dict[FileKind, dict[str, str | bool]] = {
+    "parquet": {"mergeSchema": True},
+    "csv": {"header": True, "inferSchema": True, "mode": "FAILFAST", "enforceSchema": False, "columnPruning": False},
+    "json": {"inferTimestamp": True, "mode": "FAILFAST"},
+    "arrow": {},
+}
+
+
+def what_to_read(paths: Sequence[str], local: bool) -> tuple[FileKind, list[str]]:
+    """The kind of the files and the paths for Spark; looks at the disk of this machine alone.
+
+    Where the workers run elsewhere, or the files lie elsewhere, only Spark can look: the ending of the path says what
+    is there, and a path without one is a folder of Parquet.
+    """
+    if local and not any(map(is_elsewhere, paths)):
+        found = find_files(paths)
+        if found.kind == "csv":
+            _check_headers(found.paths)
+        kind, names = found.kind, [for_spark(path) for path in found.paths]
+    else:
+        kinds = {kind_of(path) if Path(path).suffix else "parquet" for path in paths}
+        if len(kinds) > 1:
+            raise unreadable("events come in files of several kinds", "name files of one kind")
+        kind, names = kinds.pop(), list(paths)
+    if kind == "arrow":
+        message = f"{Path(names[0]).name} cannot be read: Spark has no reader for .arrow and .feather files"
+        raise unreadable(message, "use --runner local, or Parquet")
+    return kind, names
+
+
+def _check_headers(paths: Sequence[Path]) -> None:
+    """Spark goes by the places of columns in CSV, and takes the header of one file for that of all."""
+    headers: dict[bytes, Path] = {}
+    for path in paths:
+        if path.is_file():
+            with readable(path), path.open("rb") as file:
+                headers.setdefault(file.readline().strip(), path)
+    if len(headers) > 1:
+        shown = ", ".join(sorted(path.name for path in headers.values()))
+        raise unreadable(
+            f"files have different columns, or another order of them: {shown}",
+            "make the columns the same in all of them",
+        )
+
+
+def for_spark(path: Path) -> str:
+    """Spark takes a path for a pattern; this one means itself."""
+    return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
+
+
+def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame:
+    try:
+        return spark.read.format(kind).options(**_OPTIONS[kind]).load(paths)
+    except (PySparkException, Py4JError) as error:
+        message = f"the events cannot be read: {plain_message(error)}"
+        raise unreadable(message, "are the files there, and is their content what their ending says?") from error
+
+
+class SparkRun:
+    """A query on a DataFrame, whose dropped rows are told after the one action on its result."""
+
+    def __init__(self, query: Query, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> None:
+        self._query = query
+        self._seen = Observation()
+        options = {} if isinstance(query, IntervalQuery) else {"numbers": numbers}
+        self._result = query.run(events, time, type_, observation=self._seen, **options)
+
+    def rows(self) -> pa.Table:
+        """All rows on this machine, ordered by window and group."""
+        with told_plainly():
+            table = self._result.toArrow()
+        self._report()
+        names = table.schema.names[: table.num_columns - self._query.values]
+        return table.sort_by([(name, "ascending") for name in names])
+
+    def write(self, folder: str, kind: FileKind) -> None:
+        """A folder with one file per task, written by the tasks."""
+        options = {"header": True} if kind == "csv" else {}
+        try:
+            with told_plainly():
+                self._result.write.format(kind).options(**options).mode("error").save(folder)
+        except Failure:
+            # Spark leaves the folder without files; the next try should find its place free.
+            with suppress(OSError):
+                Path(folder).rmdir()
+            raise
+        self._report()
+
+    def _report(self) -> None:
+        try:
+            seen = self._seen.get
+        except Py4JError:
+            # Spark has observed nothing, where there was not a single row.
+            seen = {}
+        report(Dropped(**(asdict(Dropped()) | seen)))

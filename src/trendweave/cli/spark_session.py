@@ -1,0 +1,116 @@
+"""A Spark session for a command: started for it, quiet, and stopped after it. A program brings its own session."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from trendweave.cli.terminal import Failure
+from trendweave.errors import TrendweaveError
+
+LOOPBACK = "127.0.0.1"
+
+
+def is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+@contextmanager
+def session(
+    master: str, conf: Mapping[str, str], progress: bool, without: str = ", or use --runner local"
+) -> Iterator[SparkSession]:
+    """A session that lives as long as the block. `conf` wins over what is set here; `without` says how to do without
+    Spark, where the command can."""
+    _prepare_environment(master, without)
+    builder = SparkSession.builder.master(master)
+    for key, value in (_defaults(master, progress) | dict(conf)).items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, Py4JError, ValueError) as error:
+        message = f"Spark cannot be started with the master {master}: {plain_message(error)}"
+        raise Failure(message, f"see what Java said above{without}") from error
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _defaults(master: str, progress: bool) -> dict[str, str]:
+    found = {
+        "spark.app.name": "trendweave",
+        "spark.ui.enabled": "false",  # nobody looks at it, and its port may be taken
+        "spark.ui.showConsoleProgress": str(progress).lower(),
+        "spark.sql.session.timeZone": "UTC",  # the zone of this machine must not show in a result
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",  # times without a zone in CSV and JSON are read as such
+    }
+    if is_local(master):
+        log = files("trendweave.cli").joinpath("quiet_log4j2.properties")
+        found |= {
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.driver.host": LOOPBACK,
+            "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={log}"',
+        }
+    else:
+        found["spark.log.level"] = "FATAL"
+    return found
+
+
+def _prepare_environment(master: str, without: str) -> None:
+    """What Spark takes from the environment alone: its Java, its own address, and the Python of its workers."""
+    if is_local(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Where `make` leaves the Java that it found or installed.
+    beside = Path(sys.prefix) / "java-home"
+    if "JAVA_HOME" not in os.environ and beside.exists():
+        os.environ["JAVA_HOME"] = beside.read_text().strip()
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java" if home is None else str(Path(home) / "bin" / "java")) is None:
+        where = "JAVA_HOME is not set, and there is no java" if home is None else f"there is none in {home}"
+        raise Failure(f"Spark needs Java, version 17 or newer: {where}", f"install one, set JAVA_HOME{without}")
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """What goes wrong inside Spark, as a message without the stack of the JVM."""
+    try:
+        yield
+    except TrendweaveError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        if (ours := worker_message(str(error))) is not None:
+            raise Failure(ours) from error
+        hint = "--conf spark.log.level=ERROR shows Spark's own log"
+        raise Failure(f"Spark failed: {plain_message(error)}", hint) from error
+
+
+_OURS = re.compile(r"trendweave\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\nDriver stacktrace|\Z)", re.DOTALL)
+_JAVA = re.compile(r"\n\s*at [\w.$]+|\nDriver stacktrace|\nJVM stacktrace")
+
+_CALL = re.compile(r"^An error occurred while calling \S+\s*:?\s*")
+_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
+
+
+def worker_message(text: str) -> str | None:
+    """The message of our error that ended a Python worker, from what Spark says about the worker; None for others."""
+    found = _OURS.findall(text)
+    return found[-1].strip() if found else None
+
+
+def plain_message(error: Exception) -> str:
+    """What Java said first, or what that was caused by in the end, without any stack."""
+    text = str(error)
+    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
+    said = causes[-1] if causes else _CALL.sub("", _JAVA.split(text)[0])
+    return _CLASS.sub("", said.strip())

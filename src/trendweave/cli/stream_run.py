@@ -1,0 +1,203 @@
+"""A stream that a command runs: started, shown while it runs, and stopped in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from trendweave.cli.event_types import type_column
+from trendweave.cli.live_view import METRICS, ROWS, MicroBatch, View
+from trendweave.cli.spark_session import is_local, worker_message
+from trendweave.cli.stream_sources import Sink, Source, connector
+from trendweave.cli.terminal import Failure
+from trendweave.results.aggregate_table import Numbers
+
+if TYPE_CHECKING:
+    from trendweave.queries import AnyQuery
+
+BUCKETS = 16
+_LOOK_EVERY = 0.25  # seconds
+_PATIENCE = 30  # seconds for a micro-batch whose rows are out to be noted as done
+
+
+def session_settings(master: str, buckets: int) -> dict[str, str]:
+    """For a session that does nothing but run this stream."""
+    return {
+        # The only store that keeps state of this kind; Avro, so that its columns can change with releases.
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.encodingFormat": "avro",
+        # One store per partition: more than there are buckets, or cores, only cost.
+        "spark.sql.shuffle.partitions": str(min(buckets, _cores(master))),
+        # What the user's schema calls a timestamp is one with a zone, as in any Spark; texts without one are UTC.
+        "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    }
+
+
+def _cores(master: str) -> int:
+    if not is_local(master):
+        return BUCKETS
+    number = re.match(r"local\[(\d+)", master)
+    if number is not None:
+        return max(1, int(number[1]))
+    return (os.cpu_count() or 1) if "[" in master else 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRun:
+    """What is to run. Without a sink, rows go to the view. `trigger` is None for as soon as possible."""
+
+    query: AnyQuery
+    source: Source
+    sink: Sink | None
+    checkpoint: str
+    time: str
+    type: str | None
+    numbers: Numbers
+    watermark: str
+    early: bool
+    buckets: int
+    trigger: str | None
+    available_now: bool
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        events = self.source.read(spark)
+        found: DataFrame = self.query.run(
+            events,
+            self.time,
+            type_column(self.query, self.type, events.columns),
+            numbers=self.numbers,
+            watermark=self.watermark,
+            early=self.early,
+            buckets=self.buckets,
+            metrics=METRICS,
+        )
+        return found.observe(ROWS, F.count(F.lit(1)).alias("rows"))
+
+    def keys(self, rows: DataFrame) -> int:
+        """How many columns, the first ones, tell rows apart: the window and the groups."""
+        return len(rows.columns) - self.query.values
+
+
+class Stopped(Exception):
+    """Raised in a micro-batch whose rows are not wanted any more, so that Spark does not note it as done."""
+
+
+class RunningStream:
+    """`view` gets the rows where they go nowhere else, and what Spark says about each micro-batch.
+
+    Rows are shown and the micro-batch is noted as done, or neither: `stop` waits for the note of the one that was
+    shown, and no other is shown after it. So the next start goes on where the view ended.
+    """
+
+    def __init__(self, run: StreamRun, rows: DataFrame, view: View) -> None:
+        self._run, self._view = run, view
+        self._keys = [(name, "ascending") for name in rows.columns[: run.keys(rows)]]
+        self._showing = threading.Lock()
+        self._over = False
+        self._shown = -1
+        self._seen = ""
+        self.reader_is_gone = False
+        writer = rows.writeStream.foreachBatch(self._show) if run.sink is None else run.sink.writer(rows)
+        writer = writer.outputMode("update" if run.early else "append")
+        writer = writer.option("checkpointLocation", run.checkpoint)
+        if run.available_now:
+            writer = writer.trigger(availableNow=True)
+        elif run.trigger is not None:
+            writer = writer.trigger(processingTime=run.trigger)
+        with stream_errors(), connector():
+            self._query: StreamingQuery = writer.start()
+
+    def follow(self, wants_to_stop: Callable[[], bool]) -> None:
+        """Until the stream ends, fails or is stopped."""
+        try:
+            with stream_errors():
+                while not self._query.awaitTermination(_LOOK_EVERY):
+                    self._tell()
+                    if wants_to_stop():
+                        self._view.stopping()
+                        self._stop()
+                        break
+                self._tell()
+        except Failure:
+            if not self.reader_is_gone:
+                raise
+
+    def _stop(self) -> None:
+        with self._showing:
+            self._over = True
+        until = time.monotonic() + _PATIENCE
+        while self._query.isActive and self._done() < self._shown and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY / 5)
+        self._query.stop()
+
+    def _done(self) -> int:
+        """The last micro-batch that Spark has noted as done; it tells of one after it has."""
+        last = self._query.lastProgress
+        return -1 if last is None else last.batchId
+
+    def _show(self, batch: DataFrame, number: int) -> None:
+        if self._over:
+            raise Stopped
+        rows: pa.Table = batch.toArrow()
+        with self._showing:
+            if self._over:
+                raise Stopped
+            self._shown = number
+            if rows.num_rows:
+                try:
+                    self._view.rows(rows.sort_by(self._keys) if self._keys else rows)
+                except BrokenPipeError:
+                    self._over = self.reader_is_gone = True
+                    raise
+
+    def _tell(self) -> None:
+        """To the view, each micro-batch once. Spark writes the times of their beginnings so that they are in order."""
+        last = self._query.lastProgress
+        if last is None or last.timestamp <= self._seen:
+            return
+        for progress in self._query.recentProgress:
+            if progress.timestamp > self._seen:
+                self._seen = progress.timestamp
+                batch = MicroBatch.of(json.loads(progress.json))
+                if batch is not None:
+                    self._view.progress(batch)
+
+
+@contextmanager
+def stream_errors() -> Iterator[None]:
+    """What ended a stream, as a message without stacks and without the plan that Spark adds."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error).split("\n=== Streaming Query ===")[0]
+        if (ours := worker_message(text)) is not None:
+            raise Failure(ours) from error
+        hint = "--log FILE --conf spark.log.level=ERROR keeps what Spark says"
+        raise Failure(f"the stream failed: {cause(text)}", hint) from error
+
+
+_CAUSE = re.compile(r"^(?:Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)$", re.MULTILINE)
+_STREAM = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ", re.DOTALL)
+
+
+def cause(text: str) -> str:
+    """The last exception that a text of nested stacks names, without its package; the first line if there is none."""
+    found = _CAUSE.findall(text)
+    said = re.sub(r"^(?:[\w$]+\.)+", "", found[-1]) if found else _STREAM.sub("", text).partition("\n")[0]
+    return re.sub(r"( SQLSTATE: \w+)+$", "", said)

@@ -1,0 +1,1 @@
+"""Row expressions on Arrow columns."""

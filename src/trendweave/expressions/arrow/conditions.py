@@ -1,0 +1,96 @@
+"""Conditions on values of any type, and the functions that choose one of several values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from trendweave.expressions.arrow.common_types import alike, comparable_values
+from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, STRING, Value, only_where
+
+
+def inverted_if(negated: bool, condition: Value) -> Value:
+    return pc.invert(condition) if negated else condition
+
+
+def compare(operator: str, left: Value, right: Value) -> Value:
+    left, right = comparable_values([left, right])
+    match operator:
+        case "<":
+            return _less(left, right)
+        case ">":
+            return _less(right, left)
+        case ">=":
+            return pc.invert(_less(left, right))
+        case "<=":
+            return pc.invert(_less(right, left))
+        case "=":
+            return _equal(left, right)
+    return pc.invert(_equal(left, right))
+
+
+def _less(left: Value, right: Value) -> Value:
+    if types.is_null(left.type):
+        return NO_ANSWER
+    less = pc.less(left, right)
+    if left.type == FLOAT:
+        return pc.or_(less, pc.and_not(pc.is_nan(right), pc.is_nan(left)))
+    return less
+
+
+def _equal(left: Value, right: Value) -> Value:
+    if types.is_null(left.type):
+        return NO_ANSWER
+    equal = pc.equal(left, right)
+    if left.type == FLOAT:
+        return pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    return equal
+
+
+def between(value: Value, low: Value, high: Value) -> Value:
+    return pc.and_kleene(compare(">=", value, low), compare("<=", value, high))
+
+
+def in_list(value: Value, options: list[Value]) -> Value:
+    value, *options = comparable_values([value, *options])
+    if value.type in (INTEGER, STRING) and all(isinstance(option, pa.Scalar) and option.is_valid for option in options):
+        found = pc.is_in(value, value_set=pa.array([option.as_py() for option in options], value.type))
+        return only_where(pc.is_valid(value), found)
+    return reduce(pc.or_kleene, (_equal(value, option) for option in options))
+
+
+# Functions of several values, NULL literals among them
+
+
+def first_valid(values: list[Value]) -> Value:
+    return pc.coalesce(*alike(values))
+
+
+def first_unless_equal(values: list[Value]) -> Value:
+    """NULLIF. The result has the type of the first value, as in Spark."""
+    first, second = values
+    if types.is_null(first.type):
+        return first
+    same = pc.coalesce(compare("=", first, second), pa.scalar(False))
+    return only_where(pc.invert(same), first)
+
+
+def _extreme(beats: Callable[[Value, Value], Value]) -> Callable[[list[Value]], Value]:
+    """GREATEST or LEAST: NULLs are passed over; of equal values (0.0 and -0.0) the first is taken."""
+
+    def better(best: Value, value: Value) -> Value:
+        takes_over = pc.coalesce(beats(value, best), pc.and_(pc.is_null(best), pc.is_valid(value)))
+        return pc.if_else(takes_over, value, best)
+
+    def extreme(values: list[Value]) -> Value:
+        return reduce(better, alike(values))
+
+    return extreme
+
+
+greatest = _extreme(lambda value, best: _less(best, value))
+least = _extreme(lambda value, best: _less(value, best))

@@ -1,0 +1,220 @@
+"""Row expressions over Arrow columns, a column at a time. `spark_expressions` says the same in Spark SQL.
+
+A value means what it means to Spark SQL's `try_` functions, whatever the session's settings: arithmetic that overflows,
+division by zero and failed casts are NULL; NaN equals itself and is larger than every other number.
+
+Columns are brought to one type per kind first, and results have these types too: see `arrow_common_types`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from trendweave.expressions.arrow.common_types import comparable_values, prepared
+from trendweave.expressions.arrow.conditions import (
+    between,
+    compare,
+    first_unless_equal,
+    first_valid,
+    greatest,
+    in_list,
+    inverted_if,
+    least,
+)
+from trendweave.expressions.arrow.numbers import (
+    absolute,
+    ceiling,
+    floor,
+    negative,
+    quotient,
+    remainder,
+    sign,
+    total,
+    truncated,
+)
+from trendweave.expressions.arrow.texts import (
+    concatenated,
+    float_from_text,
+    integer_from_text,
+    like,
+    lower_case,
+    substring,
+    text_length,
+    trimmed,
+    upper_case,
+)
+from trendweave.expressions.arrow.times import duration_literal, is_of_time, time_arithmetic
+from trendweave.expressions.arrow.values import (
+    INTEGER,
+    NULL,
+    STRING,
+    Value,
+    in_one_piece,
+    literal,
+    spread,
+    to_float,
+)
+from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path
+
+__all__ = ["column_of", "comparable", "evaluate", "is_true"]
+
+Rows: TypeAlias = pa.Table | pa.RecordBatch
+
+
+def evaluate(expression: st.Expression, table: Rows, later: Rows | None = None) -> pa.Array:
+    """The value of a row expression in every row; `NextAttribute` is a column of the same row of `later`."""
+    return spread(_Evaluation(table, later).value(expression), table.num_rows)
+
+
+def column_of(table: Rows, path: Path) -> pa.Array:
+    """The column itself, in its own type, for keys and results. A field of a struct that is NULL is NULL."""
+    column = in_one_piece(table.column(path[0]))
+    for name in path[1:]:
+        column = pc.struct_field(column, name)
+    return column
+
+
+def comparable(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array]:
+    """Columns that are to be compared with each other, in the one type in which a condition would compare them."""
+    return comparable_values([prepared(in_one_piece(column)) for column in columns])
+
+
+def is_true(expression: st.Expression, table: Rows, later: Rows | None = None) -> np.ndarray:
+    """Where does a condition hold? NULL is not true."""
+    condition = pc.cast(evaluate(expression, table, later), pa.bool_())
+    return pc.fill_null(condition, False).to_numpy(zero_copy_only=False)
+
+
+class _Evaluation:
+    """One expression over one table; a column that is used twice is prepared once."""
+
+    def __init__(self, table: Rows, later: Rows | None) -> None:
+        self._table = table
+        self._later = later
+        self._columns: dict[tuple[bool, Path], pa.Array] = {}
+
+    def value(self, expression: st.Expression) -> Value:
+        match expression:
+            case st.Literal(value=value):
+                return literal(value)
+            case st.TimestampLiteral(microseconds=microseconds):
+                return pa.scalar(microseconds, pa.timestamp("us", "UTC"))
+            case st.DateLiteral(days=days):
+                return pa.scalar(days, pa.date32())
+            case st.Duration(nanoseconds=nanoseconds):
+                return duration_literal(nanoseconds)
+            case st.Attribute(names=path):
+                return self._column(path, later=False)
+            case st.NextAttribute(names=path):
+                return self._column(path, later=True)
+            case st.Negative(operand=operand):
+                return negative(self.value(operand))
+            case st.Arithmetic(operator=operator, left=left, right=right):
+                return self._arithmetic(operator, self.value(left), self.value(right))
+            case st.Comparison(operator=operator, left=left, right=right):
+                return compare(operator, self.value(left), self.value(right))
+            case st.AllOf(parts=parts):
+                return reduce(pc.and_kleene, map(self._condition, parts))
+            case st.AnyOf(parts=parts):
+                return reduce(pc.or_kleene, map(self._condition, parts))
+            case st.Inverse(operand=operand):
+                return pc.invert(self._condition(operand))
+            case st.InList(operand=operand, options=options, negated=negated):
+                return inverted_if(negated, in_list(self.value(operand), [self.value(option) for option in options]))
+            case st.Between(operand=operand, low=low, high=high, negated=negated):
+                return inverted_if(negated, between(self.value(operand), self.value(low), self.value(high)))
+            case st.IsNull(operand=st.Attribute(names=path), negated=negated):
+                # Of the column itself: a value that no other expression can hold is not NULL for that.
+                column = column_of(self._table, path)
+                return pc.is_valid(column) if negated else pc.is_null(column)
+            case st.IsNull(operand=operand, negated=negated):
+                value = self.value(operand)
+                return pc.is_valid(value) if negated else pc.is_null(value)
+            case st.Like(operand=operand, pattern=pattern, negated=negated):
+                return inverted_if(negated, like(self.value(operand), pattern))
+            case st.Cast(operand=operand, type=target):
+                value = self.value(operand)
+                return self._as_integer(value) if target == "BIGINT" else self._as_float(value)
+            case st.Call(function=function, arguments=arguments):
+                return self._call(function, [self.value(argument) for argument in arguments])
+        raise AssertionError(f"{type(expression).__name__} is not a row expression")
+
+    def _condition(self, expression: st.Expression) -> Value:
+        return pc.cast(self.value(expression), pa.bool_())
+
+    def _column(self, path: Path, later: bool) -> pa.Array:
+        if (later, path) not in self._columns:
+            table = self._later if later else self._table
+            assert table is not None, "an expression on two rows needs both"
+            self._columns[later, path] = prepared(column_of(table, path))
+        return self._columns[later, path]
+
+    def _arithmetic(self, operator: st.ArithmeticOperator, left: Value, right: Value) -> Value:
+        if types.is_null(left.type) or types.is_null(right.type):
+            return NULL
+        if is_of_time(left) and is_of_time(right):
+            return time_arithmetic(operator, left, right)
+        if operator == "/":
+            return quotient(to_float(left), to_float(right))
+        if left.type != INTEGER or right.type != INTEGER:
+            left, right = to_float(left), to_float(right)
+        if operator == "%":
+            return remainder(spread(left, self._rows), spread(right, self._rows))
+        return total(operator, left, right)
+
+    def _as_integer(self, value: Value) -> Value:
+        if value.type == STRING:
+            return integer_from_text(spread(value, self._rows))
+        return truncated(value)
+
+    def _as_float(self, value: Value) -> Value:
+        if value.type == STRING:
+            return float_from_text(spread(value, self._rows))
+        return to_float(value)
+
+    def _call(self, function: str, arguments: list[Value]) -> Value:
+        if function in _OF_SEVERAL:
+            return _OF_SEVERAL[function](arguments)
+        if any(types.is_null(argument.type) for argument in arguments):
+            return NULL
+        if function in _OF_COLUMNS:
+            return _OF_COLUMNS[function](*(spread(argument, self._rows) for argument in arguments))
+        return _OF_ONE[function](*arguments)
+
+    @property
+    def _rows(self) -> int:
+        return self._table.num_rows
+
+
+#: Functions of any number of values, NULL literals among them.
+_OF_SEVERAL: dict[str, Callable[[list[Value]], Value]] = {
+    "COALESCE": first_valid,
+    "NULLIF": first_unless_equal,
+    "GREATEST": greatest,
+    "LEAST": least,
+}
+#: Functions that are NULL where an argument is, of scalars as well as columns.
+_OF_ONE: dict[str, Callable[..., Value]] = {
+    "ABS": absolute,
+    "CEIL": ceiling,
+    "FLOOR": floor,
+    "SIGN": sign,
+    "SQRT": lambda value: pc.sqrt(to_float(value)),
+    "LENGTH": text_length,
+    "TRIM": trimmed,
+    "CONCAT": concatenated,
+}
+#: Functions that need whole columns.
+_OF_COLUMNS: dict[str, Callable[..., pa.Array]] = {
+    "LOWER": lower_case,
+    "UPPER": upper_case,
+    "SUBSTRING": substring,
+}

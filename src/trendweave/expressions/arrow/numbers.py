@@ -1,0 +1,150 @@
+"""Arithmetic and rounding of integers, floats and decimals; NULL where a result does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from trendweave.expressions.arrow.values import (
+    FLOAT,
+    INTEGER,
+    LARGEST,
+    SMALLEST,
+    Value,
+    filled,
+    only_where,
+    to_float,
+    unless_wrapped,
+)
+
+#: 2 ** 63 as a float: the first number above all 64-bit integers.
+_TOO_LARGE = 2.0**63
+
+
+def total(operator: str, left: Value, right: Value) -> Value:
+    """`+`, `-` and `*` of two integers or two floats."""
+    wrapping, checked = {
+        "+": (pc.add, pc.add_checked),
+        "-": (pc.subtract, pc.subtract_checked),
+        "*": (pc.multiply, pc.multiply_checked),
+    }[operator]
+    if left.type == FLOAT:
+        return wrapping(left, right)
+    try:
+        return checked(left, right)
+    except pa.ArrowInvalid:  # some row overflows
+        return unless_wrapped(wrapping(left, right), wrapping(to_float(left), to_float(right)))
+
+
+def scaled(value: Value, factor: int) -> Value:
+    return value if factor == 1 else total("*", value, pa.scalar(factor, INTEGER))
+
+
+def quotient(left: Value, right: Value) -> Value:
+    return pc.divide(left, only_where(pc.not_equal(right, 0.0), right))
+
+
+def remainder(left: pa.Array, right: pa.Array) -> pa.Array:
+    """With the sign of the dividend. Arrow has no such operation."""
+    right = only_where(pc.not_equal(right, 0), right)
+    missing = pc.is_null(right).to_numpy(zero_copy_only=False) | pc.is_null(left).to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):  # infinity % x is NaN
+        result = np.fmod(filled(left), filled(right))
+    return pa.array(result, left.type, mask=missing)
+
+
+def negative(value: Value) -> Value:
+    if types.is_null(value.type):
+        return value
+    if types.is_duration(value.type):
+        return pc.cast(negative(pc.cast(value, INTEGER)), value.type)
+    if value.type == INTEGER:
+        value = only_where(pc.not_equal(value, SMALLEST), value)
+    return pc.negate(value)
+
+
+def absolute(value: Value) -> Value:
+    if value.type == INTEGER:
+        value = only_where(pc.not_equal(value, SMALLEST), value)
+    return pc.abs(value)
+
+
+def sign(value: Value) -> Value:
+    """-1, 0 or 1; a float keeps its -0.0 and NaN, and a decimal's sign is a float."""
+    if types.is_decimal(value.type):
+        value = to_float(value)
+    return pc.if_else(pc.equal(value, pa.scalar(0, value.type)), value, pc.cast(pc.sign(value), value.type))
+
+
+def truncated(value: Value) -> Value:
+    """To BIGINT, towards zero. 2 ** 63 as a float becomes the largest integer, as in Spark, whose test for numbers that
+    are too large is made in floats."""
+    if types.is_decimal(value.type):
+        return _whole_decimal(pc.trunc(value))
+    if value.type != FLOAT:
+        return pc.cast(value, INTEGER)
+    whole = pc.trunc(value)
+    fits = pc.and_(pc.less_equal(whole, _TOO_LARGE), pc.greater_equal(whole, -_TOO_LARGE))
+    return pc.if_else(pc.equal(whole, _TOO_LARGE), LARGEST, _integral(only_where(fits, whole)))
+
+
+def _rounded(rounding: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    """CEIL or FLOOR, to BIGINT; NULL where that does not fit, NaN included."""
+
+    def rounded(value: Value) -> Value:
+        if types.is_decimal(value.type):
+            digits, scale = digits_of(value.type)
+            return _whole_decimal(rounding(to_decimal(value, digits + 1, scale)))
+        if value.type == INTEGER:
+            return value
+        whole = rounding(value)
+        fits = pc.and_(pc.less(whole, _TOO_LARGE), pc.greater_equal(whole, -_TOO_LARGE))
+        return _integral(only_where(fits, whole))
+
+    return rounded
+
+
+def _integral(value: Value) -> Value:
+    return pc.cast(value, INTEGER, safe=False)
+
+
+def _whole_decimal(value: Value) -> Value:
+    return unless_wrapped(_integral(value), to_float(value))
+
+
+ceiling = _rounded(pc.ceil)
+floor = _rounded(pc.floor)
+
+
+# Decimals, as digits before and after the point
+
+
+def digits_of(kind: pa.DataType) -> tuple[int, int]:
+    if not types.is_decimal(kind):
+        return 20, 0  # a BIGINT next to a decimal is a DECIMAL(20, 0) in Spark
+    return max(kind.precision - kind.scale, 0), max(kind.scale, 0)
+
+
+def common_decimal(kinds: Sequence[pa.DataType]) -> pa.DataType:
+    """Wide enough for all. Spark gives up digits after the point where more than 38 are needed, and so does this."""
+    digits = max(digits_of(kind)[0] for kind in kinds)
+    scale = max(digits_of(kind)[1] for kind in kinds)
+    widest = 76 if any(types.is_decimal256(kind) for kind in kinds) else 38
+    return _decimal(digits, min(scale, max(widest - digits, 0)))
+
+
+def _decimal(digits: int, scale: int) -> pa.DataType:
+    precision = max(digits + scale, 1)
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(min(precision, 76), scale)
+
+
+def to_decimal(value: Value, digits: int, scale: int) -> Value:
+    target = _decimal(digits, scale)
+    if types.is_decimal(value.type) and value.type.scale > scale:
+        rounded = pc.round(pc.cast(value, pa.decimal256(76, value.type.scale)), scale, "half_towards_infinity")
+        return pc.cast(rounded, target)
+    return pc.cast(value, target)

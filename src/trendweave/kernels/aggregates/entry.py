@@ -1,0 +1,229 @@
+"""Aggregates over all trends: the one entry that runners call.
+
+`aggregate` sorts what is asked for into passes (see `passes.py`) and reads their totals back:
+  1. exact pass: number of trends, counts of occurrences, integer sums;
+  2. float64 pass: sums of floats, or everything linear if floats are asked for;
+  3. extremum pass: minima and maxima, on order-preserving codes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.aggregates import exact_numbers as exact
+from trendweave.kernels.aggregates.blocks import windows_found
+from trendweave.kernels.aggregates.compile_program import WAYS
+from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
+from trendweave.kernels.aggregates.vectors import NO_VALUE
+from trendweave.kernels.inputs import KINDS, SELECTIONS, Aggregate, Results, Rows, Template
+
+NUMBERS = ("exact", "float64")
+
+
+class Linear:
+    """Linear components of a pass, each kept once: occurrences (values None) and sums."""
+
+    def __init__(self) -> None:
+        self.parts: list = []
+        self.keys: dict = {}
+
+    def add(self, variables: int, values, valid) -> int:
+        key = (variables, id(values), id(valid))
+        if key not in self.keys:
+            self.keys[key] = len(self.parts)
+            self.parts.append((variables, values, valid))
+        return self.keys[key]
+
+    def matrix(self, count: int, dtype) -> np.ndarray:
+        matrix = np.zeros((len(self.parts), count), dtype)
+        for row, (_, values, valid) in zip(matrix, self.parts, strict=True):
+            row[:] = 1 if values is None else values
+            if valid is not None:
+                row[~np.asarray(valid, bool)] = 0
+        return matrix
+
+    def states(self, template: Template) -> np.ndarray:
+        return states_of([part[0] for part in self.parts], template)
+
+
+def states_of(masks: Sequence[int], template: Template) -> np.ndarray:
+    """bool[masks, states]: whether a state's variable is in the mask."""
+    flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
+    return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
+
+
+class Place(NamedTuple):
+    """Where an aggregate's totals are: numbers of linear components or of an extremum, None where it has none."""
+
+    counted: int | None = None
+    summed: int | None = None
+    summed_as_float: int | None = None
+    extremum: int | None = None
+
+
+def sort_out(aggregates: Sequence[Aggregate], numbers: str) -> tuple[Linear, Linear, list[Aggregate], list[Place]]:
+    """Components of the first linear pass, sums of floats beside exact counts, extrema; and a place per aggregate."""
+    linear, floats, extrema, places = Linear(), Linear(), [], []
+    for part in aggregates:
+        if part.kind in ("min", "max"):
+            places.append(Place(extremum=len(extrema)))
+            extrema.append(part)
+            continue
+        place = Place()
+        if part.kind in ("count", "avg"):
+            place = place._replace(counted=linear.add(part.variables, None, part.valid))
+        if part.kind in ("sum", "avg"):
+            if numbers == "exact" and np.asarray(part.values).dtype.kind == "f":
+                place = place._replace(summed_as_float=floats.add(part.variables, part.values, part.valid))
+            else:
+                place = place._replace(summed=linear.add(part.variables, part.values, part.valid))
+        places.append(place)
+    return linear, floats, extrema, places
+
+
+def extremum_codes(aggregate: Aggregate) -> tuple:
+    """Codes whose maximum is wanted, and how to read them back: (codes, lookup or None)."""
+    values = np.asarray(aggregate.values)
+    lookup = None
+    codes = exact.order_codes(values)
+    if codes.size and (int(codes.min()) < NO_VALUE + 2 or int(codes.max()) > exact.INT64.max - 2):
+        lookup, codes = np.unique(values, return_inverse=True)
+        codes = codes.astype(np.int64)
+    if aggregate.kind == "min":
+        codes = ~codes
+    if aggregate.valid is not None:
+        codes = np.where(aggregate.valid, codes, NO_VALUE)
+    return codes, lookup
+
+
+def read_extremum(aggregate: Aggregate, codes: np.ndarray, lookup) -> tuple:
+    """(values, valid) from the largest codes."""
+    valid = codes > NO_VALUE
+    if aggregate.kind == "min":
+        codes = ~codes
+    codes = np.where(valid, codes, 0)
+    if lookup is not None:
+        return lookup[codes], valid
+    return exact.values_of_codes(codes, np.asarray(aggregate.values).dtype == np.float64), valid
+
+
+def aggregate(
+    rows: Rows,
+    template: Template,
+    transition_conditions: Sequence | None = None,
+    aggregates: Sequence[Aggregate] = (),
+    selection: str = "any",
+    numbers: str = "exact",
+    force_way: str | None = None,
+    start_guards: Mapping[int, np.ndarray] | None = None,
+    final_guards: Mapping[int, np.ndarray] | None = None,
+    memory_limit: int = MEMORY_LIMIT,
+) -> Results:
+    """Aggregates over all trends, per segment and window with at least one trend.
+
+    transition_conditions  one Condition (or None) per transition of the template
+    selection    "any" (skip-till-any-match), "next" (skip-till-next-match), "contiguous"
+    numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
+    force_way    None, or one of WAYS where it fits: for tests
+    start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
+                 and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
+    """
+    check_choice("selection", selection, SELECTIONS)
+    check_choice("numbers", numbers, NUMBERS)
+    check_choice("force_way", force_way, (None, *WAYS))
+    for part in aggregates:
+        check_choice("the kind of an aggregate", part.kind, KINDS)
+    engine = Engine(
+        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit
+    )
+    linear, floats, extrema, places = sort_out(aggregates, numbers)
+    states = linear.states(template)
+    if numbers == "float64":
+        totals = engine.float_pass(linear.matrix(engine.count, np.float64), states)
+    else:
+        totals = engine.exact_pass(linear.matrix(engine.count, np.int64), None, states)
+    float_totals = float_sums(engine, floats, template) if floats.parts else []
+    codes = [extremum_codes(part) for part in extrema]
+    largest = []
+    if codes:
+        masks = states_of([part.variables for part in extrema], template)
+        largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
+
+    found, segment, window = windows_found(engine.blocks, totals[0])
+    columns, valid = [], []
+    for part, place in zip(aggregates, places, strict=True):
+        if place.extremum is not None:
+            column, known = read_extremum(part, largest[place.extremum][found], codes[place.extremum][1])
+        else:
+            counts = None if place.counted is None else totals[1 + place.counted][found]
+            if place.summed_as_float is not None:
+                sums, exponent = float_totals[place.summed_as_float]
+                sums = sums[found]
+            else:
+                sums, exponent = None if place.summed is None else totals[1 + place.summed][found], None
+            column, known = read_linear(counts, sums, exponent)
+        columns.append(column)
+        valid.append(known)
+    return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
+
+
+def check_choice(name: str, given: object, choices: tuple) -> None:
+    """Refuse what is none of the choices."""
+    if given not in choices:
+        raise ValueError(f"{name} is one of {choices}, not {given!r}")
+
+
+def read_linear(counts: np.ndarray | None, sums: np.ndarray | None, exponent: int | None) -> tuple:
+    """(values, valid) of a count (no sums), a sum (no counts) or an average. Sums are times 2**exponent if given."""
+    if sums is None:
+        return tidy(counts), None
+    if counts is not None:
+        known = (counts != 0).astype(bool)
+        return ratios(sums, exponent, np.where(known, counts, 1)), known
+    if exponent is not None:
+        return np.array([exact.scaled(x, exponent) for x in sums], np.float64), None
+    return tidy(sums), None
+
+
+def tidy(column: np.ndarray) -> np.ndarray:
+    """int64 if everything fits."""
+    return exact.narrowed(column) if column.dtype == object else column
+
+
+def float_ratio(total: float, count: int) -> float:
+    """total / count where the count may be beyond the range of floats."""
+    if not np.isfinite(total):
+        return float(total)
+    numerator, denominator = float(total).as_integer_ratio()
+    return numerator / (denominator * int(count))
+
+
+def ratios(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> np.ndarray:
+    """Averages, rounded once where the sums are exact."""
+    if exponent is None and sums.dtype != object and counts.dtype != object:
+        with np.errstate(invalid="ignore"):
+            return sums / counts
+    if sums.dtype == np.float64:
+        return np.array([float_ratio(s, c) for s, c in zip(sums, counts, strict=True)], np.float64)
+    return np.array([exact.scaled(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
+
+
+def float_sums(engine: Engine, floats: Linear, template: Template) -> list:
+    """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, else
+    exact fixed point numbers times 2**exponent."""
+    states = floats.states(template)
+    totals = engine.float_pass(floats.matrix(engine.count, np.float64), states)
+    out: list = []
+    for k, (_, values, valid) in enumerate(floats.parts):
+        if np.isfinite(totals[k + 1]).all():
+            out.append((totals[k + 1], None))
+            continue
+        usable = np.ones(engine.count, bool) if valid is None else np.asarray(valid)
+        if not np.isfinite(np.asarray(values)[usable]).all():
+            out.append((totals[k + 1], None))  # NaN and infinities in, NaN and infinities out
+            continue
+        digits, exponent = exact.float_digits(np.asarray(values, np.float64), usable)
+        exactly = engine.exact_pass(None, digits[None], states[k : k + 1])
+        out.append((exactly[1].astype(object), exponent))
+    return out

@@ -1,0 +1,37 @@
+"""Negative matches: the latest start among the matches of a negated pattern that have already ended.
+
+For a transition guarded by NOT N, predecessors before that start are out, for good (GRETA, Section 5.2, Definition 5,
+where each of them is marked instead). The same propagation as for aggregates, with maxima of start ticks in place of
+sums."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trendweave.kernels.aggregates.blocks import cut_blocks
+from trendweave.kernels.aggregates.passes import Engine
+from trendweave.kernels.aggregates.vectors import LATEST_START, NO_TREND
+from trendweave.kernels.inputs import Rows, Template
+
+#: Before all ticks.
+NO_MATCH = np.iinfo(np.int64).min
+
+
+def match_starts(
+    rows: Rows,
+    template: Template,
+    transition_conditions: Sequence | None,
+    selection: str = "any",
+    force_way: str | None = None,
+) -> np.ndarray:
+    """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part."""
+    count = len(rows.tick)
+    nowhere = np.zeros(count, np.int64)
+    rows = rows._replace(window_first=nowhere, window_last=nowhere)
+    engine = Engine(rows, template, transition_conditions, selection, force_way, None, None, 0)
+    best = np.full(count, NO_TREND, np.int64)
+    values = np.ascontiguousarray(engine.rows.tick.reshape(1, 1, count))
+    states = np.zeros((1, len(template.state_variable)), np.bool_)
+    engine.run(cut_blocks(engine.rows, 1), values, states, LATEST_START, 1, 61, 1, best)
+    best[best == NO_TREND] = NO_MATCH
+    return best

@@ -1,0 +1,190 @@
+"""Passes over the windows of one call: exact, float64, extremum. Each chooses blocks, numbers and a kernel.
+
+Exact numbers are int64 first; blocks that overflow are run again with limbs, as many as they need. A run that does not
+fit stops at the first vertex that shows it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trendweave.kernels.aggregates import exact_numbers as exact
+from trendweave.kernels.aggregates.blocks import cut_blocks, longest_overlap, narrow_blocks, select_blocks
+from trendweave.kernels.aggregates.compile_program import ColumnList, build_program, writable
+from trendweave.kernels.aggregates.program import RUNNING, WAY, Columns
+from trendweave.kernels.aggregates.propagate import propagate
+from trendweave.kernels.aggregates.state_sums import sum_unconditional
+from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
+from trendweave.kernels.inputs import NO_CONDITION, SELECTIONS, Condition, Rows
+
+LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
+LIMBS_EXPECTED = 4  # of them, when numbers have limbs
+FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
+MANY_BLOCKS = 100
+SAMPLE_BLOCKS = 5
+MEMORY_LIMIT = 6 * 2**30
+
+
+class CountTooLargeError(OverflowError):
+    """Exact numbers would need more memory than allowed."""
+
+
+def normal_rows(rows: Rows) -> Rows:
+    """Contiguous, writable arrays of the declared types; copies only what differs."""
+    letters = np.asarray(rows.letters)
+    if letters.ndim == 1:
+        letters = letters[:, None]
+    return Rows(
+        *(writable(np.ascontiguousarray(a, np.int64)) for a in rows[:4]),
+        writable(np.ascontiguousarray(letters, np.uint64)),
+    )
+
+
+def normal_conditions(conditions: Sequence | None, transitions: int) -> list[Condition]:
+    """One condition per transition."""
+    if conditions is None:
+        return [NO_CONDITION] * transitions
+    if len(conditions) != transitions:
+        raise ValueError(f"one condition per transition is needed: {transitions}, not {len(conditions)}")
+    return [NO_CONDITION if condition is None else condition for condition in conditions]
+
+
+def is_empty(condition) -> bool:
+    """Whether a condition asks for nothing."""
+    return not condition.comparisons and condition.guard is None and condition.pair_test is None
+
+
+class Engine:
+    """One call's rows, template and conditions, ready for several passes over the same blocks of windows."""
+
+    def __init__(self, rows, template, conditions, selection, force_way, start_guards, final_guards, memory_limit):
+        self.rows = normal_rows(rows)
+        self.template = template
+        self.conditions = normal_conditions(conditions, len(template.source))
+        self.selection = selection
+        self.force_way = force_way
+        self.start_guards = start_guards
+        self.final_guards = final_guards
+        self.memory_limit = memory_limit
+        self.count = self.rows.tick.size
+        self.programs: dict = {}
+        self.unconditional = (
+            force_way is None and selection == "any" and not start_guards and not final_guards
+            and all(map(is_empty, self.conditions))
+        )  # fmt: skip
+        self.overlap = int(longest_overlap(self.rows.window_first, self.rows.window_last))
+        self.blocks = cut_blocks(self.rows, self.lanes_for(1))
+
+    def lanes_for(self, components: int) -> int:
+        """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap."""
+        if self.overlap == 1:
+            return 1
+        return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
+
+    def program(self, exact_sums: bool):
+        """The program and its columns; sums of integers may use ways that subtract."""
+        if exact_sums not in self.programs:
+            lists = [ColumnList() for _ in range(4)]
+            codes, guards, start, final = lists
+            program = build_program(
+                self.template, self.conditions, self.selection, exact_sums, self.force_way, codes, guards,
+                (self.start_guards, start), (self.final_guards, final),
+            )  # fmt: skip
+            self.programs[exact_sums] = (program, *(columns.matrix(self.count) for columns in lists))
+        return self.programs[exact_sums]
+
+    def run(self, blocks, values, value_states, kind, limbs, bits_at_most, numbers, row_results=None):
+        """One pass over the given blocks."""
+        program, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
+        rows = self.rows
+        columns = Columns(
+            rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final, values,
+            value_states,
+        )  # fmt: skip
+        return propagate(
+            program, columns, blocks, limbs, bits_at_most, numbers, kind, SELECTIONS.index(self.selection), row_results
+        )
+
+    def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
+        """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
+        only `digits` int64[k, d, n] can hold them."""
+        numbers = 1 + states.shape[0]
+        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
+        total = int(blocks.offset[-1])
+        small = np.zeros((total, numbers), np.int64)
+        pending = np.arange(blocks.lanes.size)
+        if values is not None and self.unconditional:
+            small, fits = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, True)
+            if not fits.all():
+                pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
+            else:
+                pending = pending[:0]
+        elif values is not None and self.likely_fits(blocks, values, states):
+            small, fits, _ = self.run(blocks, values[:, None, :], states, SUM, 1, 61, numbers)
+            pending = np.flatnonzero(~fits)
+        columns = [small[:, k] for k in range(numbers)]
+        if pending.size == 0:
+            return columns
+        at_most = exact.DIGIT_BITS
+        if values is not None:
+            bits = exact.value_bits(values)
+            if bits <= 31:
+                at_most = 61 - max(bits, 1)
+                digits = values[:, None, :]
+            else:
+                digits = exact.to_digits(values, -(-bits // exact.DIGIT_BITS))
+        positions = np.arange(total)
+        limbs = FIRST_LIMBS
+        while pending.size:
+            keep = np.zeros(blocks.lanes.size, bool)
+            keep[pending] = True
+            positions = positions[np.repeat(keep, blocks.lanes)]
+            blocks = select_blocks(blocks, pending)
+            blocks = narrow_blocks(blocks, self.rows, self.lanes_for(numbers * LIMBS_EXPECTED))
+            self.check_memory(blocks, numbers * limbs)
+            wide, fits, bits = self.run(blocks, digits, states, SUM, limbs, at_most, numbers)
+            done = np.repeat(fits, blocks.lanes)
+            bits = np.repeat(bits, blocks.lanes)[done]
+            for k in range(numbers):
+                part = exact.from_limbs(wide[done, k::numbers], bits)
+                if part.dtype == object and columns[k].dtype != object:
+                    columns[k] = columns[k].astype(object)
+                columns[k][positions[done]] = part
+            pending = np.flatnonzero(~fits)
+            limbs *= 4
+        return columns
+
+    def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
+        """Whether int64 is worth a try: where there are many blocks, a few of them tell."""
+        if blocks.lanes.size < MANY_BLOCKS:
+            return True
+        some = select_blocks(blocks, np.linspace(0, blocks.lanes.size - 1, SAMPLE_BLOCKS + 2).astype(int)[1:-1])
+        _, fits, _ = self.run(some, values[:, None, :], states, SUM, 1, 61, 1 + states.shape[0])
+        return 2 * int(fits.sum()) > SAMPLE_BLOCKS
+
+    def check_memory(self, blocks, components: int) -> None:
+        """Refuse, naming the window, before memory runs out."""
+        cells = (blocks.row_end - blocks.row_start) * blocks.lanes
+        stores = int((self.program(True)[0].stores[:, WAY] != RUNNING).sum())
+        worst = int(cells.argmax())
+        if int(cells[worst]) * components * 8 * stores > self.memory_limit:
+            raise CountTooLargeError(
+                f"segment {int(blocks.segment[worst])}, window {int(blocks.window[worst])}: exact numbers need more "
+                f"than {self.memory_limit >> 20} MiB; ask for numbers='float64', or use smaller windows"
+            )
+
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+        """float64 totals per window."""
+        numbers = 1 + states.shape[0]
+        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
+        if self.unconditional:
+            out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, None)
+        else:
+            out, _, _ = self.run(blocks, values[:, None, :], states, SUM, 1, None, numbers)
+        return [out[:, k] for k in range(numbers)]
+
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
+        """The largest code per window; NO_TREND or NO_VALUE where there is none."""
+        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(max(1, len(codes))))
+        out, _, _ = self.run(blocks, codes[:, None, :], states, EXTREMUM, 1, 61, len(codes))
+        return [out[:, k] for k in range(len(codes))]

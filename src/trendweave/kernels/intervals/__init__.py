@@ -1,0 +1,1 @@
+"""Situations from conditions, and joins of situations."""

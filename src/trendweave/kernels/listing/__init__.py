@@ -1,0 +1,1 @@
+"""Trends one by one: graphs of events, and ways through them."""

@@ -1,0 +1,218 @@
+"""Charts as SVG, alone or in an HTML page. They need no network and no other package, and suit light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave.cli.files import unreadable
+from trendweave.pictures.axes import Axis, counting_axis, days, number_axis, power, time_axis
+
+_WIDTH, _HEIGHT = 920, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 24, 76, 58
+#: Colours that keep apart from each other and from white and black, also for most who see colours differently.
+_COLOURS = ("#0f7fc4", "#d95f02", "#2a9d6b", "#b8549c", "#a8870a", "#6a6fd0", "#c4433f", "#6b7785")
+_MOST_SERIES = len(_COLOURS)
+_MOST_MARKS = 400
+#: The width of a letter, about.
+_LETTER = 7.4
+_STYLE = """
+.trend-chart { font: 13px system-ui, sans-serif; width: 100%; height: auto; color: #24292f; }
+.trend-chart text { fill: currentColor; }
+.trend-chart .title { font-size: 17px; font-weight: 600; }
+.trend-chart .grid { stroke: currentColor; stroke-opacity: .14; }
+.trend-chart .axis { stroke: currentColor; stroke-opacity: .55; }
+.trend-chart .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+@media (prefers-color-scheme: dark) { .trend-chart { color: #e6e8eb; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line: moments in order, and a number of any size for each."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+def trends_per_window(result: pa.Table, value: str, group: str | None, title: str) -> str:
+    """A chart of one column of a result: a line per group over the windows, with a gap where a window has no number."""
+    moment = next((name for name in ("window_start", "time") if name in result.schema.names), None)
+    if moment is None or result.column(moment).null_count:
+        raise ValueError("a result without windows has nothing to be drawn along")
+    kind = result.schema.field(moment).type
+    moments = _seconds(result.column(moment))
+    names = ["" for _ in moments] if group is None else [str(name) for name in result.column(group).to_pylist()]
+    rows = zip(names, moments, result.column(value).to_pylist(), strict=True)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, when, value_there in sorted(rows, key=lambda row: row[1]):
+        if value_there is not None and _is_finite(number := _number(value_there)):
+            lines.setdefault(name, []).append((when, number))
+    series = [Series(name, tuple(points)) for name, points in lines.items()]
+    label = "start of the window" if moment == "window_start" else "time"
+    if pa.types.is_timestamp(kind):
+        label = ", ".join(filter(None, [label, days(min(moments), max(moments)) if moments else "", kind.tz and "UTC"]))
+        return line_chart(series, title, label, value, in_time=True)
+    return line_chart(series, title, f"{label} (seconds)", value, in_time=False)
+
+
+def line_chart(series: Sequence[Series], title: str, x_label: str, y_label: str, *, in_time: bool) -> str:
+    """SVG. The scale is logarithmic where numbers differ by more than a thousand times; 0 is not drawn there."""
+    drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
+    drawn.sort(key=lambda one: one.name)
+    every = [point for one in drawn for point in one.points]
+    left, right = _LEFT, _WIDTH - _RIGHT
+    xs = [x for x, _ in every] or [0.0]
+    across = (time_axis if in_time else number_axis)(min(xs), max(xs), left + 14, right - 14)
+    upwards = counting_axis([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
+    step = _step(xs)
+    parts = [*_frame(across, upwards), *_labels(title, x_label, y_label + (" (logarithmic)" if upwards.log else ""))]
+    parts += _legend([one.name for one in drawn], len(series) - len(drawn))
+    marks = len(every) <= _MOST_MARKS
+    for one, colour in zip(drawn, _COLOURS, strict=False):
+        parts += _line(one, colour, across, upwards, step, marks)
+    inside = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="trend-chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{_text(title)}">\n<style>{_STYLE}</style>\n{inside}\n</svg>'
+    )
+
+
+def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
+    """The chart alone in an .svg file, or as a page with a note below it."""
+    page = (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{_text(title)}</title>\n'
+        "<style>:root { color-scheme: light dark; } body { max-width: 960px; margin: 24px auto; padding: 0 16px; } "
+        f"pre {{ font-size: 13px; white-space: pre-wrap; }}</style>\n</head>\n<body>\n{svg}\n<pre>{_text(note)}</pre>\n"
+        "</body>\n</html>\n"
+    )
+    try:
+        path.write_text(svg + "\n" if path.suffix.lower() == ".svg" else page, encoding="utf-8")
+    except OSError as error:
+        message = f"{path.name} cannot be written: {error}"
+        raise unreadable(message, "is the folder there, and may it be written to?") from error
+
+
+# Numbers
+
+
+def _seconds(column: pa.ChunkedArray) -> list[float]:
+    if pa.types.is_timestamp(column.type):
+        micros = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64())
+        return [value / 1e6 for value in micros.to_pylist()]
+    return [float(value) for value in column.to_pylist()]
+
+
+def _number(value: Any) -> float:
+    """Counts stay whole numbers, as they may be beyond every float; texts are counts, too."""
+    number = Decimal(value) if isinstance(value, str) else value
+    if isinstance(number, int | float):
+        return number
+    return int(number) if number == int(number) else float(number)
+
+
+def _is_finite(number: float) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
+
+
+def _step(xs: Iterable[float]) -> float:
+    """The way from one window to the next: the shortest there is."""
+    places = sorted(set(xs))
+    return min((b - a for a, b in pairwise(places)), default=math.inf)
+
+
+# Marks
+
+
+def _line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, marks: bool) -> list[str]:
+    runs: list[list[tuple[float, float]]] = []
+    before = -math.inf
+    for x, y in one.points:
+        if upwards.log and y <= 0:
+            before = -math.inf
+            continue
+        if before == -math.inf or x - before > 1.5 * step:
+            runs.append([])
+        runs[-1].append((x, y))
+        before = x
+    placed = [[(across.place(x), upwards.place(y)) for x, y in run] for run in runs]
+    parts = [
+        f'<polyline class="line" stroke="{colour}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in run)}"/>'
+        for run in placed
+        if len(run) > 1
+    ]
+    for run, places in zip(runs, placed, strict=True):
+        for (x, y), (px, py) in zip(run, places, strict=True):
+            if marks or len(run) == 1:
+                told = _text(f"{one.name}  {across.label(x)}  {_exact(y)}".strip())
+                parts.append(
+                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.2" fill="{colour}"><title>{told}</title></circle>'
+                )
+    return parts
+
+
+def _exact(value: float) -> str:
+    return power(value) if value >= 10**21 else f"{value:,}"
+
+
+def _frame(across: Axis, upwards: Axis) -> list[str]:
+    left, right, top, bottom = _LEFT, _WIDTH - _RIGHT, _TOP, _HEIGHT - _BOTTOM
+    parts = []
+    for value in upwards.ticks:
+        y = upwards.place(value)
+        parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{left - 9}" y="{y + 4.5:.1f}" text-anchor="end">{_text(upwards.label(value))}</text>')
+    for value in across.ticks:
+        x = across.place(value)
+        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 5}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 21}" text-anchor="middle">{_text(across.label(value))}</text>')
+    parts.append(f'<path class="axis" fill="none" d="M{left} {top}V{bottom}H{right}"/>')
+    return parts
+
+
+def _labels(title: str, x_label: str, y_label: str) -> list[str]:
+    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    high = (_TOP + _HEIGHT - _BOTTOM) / 2
+    return [
+        f'<text class="title" x="{_LEFT}" y="26">{_text(title)}</text>',
+        f'<text x="{middle}" y="{_HEIGHT - 12}" text-anchor="middle">{_text(x_label)}</text>',
+        f'<text transform="translate(18 {high}) rotate(-90)" text-anchor="middle">{_text(y_label)}</text>',
+    ]
+
+
+def _legend(names: list[str], more: int) -> list[str]:
+    """Names side by side, in two rows where there are many; each gets the width that its letters are likely to need."""
+    shown = names if any(names) else []
+    in_a_row = len(shown) if len(shown) <= _MOST_SERIES // 2 else _MOST_SERIES // 2
+    parts = []
+    x = y = 0.0
+    for index, (name, colour) in enumerate(zip(shown, _COLOURS, strict=False)):
+        if index % in_a_row == 0:
+            x, y = float(_LEFT), 47.0 + 17 * (index // in_a_row)
+        short = _shortened(name, int(((_WIDTH - _RIGHT - _LEFT - 80) / in_a_row - 36) / _LETTER))
+        parts.append(f'<rect x="{x:.1f}" y="{y - 7:.1f}" width="14" height="4" rx="2" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 20:.1f}" y="{y:.1f}">{_text(short)}<title>{_text(name)}</title></text>')
+        x += 36 + _LETTER * len(short)
+    if more:
+        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" opacity=".7">and {more:,} more</text>')
+    return parts
+
+
+def _shortened(name: str, letters: int) -> str:
+    """Without its middle where it is too long: what tells names apart is often at their end."""
+    if len(name) <= letters:
+        return name
+    return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"
+
+
+def _text(value: str) -> str:
+    """Escaped, and without the control characters that XML has no way to write."""
+    return escape("".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value))

@@ -1,0 +1,115 @@
+"""Plan -> drawings of its templates (Mermaid, Graphviz) and a form for machines (JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import Expression
+from trendweave.planning.plan import Plan, Template
+from trendweave.planning.show import describe
+
+JSON_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrow:
+    source: str
+    target: str
+    label: str
+    dashed: bool = False
+
+
+def _templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
+    """Prefix for node names, title, template."""
+    titles = ("pattern",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
+    for index, template in enumerate(plan.templates):
+        yield f"t{index}", titles[index], template
+    for negated in plan.negations:
+        yield f"n{negated.number}", f"NOT {negated.text}", negated.template
+
+
+def _arrows(prefix: str, template: Template, plan: Plan) -> Iterator[_Arrow]:
+    for start in template.starts:
+        guard = describe.guard_text(start.guard, plan)
+        yield _Arrow(f"{prefix}_start", f"{prefix}_{start.state}", guard, bool(guard))
+    for step in template.transitions:
+        edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
+        guard = describe.guard_text(step.guard, plan)
+        label = " AND ".join(part for part in (guard, describe.edge_text(edge)) if part)
+        yield _Arrow(f"{prefix}_{step.source}", f"{prefix}_{step.target}", label, bool(guard))
+    for end in template.ends:
+        guard = describe.guard_text(end.guard, plan)
+        if guard:
+            yield _Arrow(f"{prefix}_{end.state}", f"{prefix}_end", guard, True)
+
+
+def mermaid(plan: Plan) -> str:
+    lines = ["flowchart LR"]
+    for prefix, title, template in _templates(plan):
+        lines.append(f"  subgraph {prefix}[{_mermaid_text(title)}]")
+        lines.append(f"    {prefix}_start(( ))")
+        names = describe.state_names(template)
+        free_ends = {end.state for end in template.ends if end.guard.always_open}
+        for state in template.states:
+            label = _mermaid_text(f"{state.type} {names[state.number]}")
+            shape = f"((({label})))" if state.number in free_ends else f"(({label}))"
+            lines.append(f"    {prefix}_{state.number}{shape}")
+        if len(free_ends) < len(template.ends):
+            lines.append(f"    {prefix}_end((( )))")
+        for arrow in _arrows(prefix, template, plan):
+            line = "-.->" if arrow.dashed else "-->"
+            label = f"|{_mermaid_text(arrow.label)}|" if arrow.label else ""
+            lines.append(f"    {arrow.source} {line}{label} {arrow.target}")
+        lines.append("  end")
+    return "\n".join(lines)
+
+
+def _mermaid_text(text: str) -> str:
+    return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'
+
+
+def dot(plan: Plan) -> str:
+    lines = ["digraph trendweave {", "  rankdir=LR;", "  node [shape=circle];"]
+    for prefix, title, template in _templates(plan):
+        lines.append(f"  subgraph cluster_{prefix} {{")
+        lines.append(f"    label={_dot_text(title)};")
+        lines.append(f'    {prefix}_start [shape=point, label=""];')
+        names = describe.state_names(template)
+        free_ends = {end.state for end in template.ends if end.guard.always_open}
+        for state in template.states:
+            shape = ", shape=doublecircle" if state.number in free_ends else ""
+            lines.append(
+                f"    {prefix}_{state.number} [label={_dot_text(f'{state.type} {names[state.number]}')}{shape}];"
+            )
+        if len(free_ends) < len(template.ends):
+            lines.append(f'    {prefix}_end [shape=doublecircle, label=""];')
+        for arrow in _arrows(prefix, template, plan):
+            style = ", style=dashed" if arrow.dashed else ""
+            lines.append(f"    {arrow.source} -> {arrow.target} [label={_dot_text(arrow.label)}{style}];")
+        lines.append("  }")
+    return "\n".join([*lines, "}"])
+
+
+def _dot_text(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+
+
+def as_json(plan: Plan) -> str:
+    """The plan with a version number; expressions as text, columns of a later event as NEXT."""
+    return json.dumps({"version": JSON_VERSION, **_plain(plan)}, indent=2, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Expression):
+        return print_expression(value)
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": type(value).__name__} if type(value).__name__.endswith(("Window", "Input")) else {}
+        return kind | {spec.name: _plain(getattr(value, spec.name)) for spec in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,149 @@
+"""Plan -> text that a user understands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trendweave.planning.chunks import choose_chunks
+from trendweave.planning.plan import Guard, Plan, ShownAttribute, Template
+from trendweave.planning.show import describe
+from trendweave.planning.ways import choose_kernel
+
+_LABEL = 13
+
+
+def explain_text(plan: Plan) -> str:
+    """The whole plan as aligned text."""
+    lines = [*_query(plan), "", *_overview(plan)]
+    titles = ("template",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
+    for title, template in zip(titles, plan.templates, strict=True):
+        lines += ["", *_template(title, template, plan)]
+    for negated in plan.negations:
+        lines += ["", *_template(f"negation: NOT {negated.text}", negated.template, plan)]
+    lines += ["", *_columns(plan)]
+    return "\n".join(lines)
+
+
+def _query(plan: Plan) -> list[str]:
+    return ["query", *(f"  {line}" for line in plan.text.split("\n"))]
+
+
+def _overview(plan: Plan) -> list[str]:
+    unqualified = ", ".join(describe.key_text(key) for key in plan.partition_key)
+    bound = ", ".join(describe.key_text(key) for key in plan.bound_keys)
+    rows = [
+        ("returns", _returns(plan)),
+        ("window", describe.window_text(plan.window)),
+        ("strategy", plan.strategy),
+        *_detection(plan),
+        ("kernel", choose_kernel(plan).value),
+        ("partitions", f"by {unqualified}" if unqualified else "none: all events are one partition"),
+    ]
+    if bound:
+        rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
+    groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
+    rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
+    rows.append(("on Spark", describe.chunks_text(choose_chunks(plan))))
+    for variable in plan.variables:
+        for expression in variable.local:
+            rows.append(("filter", describe.local_text(variable.name, expression)))
+    return [f"{label:<{_LABEL}}{text}" for label, text in rows]
+
+
+def _returns(plan: Plan) -> str:
+    if plan.returns in ("trends", "complete trends"):
+        shown = ", ".join(_shown(attribute) for attribute in plan.shown)
+        return f"{plan.returns}, each as its events in order" + (f" with {shown}" if shown else "")
+    shown = ", ".join(f"{column.name} = {describe.aggregate_text(column)}" for column in plan.aggregates)
+    return f"one row per trend: {shown}" if plan.returns == "each" else shown or "groups that have a trend"
+
+
+def _shown(attribute: ShownAttribute) -> str:
+    if attribute.variables is None:
+        return describe.path_text(attribute.path)
+    return ", ".join(describe.qualified(variable, attribute.path) for variable in attribute.variables)
+
+
+def _detection(plan: Plan) -> list[tuple[str, str]]:
+    """How trends are found, where they are shown one by one; the kernel then counts them beforehand."""
+    if plan.returns == "aggregates":
+        return []
+    ways = {
+        False: "paths through the graph of events and states",
+        True: "paths through the reduced graph: a step only where no longer way leads there",
+    }
+    way = ways[plan.is_complete]
+    if plan.is_complete and not plan.reduced_graph_is_exact:
+        way = "paths through the graph, each step checked for a longer trend around it"
+    rows = [("detection", way)]
+    if plan.choice is not None:
+        count = f"{plan.choice.count:,}"
+        rows.append(
+            (
+                "chosen",
+                {
+                    "limit": f"the first {count} found",
+                    "longest": f"the {count} longest, by longest ways to each event",
+                    "sample": f"{count} drawn at random, all equally likely, by counts of ways to each event; "
+                    f"seed {plan.choice.seed}",
+                }[plan.choice.kind]
+                + ", per window and group",
+            )
+        )
+    return rows
+
+
+def _template(title: str, template: Template, plan: Plan) -> list[str]:
+    names = describe.state_names(template)
+    starts = {start.state: start.guard for start in template.starts}
+    ends = {end.state: end.guard for end in template.ends}
+    states = [("state", "type", "begins", "ends")]
+    states += [
+        (names[state.number], state.type, _when(starts.get(state.number), plan), _when(ends.get(state.number), plan))
+        for state in template.states
+    ]
+    lines = [f"{title}: {_counted(len(template.states), 'state')}, {_counted(len(template.transitions), 'transition')}"]
+    lines += _table(states)
+    if template.transitions:
+        steps = [("transition", "negation", "edge predicate", "way to sum", "cost", "because")]
+        for step in template.transitions:
+            edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
+            guard = describe.guard_text(step.guard, plan) or "-"
+            predicate = describe.edge_text(edge) or "-"
+            arrow = f"{names[step.source]} -> {names[step.target]}"
+            steps.append((arrow, guard, predicate, edge.way.value, edge.way.cost, edge.reason))
+        lines += ["", *_table(steps)]
+    return lines
+
+
+def _when(guard: Guard | None, plan: Plan) -> str:
+    if guard is None:
+        return "-"
+    return describe.guard_text(guard, plan) or "yes"
+
+
+def _columns(plan: Plan) -> list[str]:
+    rows = [
+        (needed.type, ", ".join(describe.path_text(path) for path in needed.paths) or "(time and type only)")
+        for needed in plan.needed_columns
+    ]
+    return ["columns read", *_table(rows)]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+#: A template of thousands of states is shown by its beginning.
+_MAX_ROWS = 40
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    rows = list(rows)
+    left_out = len(rows) - _MAX_ROWS
+    rows = rows[:_MAX_ROWS]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return [*lines, f"  ... and {left_out:,} more"] if left_out > 0 else lines

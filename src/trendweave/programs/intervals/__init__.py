@@ -1,0 +1,1 @@
+"""Situations and their matches."""

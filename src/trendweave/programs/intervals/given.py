@@ -1,0 +1,133 @@
+"""FROM INTERVALS: situations that the user already has, as rows with a start, an end and a name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.expressions.arrow.evaluate import column_of, is_true
+from trendweave.kernels.intervals.situations import RUNNING, rows_reaching
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.interval_preparation import IntervalPreparation
+from trendweave.programs.intervals.rows import TIME, IntervalRows
+from trendweave.programs.intervals.situations import Lengths, SituationBuffers, good_length
+from trendweave.results.interval_table import times_type
+from trendweave.rows.codes import key_codes
+from trendweave.rows.prepared import Dropped
+from trendweave.rows.times import as_steps, time_type
+
+END = "end"
+KIND = "kind"
+
+
+def prepared_intervals(
+    plan: IntervalPlan, preparation: IntervalPreparation, given: pa.Table
+) -> tuple[pa.Table, Dropped]:
+    """Intervals that the pattern can use. Rows without a start or a name, and those that end before they begin, are
+    dropped and counted; without an end, they run."""
+    assert plan.intervals is not None
+    rows = given.num_rows
+    moment = times_type(plan, given.schema, "")
+    columns = plan.intervals
+    given, null_time = _with_times(given, columns.start)
+    null_name = given.column(columns.name).null_count
+    names = pc.index_in(_plain(given.column(columns.name)), value_set=pa.array(plan.names, pa.string()))
+    kind = pc.fill_null(names, -1).to_numpy().astype(np.int64)
+    for number, condition in enumerate(preparation.now):
+        if condition is not None:
+            kind[(kind == number) & ~is_true(condition, given)] = -1
+    kept = kind >= 0
+    other = rows - null_time - null_name - int(np.count_nonzero(kept))
+    given, kind = given.filter(pa.array(kept)), kind[kept]
+    prepared = {
+        TIME: given.column(columns.start).cast(moment),
+        END: given.column(columns.end).cast(moment),
+        KIND: pa.array(kind),
+    }
+    prepared |= {name: column_of(given, path) for name, path in preparation.columns}
+    table = pa.table(prepared)
+    ends = table.column(END)
+    backwards = pc.fill_null(pc.less_equal(ends, table.column(TIME)), False)
+    wrong = pc.sum(backwards).as_py() or 0
+    if wrong:
+        table = table.filter(pc.invert(backwards))
+    return table, Dropped(rows, null_time + wrong, null_name, other)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.cast(column, pa.string())
+
+
+def _with_times(given: pa.Table, start: str) -> tuple[pa.Table, int]:
+    column = given.column(start)
+    known = pc.is_valid(column)
+    if pa.types.is_floating(column.type):
+        known = pc.fill_null(pc.is_finite(column), False)
+    missing = given.num_rows - (pc.sum(known).as_py() or 0)
+    return (given.filter(known), missing) if missing else (given, 0)
+
+
+def given_situations(
+    plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
+) -> tuple[IntervalRows, SituationBuffers]:
+    """The rows, in the order of the buffers, and the situations that they are."""
+    time = time_type(table.schema.field(TIME).type)
+    start = as_steps(table.column(TIME), time)
+    running = np.asarray(table.column(END).is_null())
+    if time.is_float:
+        running |= ~np.asarray(pc.fill_null(pc.is_finite(table.column(END)), False))
+    zero = pa.scalar(0, pa.int64()).cast(time.arrow)
+    ends = as_steps(pc.if_else(pa.array(~running), table.column(END), zero), time)
+    end = np.where(running, RUNNING, ends)
+    kind = table.column(KIND).to_numpy()
+    codes = key_codes([table.column(name) for name in preparation.keys], start.size)
+    partitions = int(codes.max()) + 1 if codes.size else 0
+    # Rows as the keys of partitions are read from: by partition. Situations: by kind, then partition.
+    order = np.lexsort((end, start, kind, codes))
+    rows = IntervalRows(
+        table, order, time, start[order], np.zeros(order.size, np.int64),
+        np.searchsorted(codes[order], np.arange(partitions + 1)),
+    )  # fmt: skip
+    kind, codes, start, end = kind[order], codes[order], start[order], end[order]
+    by_kind = np.argsort(kind, kind="stable")
+    certain = _certain(plan, lengths, kind, codes, start, end, partitions)
+    place = np.arange(order.size)
+    same = (kind[by_kind][1:] == kind[by_kind][:-1]) & (codes[by_kind][1:] == codes[by_kind][:-1])
+    disjoint = not bool((same & (start[by_kind][1:] < end[by_kind][:-1])).any())
+    situations = SituationBuffers(
+        kind[by_kind], codes[by_kind], start[by_kind], end[by_kind], certain[by_kind], place[by_kind],
+        place[by_kind] + 1, np.zeros(order.size, np.bool_),
+        np.searchsorted(kind[by_kind], np.arange(len(plan.situations) + 1)), partitions, disjoint,
+    )  # fmt: skip
+    return rows, situations
+
+
+def _certain(
+    plan: IntervalPlan,
+    lengths: Lengths,
+    kind: np.ndarray,
+    partition: np.ndarray,
+    start: np.ndarray,
+    end: np.ndarray,
+    partitions: int,
+) -> np.ndarray:
+    """When an interval is known to be long enough: time passes with the starts and ends of its partition."""
+    ended = end != RUNNING
+    moments = np.concatenate([start, end[ended]])
+    of = np.concatenate([partition, partition[ended]])
+    order = np.lexsort((moments, of))
+    moments, edges = moments[order], np.searchsorted(of[order], np.arange(partitions + 1))
+    certain = end.copy() if plan.at_end else start.copy()
+    for k, situation in enumerate(plan.situations):
+        of_kind = kind == k
+        low, high = lengths.low[k], lengths.high[k]
+        if high is not None or plan.at_end:
+            certain[of_kind] = end[of_kind]
+        elif situation.low is not None:
+            places = np.flatnonzero(of_kind)
+            first, last = edges[partition[places]], edges[partition[places] + 1]
+            row = rows_reaching(moments, start[places] + low, first, last)
+            certain[places] = np.where(row < last, moments[np.minimum(row, moments.size - 1)], RUNNING)
+        certain[of_kind & ended & ~good_length(end - start, low, high)] = RUNNING
+    return certain

@@ -1,0 +1,177 @@
+"""Events of an interval query as arrays, sorted by (partition, time), with one word of conditions per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
+from trendweave.kernels.sorting import stable_order
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.interval_preparation import IntervalPreparation
+from trendweave.rows.codes import key_codes
+from trendweave.rows.prepared import Dropped
+from trendweave.rows.times import TimeType, as_steps, time_type
+
+TIME = "time"
+BITS = "bits"
+CHUNK = "chunk"
+
+
+def prepared_events(
+    plan: IntervalPlan, preparation: IntervalPreparation, events: pa.Table, time: str, type_: str | None
+) -> tuple[pa.Table, Dropped]:
+    """The events as a table of the time, the conditions that need one row only, and the columns that travel along."""
+    rows = events.num_rows
+    events, null_time = _with_time(events, time)
+    null_type = other_type = 0
+    if type_ is not None:
+        column = events.column(type_)
+        null_type = column.null_count
+        of_type = pc.fill_null(pc.equal(column, pa.scalar(plan.source, pa.string())), False)
+        kept = pc.sum(of_type).as_py() or 0
+        other_type = events.num_rows - null_type - kept
+        events = events.filter(of_type) if kept < events.num_rows else events
+    columns = {TIME: events.column(time), BITS: pa.array(_bits(preparation, events))}
+    columns |= {name: column_of(events, path) for name, path in preparation.columns}
+    return pa.table(columns), Dropped(rows, null_time, null_type, other_type)
+
+
+def _with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
+    column = events.column(time)
+    if not column.null_count and not pa.types.is_floating(column.type):
+        return events, 0
+    known = pc.is_valid(column)
+    if pa.types.is_floating(column.type):
+        known = pc.fill_null(pc.is_finite(column), False)
+    missing = events.num_rows - (pc.sum(known).as_py() or 0)
+    return (events.filter(known), missing) if missing else (events, 0)
+
+
+def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:
+    kind = next(
+        kind for kind in (np.uint8, np.uint16, np.uint32, np.int64) if len(preparation.now) <= kind().itemsize * 8
+    )
+    word = np.zeros(events.num_rows, kind)
+    for number, condition in enumerate(preparation.now):
+        if condition is not None:
+            holds = is_true(condition, events).view(np.uint8)
+            word |= holds.astype(kind, copy=False) << kind(number)
+    return word
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRows:
+    """`order` are rows of the table by (partition, time), None where they are in that order already.
+
+    `bits` and `time` are sorted; `starts[p]:starts[p + 1]` are the sorted rows of partition p.
+    """
+
+    table: pa.Table
+    order: np.ndarray | None
+    kind: TimeType
+    time: np.ndarray
+    bits: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def partitions(self) -> int:
+        return self.starts.size - 1
+
+    def table_rows(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.order is None else self.order[rows]
+
+    def taken(self, name: str, rows: np.ndarray) -> pa.Array:
+        """Values of a column in sorted rows."""
+        column = self.table.column(name).take(pa.array(self.table_rows(rows)))
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    def keys(self, names: tuple[str, ...]) -> list[pa.Array]:
+        """The partition attributes of each partition."""
+        return [self.taken(name, self.starts[:-1]) for name in names]
+
+
+def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
+    """Rows of a prepared table, by partition (equal `keys`) and time, with all conditions."""
+    return with_conditions_that_look_back(preparation, sorted_rows(table, keys))
+
+
+def sorted_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
+    """With the conditions that need one row only."""
+    codes = key_codes([table.column(name) for name in keys], table.num_rows)
+    return rows_of_partitions(table, codes, int(codes.max()) + 1 if codes.size else 0)
+
+
+def rows_of_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
+    """The same where the partition of each row is known, a number below `count`."""
+    kind = time_type(table.schema.field(TIME).type)
+    moment = as_steps(table.column(TIME), kind)
+    bits = table.column(BITS).to_numpy()
+    order, starts = _order(codes, moment, count)
+    if order is not None:
+        moment, bits = moment[order], bits[order]
+    return IntervalRows(table, order, kind, moment, bits, starts)
+
+
+def _order(codes: np.ndarray, moment: np.ndarray, count: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """Rows by (partition, time), and where each partition starts; None where they are in that order already."""
+    in_time = bool((moment[1:] >= moment[:-1]).all())
+    if count == 1:
+        return (None if in_time else np.argsort(moment, kind="stable")), np.array([0, moment.size])
+    if in_time:
+        return stable_order(codes, count)
+    ascending = codes[1:] > codes[:-1]
+    if bool((ascending | ((codes[1:] == codes[:-1]) & (moment[1:] >= moment[:-1]))).all()):
+        return None, np.searchsorted(codes, np.arange(count + 1))
+    by_time = np.argsort(moment, kind="stable")
+    order, starts = stable_order(codes[by_time], count)
+    return by_time[order], starts
+
+
+def with_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
+    """Adds the conditions that compare a row with the step before.
+
+    A step may have several events, and their order has no meaning: the condition holds for a row iff it holds with each
+    event of the step before. Without a step before, PREV is NULL.
+    """
+    if not rows.time.size or all(condition is None for condition in preparation.later):
+        return rows
+    row, before, lengths = _pairs_with_step_before(rows)
+    every = np.arange(rows.time.size)
+    here = pa.table({name: rows.taken(name, every) for name in preparation.looked_back_at} | {TIME: pa.array(every)})
+    previous = pa.array(before, mask=before < 0)
+    columns = {name: evaluate(expression, here).take(previous) for name, expression in preparation.back}
+    own = here if row.size == every.size else here.take(pa.array(row))
+    table = pa.table(columns | {name: own.column(name) for name in own.column_names})
+    bits = rows.bits.astype(np.int64)
+    first = np.cumsum(lengths) - lengths
+    for number, condition in enumerate(preparation.later):
+        if condition is not None:
+            holds = is_true(condition, table)
+            if row.size != every.size:
+                holds = np.logical_and.reduceat(holds, first)
+            bits |= holds.astype(np.int64) << number
+    return IntervalRows(rows.table, rows.order, rows.kind, rows.time, bits, rows.starts)
+
+
+def _pairs_with_step_before(rows: IntervalRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each row with each row of the step before in its partition, -1 where there is none; and pairs per row."""
+    count = rows.time.size
+    new = np.ones(count, np.bool_)
+    new[1:] = rows.time[1:] != rows.time[:-1]
+    begins = rows.starts[:-1][np.diff(rows.starts) > 0]
+    new[begins] = True
+    step = np.cumsum(new) - 1
+    first = np.append(np.flatnonzero(new), count)
+    sizes = np.diff(first)
+    leading = np.zeros(sizes.size, np.bool_)
+    leading[step[begins]] = True
+    before_first = np.where(leading, -1, np.concatenate([[-1], first[:-2]])[: sizes.size])
+    before_size = np.where(leading, 1, np.concatenate([[1], sizes[:-1]])[: sizes.size])
+    lengths = before_size[step]
+    row = np.repeat(np.arange(count), lengths)
+    within = np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return row, before_first[step][row] + within, lengths

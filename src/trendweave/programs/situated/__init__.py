@@ -1,0 +1,1 @@
+"""Trends whose events lie in situations."""

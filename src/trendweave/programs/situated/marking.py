@@ -1,0 +1,175 @@
+"""Events with a column for each situation that a trend query names: do they lie in one?
+
+Events may come in pieces. What is kept of earlier ones is which conditions hold at their end, and since when.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.kernels.intervals.covered_rows import covered_rows
+from trendweave.kernels.intervals.situations import RUNNING, Situations, derive_situations
+from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
+from trendweave.programs.intervals.rows import (
+    BITS,
+    IntervalRows,
+    prepared_events,
+    rows_of_partitions,
+    with_conditions_that_look_back,
+)
+from trendweave.programs.intervals.situations import SituationBuffers, in_order
+from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
+from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.tables import as_arrow
+
+if TYPE_CHECKING:
+    from trendweave.situated_queries import PointsQuery
+
+
+def run_local_points(query: PointsQuery, events: Any, time: str, type_: str | None, options: dict[str, Any]) -> Any:
+    table, give_back = as_arrow(events)
+    return give_back(query.trend.run(_marked(query, table, time, type_), time, type_, **options))
+
+
+def iter_local_points(query: PointsQuery, events: Any, time: str, type_: str | None, options: dict[str, Any]) -> Any:
+    return query.trend.iter(_marked(query, as_arrow(events)[0], time, type_), time, type_, **options)
+
+
+def _marked(query: PointsQuery, events: pa.Table, time: str, type_: str | None) -> pa.Table:
+    return marked_events(bind_intervals(query.plan, events.schema, time, type_), query.columns, events)
+
+
+def with_columns(query: PointsQuery, events: Any) -> pa.Schema:
+    schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    for name in query.columns:
+        schema = schema.append(pa.field(name, pa.bool_()))
+    return schema
+
+
+def marked_events(
+    bound: BoundIntervals, columns: tuple[str, ...], events: pa.Table, before: OpenRuns = NO_RUNS
+) -> pa.Table:
+    """All events, those without a time included, with one boolean column per situation."""
+    place = np.flatnonzero(_known_times(events.column(bound.time)))
+    timed = events if place.size == events.num_rows else events.take(pa.array(place))
+    runs = _Runs.of(bound, timed, before)
+    rows, found = runs.rows, runs.situations()
+    place = place[rows.table_rows(np.arange(rows.time.size))]
+    low, high = found.bounds()
+    for k, name in enumerate(columns):
+        flags = np.zeros(events.num_rows, np.bool_)
+        flags[place] = covered_rows(rows.time, rows.starts, found.start, found.end, low[k], high[k])
+        events = events.append_column(name, pa.array(flags))
+    return events
+
+
+def runs_after(bound: BoundIntervals, events: pa.Table, before: OpenRuns = NO_RUNS) -> OpenRuns:
+    """What is to be kept of these events, which all have a time; those that come later are not before any of them."""
+    return _Runs.of(bound, events, before).kept()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Partitions are numbered over all that is known: those of earlier events, and those of these.
+
+    `rows` are all events, `sources` those that make situations: of the type that FROM names, or all of them. `sources`
+    begin with the last steps of earlier events, which are there to be looked back at: `fresh` tells them apart.
+    """
+
+    bound: BoundIntervals
+    keys: list[pa.ChunkedArray]
+    codes: np.ndarray
+    rows: IntervalRows
+    sources: IntervalRows
+    fresh: np.ndarray
+    open_bits: np.ndarray
+    open_since: np.ndarray
+
+    @staticmethod
+    def of(bound: BoundIntervals, events: pa.Table, before: OpenRuns) -> _Runs:
+        plan, names = bound.plan, bound.preparation.keys
+        table, _ = prepared_events(plan, bound.preparation, events, bound.time, None)
+        earlier = [part for part in (before.partitions, before.last) if part is not None]
+        parts = [part.select(list(names)) for part in (*earlier, table)]
+        total = sum(part.num_rows for part in (*earlier, table))
+        keys = [
+            pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks], table.field(name).type)
+            for name in names
+        ]
+        codes = key_codes(keys, total)
+        count = int(codes.max()) + 1 if total else 0
+        known = 0 if before.partitions is None else before.partitions.num_rows
+        old = 0 if before.last is None else before.last.num_rows
+        open_bits, open_since = np.zeros(count, np.int64), np.zeros((count, len(plan.situations)), np.int64)
+        if before.partitions is not None:
+            open_bits[codes[:known]] = before.partitions.column(BITS).to_numpy()
+            for k in range(len(plan.situations)):
+                open_since[codes[:known], k] = before.partitions.column(f"since_{k}").to_numpy()
+        rows = sources = rows_of_partitions(table, codes[known + old :], count)
+        of_type = _of_type(bound, events)
+        if old or of_type is not None:
+            made = np.arange(table.num_rows) if of_type is None else np.flatnonzero(of_type)
+            counted = table if of_type is None else table.take(pa.array(made))
+            counted = counted if before.last is None else pa.concat_tables([before.last, counted])
+            own = np.concatenate([codes[known : known + old], codes[known + old :][made]])
+            sources = rows_of_partitions(counted, own, count)
+        sources = with_conditions_that_look_back(bound.preparation, sources)
+        fresh = sources.table_rows(np.arange(sources.time.size)) >= old
+        return _Runs(bound, keys, codes, rows, sources, fresh, open_bits, open_since)
+
+    def _derived(self) -> Situations:
+        """Of any length. The open runs are moved on to the end of the rows."""
+        fresh, kinds = self.fresh, len(self.bound.plan.situations)
+        starts = np.concatenate([[0], np.cumsum(fresh)])[self.sources.starts]
+        return derive_situations(
+            self.sources.bits[fresh], self.sources.time[fresh], starts, kinds, self.open_bits, self.open_since
+        )
+
+    def situations(self) -> SituationBuffers:
+        """Those of a good length. One that has not ended goes on: it is as long as any AT LEAST asks for."""
+        found = self._derived()
+        ordered = in_order(found, found.start, len(self.bound.plan.situations), self.open_bits.size)
+        length = np.where(ordered.end == RUNNING, RUNNING, ordered.end - ordered.start)
+        low = np.array(self.bound.lengths.low)
+        high = np.array([RUNNING if most is None else most for most in self.bound.lengths.high])
+        return ordered.kept((length >= low[ordered.kind]) & (length <= high[ordered.kind]))
+
+    def kept(self) -> OpenRuns:
+        self._derived()
+        running = np.flatnonzero(self.open_bits)
+        columns: dict[str, Any] = {BITS: self.open_bits[running]}
+        columns |= {f"since_{k}": self.open_since[running, k] for k in range(self.open_since.shape[1])}
+        example = pa.array(first_of_each(self.codes)[running])
+        columns |= {name: key.take(example) for name, key in zip(self.bound.preparation.keys, self.keys, strict=True)}
+        return OpenRuns(pa.table(columns).combine_chunks() if running.size else None, self._last_steps())
+
+    def _last_steps(self) -> pa.Table | None:
+        rows = self.sources
+        if not self.bound.plan.looks_back or not rows.time.size:
+            return None
+        partition = np.repeat(np.arange(rows.partitions), np.diff(rows.starts))
+        newest = rows.time[np.maximum(rows.starts[1:] - 1, 0)]
+        of_last = np.flatnonzero(rows.time == newest[partition])
+        return rows.table.take(pa.array(rows.table_rows(of_last))).combine_chunks()
+
+
+def _known_times(column: pa.ChunkedArray) -> np.ndarray:
+    if pa.types.is_floating(column.type):
+        return pc.fill_null(pc.is_finite(column), False).to_numpy()
+    return pc.is_valid(column).to_numpy()
+
+
+def _of_type(bound: BoundIntervals, events: pa.Table) -> np.ndarray | None:
+    """Which rows make situations: events, which have a type, or those of one type where FROM names it. Others may still
+    lie in them. None where all rows do."""
+    if bound.type is None:
+        return None
+    column = events.column(bound.type)
+    if bound.plan.source is None:
+        return np.asarray(pc.is_valid(column)) if column.null_count else None
+    return np.asarray(pc.fill_null(pc.equal(column, pa.scalar(bound.plan.source, pa.string())), False))

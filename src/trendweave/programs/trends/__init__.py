@@ -1,0 +1,1 @@
+"""Trends, aggregated or listed."""

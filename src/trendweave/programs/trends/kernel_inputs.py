@@ -1,0 +1,181 @@
+"""Plan and encoded rows -> what kernels read: rows, template, conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.kernels import Comparison as CodeComparison
+from trendweave.kernels import Condition, Rows, match_starts
+from trendweave.kernels import Template as KernelTemplate
+from trendweave.planning.bindings import BoundTemplate, bound_templates
+from trendweave.planning.plan import Guard, Plan, Template
+from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.pair_tests import pair_test
+from trendweave.rows.codes import key_codes
+from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.segments import Segments, bit_of, readable, refined
+
+NEVER = np.iinfo(np.int64).min
+ALWAYS = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The trends of a template that contain certain bound variables, and the segments they are looked for in."""
+
+    template: Template
+    segments: Segments
+
+
+class KernelInputs:
+    """Builds kernel inputs for the templates of one plan over one set of rows."""
+
+    def __init__(self, plan: Plan, preparation: Preparation, rows: EncodedRows) -> None:
+        self.plan, self.preparation, self.rows = plan, preparation, rows
+        self.number = {variable.name: index for index, variable in enumerate(plan.variables)}
+        self.words = rows.partitions.letters.shape[1]
+        self._edges = {(edge.earlier, edge.later): index for index, edge in enumerate(plan.edges)}
+        self._keys: dict[str, np.ndarray] = {}
+        self._matches: dict[int, np.ndarray] = {}
+
+    # Segments
+
+    def pieces(self, template: Template) -> list[Piece]:
+        """One piece per set of bound variables that a trend of the template can contain."""
+        bound = tuple(dict.fromkeys(key.variable for key in self.plan.bound_keys if key.variable is not None))
+        return [Piece(part.template, self._segments(part)) for part in bound_templates(template, bound)]
+
+    def _segments(self, part: BoundTemplate) -> Segments:
+        names = {state.variable for state in part.template.states}
+        segments = readable(self.rows.partitions, self.bits(names))
+        for variable in part.bound:
+            segments = refined(segments, variable, self.bits({variable}), self._key(variable))
+        return segments
+
+    def bits(self, names: set[str]) -> np.ndarray:
+        bits = np.zeros(self.words, np.uint64)
+        for name in names:
+            bits |= bit_of(self.number[name], self.words)
+        return bits
+
+    def _key(self, variable: str) -> np.ndarray:
+        """A number per row for the bound keys of a variable."""
+        if variable not in self._keys:
+            names = [
+                name
+                for key, name in zip(self.plan.bound_keys, self.preparation.bound_keys, strict=True)
+                if key.variable == variable
+            ]
+            columns = [self.rows.table.column(name) for name in names]
+            self._keys[variable] = key_codes(columns, self.rows.table.num_rows)
+        return self._keys[variable]
+
+    # What kernels read
+
+    def kernel_rows(self, segments: Segments, first: np.ndarray, last: np.ndarray) -> Rows:
+        return Rows(segments.starts, segments.take(self.rows.tick), first, last, segments.letters)
+
+    def kernel_template(self, template: Template) -> KernelTemplate:
+        starts = np.zeros(len(template.states), np.bool_)
+        starts[[start.state for start in template.starts]] = True
+        ends = np.zeros(len(template.states), np.bool_)
+        ends[[end.state for end in template.ends]] = True
+        return KernelTemplate(
+            np.array([self.number[state.variable] for state in template.states], np.int32),
+            starts,
+            ends,
+            np.array([step.source for step in template.transitions], np.int32),
+            np.array([step.target for step in template.transitions], np.int32),
+        )
+
+    def conditions(self, template: Template, segments: Segments) -> list[Condition]:
+        """One per transition. Transitions between the same variables share their arrays, and so do equal guards."""
+        by_pair: dict[tuple[str, str], Condition] = {}
+        by_guard: dict[Guard, np.ndarray | None] = {}
+        conditions = []
+        for step in template.transitions:
+            pair = (template.states[step.source].variable, template.states[step.target].variable)
+            if pair not in by_pair:
+                by_pair[pair] = self._edge_condition(pair, segments)
+            if step.guard not in by_guard:
+                threshold = self.latest_start(step.guard)
+                by_guard[step.guard] = None if threshold is None else threshold[segments.take(self.rows.tick)]
+            conditions.append(by_pair[pair]._replace(guard=by_guard[step.guard]))
+        return conditions
+
+    def _edge_condition(self, pair: tuple[str, str], segments: Segments) -> Condition:
+        edge = self.preparation.edges[self._edges[pair]]
+        equal = tuple((c.previous, c.next) for c in edge.comparisons if c.operator == "=")
+        codes = [("=", self.rows.same(equal))] if equal else []
+        codes += [(c.operator, self.rows.compared(c.previous, c.next)) for c in edge.comparisons if c.operator != "="]
+        comparisons = []
+        for operator, (previous, following) in codes:
+            taken = segments.take(previous)
+            # Kernels rank a column once if it is compared with itself.
+            comparisons.append(
+                CodeComparison(taken, operator, taken if following is previous else segments.take(following))
+            )
+        return Condition(tuple(comparisons), None, pair_test(edge.general, self.rows.table, segments))
+
+    # Negation, as ticks. Ticks grow from one partition to the next, so what ended in an earlier partition never
+    # matters.
+
+    def _match_starts(self, number: int) -> np.ndarray:
+        """Per tick, the latest start of a match of a negated pattern that ended at that tick or before."""
+        if number not in self._matches:
+            latest = np.full(self.rows.tick_steps.size, NEVER)
+            for piece in self.pieces(self.plan.negations[number].template):
+                nowhere = np.zeros(piece.segments.row.size, np.int64)
+                starts = match_starts(
+                    self.kernel_rows(piece.segments, nowhere, nowhere),
+                    self.kernel_template(piece.template),
+                    self.conditions(piece.template, piece.segments),
+                )
+                np.maximum.at(latest, self.rows.tick[piece.segments.row], starts)
+            self._matches[number] = np.maximum.accumulate(latest)
+        return self._matches[number]
+
+    def latest_start(self, guard: Guard) -> np.ndarray | None:
+        """Per tick, the tick before which predecessors are out; NEVER where all are in. None for a guard that is
+        open."""
+        if guard.always_open:
+            return None
+
+        def threshold(number: int) -> np.ndarray:
+            ended_before = np.concatenate([[NEVER], self._match_starts(number)[:-1]])
+            return np.where(ended_before < self._first_tick(), NEVER, ended_before)
+
+        # A gap is clean if it is clean of all negations of one alternative: the strictest of them, then the mildest
+        # of those.
+        strictest = [np.max([threshold(number) for number in way], axis=0) for way in guard.alternatives]
+        return np.min(strictest, axis=0)
+
+    def earliest_end(self, guard: Guard) -> np.ndarray | None:
+        """Per tick, the tick at which the first match that begins later has ended; ALWAYS where there is none."""
+        if guard.always_open:
+            return None
+        ticks = np.arange(self.rows.tick_steps.size)
+
+        def threshold(number: int) -> np.ndarray:
+            end = np.searchsorted(self._match_starts(number), ticks, side="right")
+            return np.where(end > self._last_tick(), ALWAYS, end)
+
+        strictest = [np.min([threshold(number) for number in way], axis=0) for way in guard.alternatives]
+        return np.max(strictest, axis=0)
+
+    def _first_tick(self) -> np.ndarray:
+        """Per tick, the first tick of its partition."""
+        starts, ends = self._tick_ranges()
+        return np.repeat(starts, ends - starts)
+
+    def _last_tick(self) -> np.ndarray:
+        """Per tick, the last tick of its partition."""
+        starts, ends = self._tick_ranges()
+        return np.repeat(ends - 1, ends - starts)
+
+    def _tick_ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per partition, its first tick and the one after its last."""
+        starts = self.rows.tick[self.rows.partitions.starts[:-1]]
+        return starts, np.append(starts, self.rows.tick_steps.size)[1:]

@@ -1,0 +1,147 @@
+"""The attributes that are aggregated: from Arrow columns to kernel aggregates, and from kernel results to
+components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import DataError, Problem
+from trendweave.kernels import Aggregate, Results
+from trendweave.planning.plan import AggregateColumn, Plan
+from trendweave.planning.preparation import Preparation
+from trendweave.results.partials import Component
+from trendweave.rows.segments import Segments
+
+
+class SumTooLargeError(OverflowError):
+    """A sum of finite floats is beyond all floats, at the entry with this number."""
+
+    def __init__(self, entry: int) -> None:
+        self.entry = entry
+        super().__init__(entry)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAggregate:
+    """A kernel aggregate over all rows of the table."""
+
+    kind: str
+    variables: int
+    values: np.ndarray | None
+    valid: np.ndarray | None
+
+    def of_rows(self, taken: dict[int, np.ndarray], segments: Segments) -> Aggregate:
+        """For the rows of some segments. Arrays that several aggregates share stay shared: kernels count them once."""
+
+        def take(array: np.ndarray | None) -> np.ndarray | None:
+            if array is None:
+                return None
+            if id(array) not in taken:
+                taken[id(array)] = segments.take(array)
+            return taken[id(array)]
+
+        return Aggregate(self.kind, self.variables, take(self.values), take(self.valid))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What to ask kernels for, and how to read the answer: per aggregate of the plan the kind and places of its
+    numbers."""
+
+    aggregates: list[KernelAggregate]
+    readers: list[tuple[str, tuple[int, ...]]]
+
+    def of_rows(self, segments: Segments) -> list[Aggregate]:
+        taken: dict[int, np.ndarray] = {}
+        return [aggregate.of_rows(taken, segments) for aggregate in self.aggregates]
+
+    def components(self, results: Results) -> list[Component]:
+        """One component per aggregate of the plan; COUNT(*) has none of its own."""
+        components = []
+        for kind, places in self.readers:
+            if kind == "trends":
+                components.append(Component("sum", results.count))
+                continue
+            values = results.aggregates[places[0]]
+            if kind == "count":
+                components.append(Component("sum", values))
+            elif kind in ("min", "max"):
+                components.append(Component(kind, values, results.valid[places[0]]))
+            else:
+                self._check_range(places[0], values)
+                weight = results.aggregates[places[1]]
+                known = np.asarray(weight != 0, np.bool_)
+                components.append(Component(kind, values, known, weight))
+        return components
+
+    def _check_range(self, place: int, sums: np.ndarray) -> None:
+        """Infinity is the sum of infinities; of finite numbers it would be wrong."""
+        beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else ()
+        if len(beyond) and np.isfinite(self.aggregates[place].values).all():
+            raise SumTooLargeError(int(beyond[0]))
+
+
+def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:
+    bits = {variable.name: 1 << index for index, variable in enumerate(plan.variables)}
+    aggregates: list[KernelAggregate] = []
+    readers: list[tuple[str, tuple[int, ...]]] = []
+    numbers: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
+
+    def ask(kind: str, variable: str, values: np.ndarray | None, valid: np.ndarray | None) -> int:
+        aggregates.append(KernelAggregate(kind, bits[variable], values, valid))
+        return len(aggregates) - 1
+
+    for column, name in zip(plan.aggregates, preparation.values, strict=True):
+        if column.variable is None:
+            readers.append(("trends", ()))
+            continue
+        if name is None:
+            readers.append(("count", (ask("count", column.variable, None, None),)))
+            continue
+        if name not in numbers:
+            numbers[name] = as_numbers(table.column(name), column)
+        values, valid = numbers[name]
+        if column.function in ("MIN", "MAX"):
+            kind = column.function.lower()
+            readers.append((kind, (ask(kind, column.variable, values, valid),)))
+            continue
+        # Averages of whole numbers are divided once, from exact sums; averages of floats are scaled inside the kernel.
+        kind = "avg" if column.function == "AVG" and values.dtype == np.float64 else "sum"
+        place = ask(kind, column.variable, values, valid)
+        readers.append((kind, (place, ask("count", column.variable, None, valid))))
+    return Measured(aggregates, readers)
+
+
+def as_numbers(column: pa.ChunkedArray, aggregate: AggregateColumn) -> tuple[np.ndarray, np.ndarray | None]:
+    """int64 or float64 numbers, and where they are known (None: everywhere). Decimals are counted in their last
+    digit."""
+    kind = column.type
+    valid = np.asarray(column.is_valid()) if column.null_count else None
+    if pa.types.is_floating(kind):
+        numbers = pc.cast(column, pa.float64())
+        filled = (pc.fill_null(numbers, 0.0) if valid is not None else numbers).to_numpy() + 0.0
+        return np.where(np.isnan(filled), np.nan, filled), valid
+    try:
+        if pa.types.is_decimal(kind):
+            return _last_digits(column, kind.scale), valid
+        if pa.types.is_date32(kind):
+            column = pc.cast(column, pa.int32())
+        whole = pc.cast(column, pa.int64())
+    except pa.ArrowInvalid:
+        message = f"{aggregate.function} of {'.'.join(aggregate.path or ())}: a value does not fit 64 bits"
+        raise DataError([Problem("TW310", message, "cast the column to a float, or to a smaller scale")]) from None
+    return (pc.fill_null(whole, 0) if valid is not None else whole).to_numpy(), valid
+
+
+def _last_digits(column: pa.ChunkedArray, scale: int) -> np.ndarray:
+    """The whole numbers that decimals are stored as: two 64-bit words each, of which the lower must be enough."""
+    array = pc.fill_null(pc.cast(column, pa.decimal128(38, scale)), pa.scalar(0, pa.decimal128(38, scale)))
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
+    if (words[:, 1] != words[:, 0] >> 63).any():
+        raise pa.ArrowInvalid("a decimal does not fit 64 bits")
+    return words[:, 0].copy()

@@ -1,0 +1,1 @@
+"""Numbers to tables, in types settled before anything runs."""

@@ -1,0 +1,110 @@
+"""Aggregates of a task as an Arrow table, and back: what travels between tasks when a group spans several of them.
+
+Whole numbers travel as 64-bit integers; those that do not fit, as decimal text beside a NULL.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.planning.plan import AggregateColumn, Plan
+from trendweave.programs.trends.aggregates import TaskResult
+from trendweave.results.aggregate_table import Numbers, column_type
+from trendweave.results.partials import Component, Partials
+
+WINDOW = "window"
+
+
+def group_names(plan: Plan) -> list[str]:
+    return [f"group_{index}" for index in range(len(plan.groups))]
+
+
+def partial_schema(plan: Plan, events: pa.Schema, numbers: Numbers) -> pa.Schema:
+    fields = [pa.field(WINDOW, pa.int64())]
+    for name, group in zip(group_names(plan), plan.groups, strict=True):
+        fields.append(pa.field(name, column_type(events, group.path)))
+    for index, column in enumerate((None, *plan.aggregates)):
+        is_float = _is_float(column, events, numbers)
+        fields += _number_fields(f"value_{index}", is_float)
+        if column is not None and column.path is not None:
+            fields.append(pa.field(f"known_{index}", pa.bool_()))
+            if column.function in ("SUM", "AVG"):
+                fields += _number_fields(f"weight_{index}", numbers == "float64")
+    return pa.schema(fields)
+
+
+def _is_float(column: AggregateColumn | None, events: pa.Schema, numbers: Numbers) -> bool:
+    """Does a kernel give floats for this aggregate? MIN and MAX are what the column is."""
+    if column is None or column.path is None:
+        return numbers == "float64"
+    of_floats = pa.types.is_floating(column_type(events, column.path))
+    return of_floats or (numbers == "float64" and column.function not in ("MIN", "MAX"))
+
+
+def _number_fields(name: str, is_float: bool) -> list[pa.Field]:
+    if is_float:
+        return [pa.field(name, pa.float64())]
+    return [pa.field(name, pa.int64()), pa.field(f"{name}_text", pa.string())]
+
+
+def to_table(result: TaskResult, schema: pa.Schema) -> pa.Table:
+    columns: dict[str, pa.Array] = {WINDOW: pa.array(result.partials.window, pa.int64())}
+    columns |= {f"group_{index}": group for index, group in enumerate(result.groups)}
+    for index, component in enumerate(result.partials.components):
+        columns |= _number_columns(f"value_{index}", component.values, schema)
+        if component.known is not None:
+            columns[f"known_{index}"] = pa.array(component.known)
+            if component.weight is not None:
+                columns |= _number_columns(f"weight_{index}", component.weight, schema)
+        elif f"known_{index}" in schema.names:
+            columns[f"known_{index}"] = pa.array(np.ones(component.values.size, np.bool_))
+    return pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema)
+
+
+def _number_columns(name: str, values: np.ndarray, schema: pa.Schema) -> dict[str, pa.Array]:
+    if f"{name}_text" not in schema.names:
+        return {name: pa.array(values.astype(np.float64))}
+    if values.dtype != object:
+        return {name: pa.array(values, pa.int64()), f"{name}_text": pa.nulls(values.size, pa.string())}
+    small = np.array([-(2**63) <= value < 2**63 for value in values], np.bool_)
+    fitting = pa.array(np.where(small, values, 0).astype(np.int64), mask=~small)
+    texts = [None if fits else str(Decimal(value)) for value, fits in zip(values.tolist(), small, strict=True)]
+    return {name: fitting, f"{name}_text": pa.array(texts, pa.string())}
+
+
+def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials, list[pa.Array]]:
+    """Entries whose group is their own number among the rows, and the grouping attributes of the rows."""
+    components = []
+    for index, column in enumerate((None, *plan.aggregates)):
+        values = _numbers(table, f"value_{index}")
+        known = f"known_{index}"
+        kind = {"MIN": "min", "MAX": "max"}.get(column.function if column is not None else "", "sum")
+        if column is not None and column.function == "AVG" and pa.types.is_floating(column_type(events, column.path)):
+            # Averages of whole numbers travel as sums, also where those are floats.
+            kind = "avg"
+        components.append(
+            Component(
+                kind,
+                values,
+                np.asarray(table.column(known)) if known in table.column_names else None,
+                _numbers(table, f"weight_{index}") if f"weight_{index}" in table.column_names else None,
+            )
+        )
+    rows = np.arange(table.num_rows)
+    groups = [table.column(name).combine_chunks() for name in group_names(plan)]
+    return Partials(table.column(WINDOW).to_numpy(), rows, tuple(components)), groups
+
+
+def _numbers(table: pa.Table, name: str) -> np.ndarray:
+    column = table.column(name)
+    if f"{name}_text" not in table.column_names or not column.null_count:
+        return column.to_numpy()
+    values = pc.fill_null(column, 0).to_numpy().astype(object)
+    texts = table.column(f"{name}_text")
+    for row in np.flatnonzero(np.asarray(texts.is_valid())):
+        values[row] = int(Decimal(texts[int(row)].as_py()))
+    return values

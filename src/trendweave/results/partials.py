@@ -1,0 +1,132 @@
+"""Aggregates of segments, merged into aggregates of groups. Whole numbers stay exact, however large they get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from trendweave.kernels.merging import add_at, largest_at
+from trendweave.rows.codes import from_ordered_bits, ordered_bits, present_codes
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One number per entry. `kind` says how entries are merged: "sum", "min", "max", or "avg".
+
+    `weight` is the number of values behind a sum or an average. `known` is False where there was nothing to aggregate
+    (SQL's NULL); None where that cannot be.
+    """
+
+    kind: str
+    values: np.ndarray
+    known: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    def take(self, index: np.ndarray) -> Component:
+        """Some entries, by number or by mask."""
+        known = None if self.known is None else self.known[index]
+        return Component(self.kind, self.values[index], known, None if self.weight is None else self.weight[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """Entries for (window, group) with at least one trend. The first component is the number of trends."""
+
+    window: np.ndarray
+    group: np.ndarray
+    components: tuple[Component, ...]
+
+    def take(self, index: np.ndarray) -> Partials:
+        return Partials(self.window[index], self.group[index], tuple(part.take(index) for part in self.components))
+
+
+def merge(parts: list[Partials]) -> Partials:
+    """One entry per (window, group), ordered by both."""
+    window = np.concatenate([part.window for part in parts])
+    group = np.concatenate([part.group for part in parts])
+    columns = [_joined([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
+    if not window.size:
+        return Partials(window, group, tuple(columns))
+    lowest, groups = int(window.min()), int(group.max()) + 1
+    place, keys = present_codes((window - lowest) * groups + group)
+    merged = tuple(_merged(column, place, keys.size) for column in columns)
+    return Partials(keys // groups + lowest, keys % groups, merged)
+
+
+def _joined(components: list[Component]) -> Component:
+    def join(arrays: list[np.ndarray | None]) -> np.ndarray | None:
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    return Component(
+        components[0].kind,
+        np.concatenate([part.values for part in components]),
+        join([part.known for part in components]),
+        join([part.weight for part in components]),
+    )
+
+
+def _merged(component: Component, place: np.ndarray, count: int) -> Component:
+    if count == place.size:
+        order = np.empty(count, np.int64)
+        order[place] = np.arange(count)
+        return component.take(order)
+    known = None if component.known is None else np.bincount(place[component.known], minlength=count) > 0
+    if component.kind == "sum":
+        values = component.values if component.known is None else np.where(component.known, component.values, 0)
+        weight = None if component.weight is None else exact_sums(place, component.weight, count)
+        return Component("sum", exact_sums(place, values, count), known, weight)
+    if component.kind == "avg":
+        return _average(component, place, count, known)
+    return Component(component.kind, _extremes(component, place, count), known)
+
+
+def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Sums by place. 64-bit numbers become Python integers where a sum does not fit."""
+    if values.dtype != object:
+        sums = add_at(place, values, count)
+        if sums is not None:
+            return sums
+    large = np.zeros(count, object)
+    np.add.at(large, place, values.astype(object))
+    return large
+
+
+def _average(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
+    """Averages weighted by the number of values, which may be beyond any float."""
+    assert component.weight is not None
+    weight = exact_sums(place, component.weight, count)
+    if component.weight.dtype != object and weight.dtype != object and np.isfinite(component.values).all():
+        totals = add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
+        assert totals is not None
+        if np.isfinite(totals).all():
+            return Component("avg", totals / np.maximum(weight, 1), known, weight)
+    order = np.argsort(place, kind="stable")
+    cuts = np.searchsorted(place[order], np.arange(1, count))
+    values = [_weighted(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
+    return Component("avg", np.array(values), known, weight)
+
+
+def _weighted(values: np.ndarray, weights: np.ndarray) -> float:
+    used = [(float(value), int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
+    if len(used) == 1:
+        return used[0][0]
+    if not used or not all(np.isfinite(value) for value, _ in used):
+        return float(sum(value for value, _ in used))
+    total = sum(weight for _, weight in used)
+    return float(sum((Fraction(value) * weight for value, weight in used), Fraction(0)) / total)
+
+
+def _extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:
+    """Smallest or largest known value by place. NaN is larger than every other number."""
+    values = component.values
+    known = np.ones(values.size, np.bool_) if component.known is None else component.known
+    is_float = values.dtype == np.float64
+    codes = ordered_bits(values) if is_float else values
+    if component.kind == "min":
+        codes = ~codes
+    best, _ = largest_at(place, codes, known, count)
+    if component.kind == "min":
+        best = ~best
+    return from_ordered_bits(best) if is_float else best.astype(values.dtype)

@@ -1,0 +1,89 @@
+"""What a watermark closes, and what it lets go. Times and watermarks are in steps of the time column.
+
+A window closes when the watermark reaches its end. Of a window that moves with the stream, a time closes when the
+watermark is behind it. Rows are kept by pane: as long as a window that holds some time of the pane may still come out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.planning.plan import MovingWindow, SlidingWindow, Window
+from trendweave.rows.times import TimeType, moving_reach, steps_of
+
+_FOREVER = 2**62
+#: Panes per window, at most: fewer make fewer, larger pieces of state, and keep rows a little longer than needed.
+_PANES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """For windows of `length` every `slide`, or (slide 0) for times that look back over `length`."""
+
+    length: int
+    slide: int
+
+    @staticmethod
+    def of(window: Window, kind: TimeType) -> Closing | None:
+        """None for one window over the whole input, which no watermark closes."""
+        match window:
+            case SlidingWindow(length=length, slide=slide):
+                return Closing(steps_of(length, kind, "WITHIN"), steps_of(slide, kind, "SLIDE"))
+            case MovingWindow():
+                return Closing(moving_reach(window, kind)[0], 0)
+        return None
+
+    def windows(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """First and last number of the windows (or times) that close when the watermark moves from `before`."""
+        if not self.slide:
+            first = -_FOREVER if before is None else before
+            return first, _FOREVER if watermark is None else watermark - 1
+        first = -_FOREVER if before is None else (before - self.length) // self.slide + 1
+        return first, _FOREVER if watermark is None else (watermark - self.length) // self.slide
+
+    def needed(self, steps: np.ndarray, windows: tuple[int, int]) -> np.ndarray:
+        """Which rows lie in one of these windows."""
+        first, last = windows
+        low, high = first - self.length, last + 1
+        if self.slide:
+            low, high = first * self.slide, last * self.slide + self.length
+        return (steps >= low) & (steps < high)
+
+    def kept(self, steps: np.ndarray, watermark: int | None) -> np.ndarray:
+        """Which rows lie in a window that is still open at the watermark."""
+        if watermark is None:
+            return np.zeros(steps.size, np.bool_)
+        return steps >= self._lowest_kept(watermark)
+
+    def _lowest_kept(self, watermark: int) -> int:
+        if not self.slide:
+            return watermark - self.length
+        return ((watermark - self.length) // self.slide + 1) * self.slide
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
+        """The watermark at which something of rows between these times closes next, or can be let go.
+
+        Nothing that closed at `watermark` already is due again.
+        """
+        if not self.slide:
+            pending = earliest if watermark is None else max(earliest, watermark)
+            # Where all times have closed, the last pane waits to be let go.
+            return pending + 1 if pending <= latest else (latest // self.pane + 1) * self.pane + self.length
+        first = (earliest - self.length) // self.slide + 1
+        if watermark is not None:
+            first = max(first, (watermark - self.length) // self.slide + 1)
+        return first * self.slide + self.length
+
+    # Panes
+
+    @property
+    def pane(self) -> int:
+        """The length of a pane: a whole number of slides, so that panes of closed windows go as one."""
+        if not self.slide:
+            return max(1, -(-self.length // _PANES))
+        return -(-self.length // (_PANES * self.slide)) * self.slide
+
+    def first_kept_pane(self, watermark: int) -> int:
+        return self._lowest_kept(watermark) // self.pane

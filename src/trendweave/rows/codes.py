@@ -1,0 +1,159 @@
+"""Arrow columns as integers: codes that tell values apart (keys), and codes that keep their order (comparisons)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.expressions.arrow.evaluate import comparable
+
+NULL = -1
+
+
+def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
+    """One number per different combination of values, counted from 0 without gaps; NULL is a value of its own.
+
+    NaN equals itself and -0.0 equals 0.0, as everywhere in the language.
+    """
+    if len(columns) == 1:
+        return _value_codes(columns[0])
+    codes = np.zeros(length, np.int64)
+    for column in columns:
+        codes = _combined(codes, _value_codes(column))
+    return codes
+
+
+def first_of_each(codes: np.ndarray) -> np.ndarray:
+    """The first row of each code; codes count from 0 without gaps."""
+    first = np.empty(int(codes.max()) + 1 if codes.size else 0, np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    return first
+
+
+def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """`right` counts from 0 without gaps, and so does the result."""
+    return present_codes(left * (int(right.max()) + 1) + right)[0] if left.size else left
+
+
+def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers that occur, sorted, and the place of each number among them. Numbers are not negative."""
+    highest = int(numbers.max()) + 1 if numbers.size else 0
+    if highest > 8 * numbers.size + 1024:
+        values, places = np.unique(numbers, return_inverse=True)
+        return places.astype(np.int64), values
+    # Few enough to mark those that occur, which needs no sorting.
+    present = np.zeros(highest, np.bool_)
+    present[numbers] = True
+    return (np.cumsum(present) - 1)[numbers], np.flatnonzero(present)
+
+
+def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
+    array = _one_array(column)
+    kind = array.type
+    if pa.types.is_floating(kind):
+        bits = ordered_bits(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
+        array = pa.array(bits, mask=np.asarray(array.is_null()))
+    elif pa.types.is_nested(kind):
+        array = pa.array([None if value is None else repr(_plain(value)) for value in array.to_pylist()], pa.string())
+    elif pa.types.is_dictionary(kind):
+        # A given dictionary may hold duplicates or NULL; a fresh one does not.
+        array = pc.cast(array, kind.value_type)
+    encoded = pc.dictionary_encode(array, null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _plain(value: object) -> object:
+    """A nested value in which -0.0 is 0.0."""
+    match value:
+        case float():
+            return value + 0.0
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list():
+            return [_plain(inner) for inner in value]
+    return value
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    if isinstance(column, pa.Array):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of two columns such that comparing codes is comparing values; NULL is -1, all others are not negative."""
+    columns = comparable([left] if left is right else [left, right])
+    ordered = [_ordered(column) for column in columns]
+    if any(part is None for part in ordered):
+        codes = _ranks(columns)
+    else:
+        codes = _non_negative([part[0] for part in ordered], [part[1] for part in ordered])
+    return codes[0], codes[-1]
+
+
+def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """One pair of code columns for several: equal iff all are equal, and NULL if one of them is."""
+    length = pairs[0][0].size
+    combined = np.zeros(2 * length, np.int64)
+    known = np.ones(2 * length, np.bool_)
+    for previous, following in pairs:
+        both = np.concatenate([previous, following])
+        known &= both >= 0
+        combined = _combined(combined, np.unique(both, return_inverse=True)[1])
+    codes = np.where(known, combined, NULL)
+    if all(previous is following for previous, following in pairs):
+        only = codes[:length]
+        return only, only
+    return codes[:length], codes[length:]
+
+
+def _ordered(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """Order-preserving int64 numbers and where they are known (None: everywhere); None for values without such
+    numbers."""
+    kind = column.type
+    known = np.asarray(column.is_valid()) if column.null_count else None
+    if pa.types.is_floating(kind):
+        return ordered_bits(column.to_numpy(zero_copy_only=False)), known
+    if pa.types.is_date32(kind):
+        column = pc.cast(column, pa.int32())
+    elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
+        return None
+    column = pc.cast(column, pa.int64())
+    filled = pc.fill_null(column, 0) if known is not None else column
+    return filled.to_numpy(), known
+
+
+def ordered_bits(numbers: np.ndarray) -> np.ndarray:
+    """Floats as integers in the same order; -0.0 is 0.0, and NaN is the largest."""
+    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
+    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
+
+
+def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> list[np.ndarray]:
+    """Moved so that the smallest is 0; ranked where their spread does not fit."""
+    real = [part if mask is None else part[mask] for part, mask in zip(numbers, known, strict=True)]
+    real = [part for part in real if part.size]
+    lowest = min((int(part.min()) for part in real), default=0)
+    highest = max((int(part.max()) for part in real), default=0)
+    if highest - lowest < 2**62:
+        codes = [part - lowest for part in numbers]
+    else:
+        values = np.unique(np.concatenate(real))
+        codes = [np.searchsorted(values, part).astype(np.int64) for part in numbers]
+    return [part if mask is None else np.where(mask, part, NULL) for part, mask in zip(codes, known, strict=True)]
+
+
+def _ranks(columns: list[pa.Array]) -> list[np.ndarray]:
+    """Ranks of strings, decimals and other values among all that occur; strings by their UTF-8 bytes."""
+    encoded = pc.dictionary_encode(pa.concat_arrays(columns))
+    values = encoded.dictionary
+    rank = np.empty(len(values) + 1, np.int64)
+    rank[pc.sort_indices(values).to_numpy()] = np.arange(len(values))
+    rank[-1] = NULL
+    joined = rank[pc.fill_null(encoded.indices, len(values)).to_numpy()]
+    return np.split(joined, np.cumsum([len(column) for column in columns])[:-1])

@@ -1,0 +1,114 @@
+"""Rows in segments: one segment per partition, or per partition and value of a key that binds only some variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.sorting import stable_order
+from trendweave.rows.codes import first_of_each, present_codes
+
+#: Copies of rows that belong to every value of a key of another variable.
+MAX_COPIES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """`row[starts[i]:starts[i+1]]` are the rows of segment i, in order of time; a row may be in several segments.
+
+    `letters` says what a row can be read as in that segment. `keys` holds, per bound variable, a row of each segment
+    whose key the segment has.
+    """
+
+    row: np.ndarray
+    starts: np.ndarray
+    letters: np.ndarray
+    partition: np.ndarray
+    keys: dict[str, np.ndarray]
+
+    @property
+    def count(self) -> int:
+        return self.starts.size - 1
+
+    def take(self, per_row: np.ndarray) -> np.ndarray:
+        """Values of the table's rows as values of the segments' rows; the same array where all rows are there in
+        order."""
+        in_order = not self.keys and self.row.size == per_row.size
+        return per_row if in_order else per_row[self.row]
+
+    def of_rows(self) -> np.ndarray:
+        """The segment of each row."""
+        return np.repeat(np.arange(self.count), np.diff(self.starts))
+
+
+def bit_of(variable: int, words: int) -> np.ndarray:
+    """uint64[words] with the bit of a variable."""
+    bits = np.zeros(words, np.uint64)
+    bits[variable // 64] = np.uint64(1) << np.uint64(variable % 64)
+    return bits
+
+
+def readable(segments: Segments, allowed: np.ndarray) -> Segments:
+    """Only rows that can be read as an allowed variable, and only as those."""
+    letters = segments.letters & allowed
+    kept = letters.any(axis=1)
+    if kept.all():
+        return replace(segments, letters=letters)
+    counts = np.add.reduceat(np.append(kept, False), segments.starts[:-1]) if segments.count else np.empty(0, np.int64)
+    counts[np.diff(segments.starts) == 0] = 0
+    return replace(
+        segments, row=segments.row[kept], letters=letters[kept], starts=np.concatenate([[0], np.cumsum(counts)])
+    )
+
+
+def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
+    """One segment per value of the variable's key: its rows, and all rows that can be read as something else.
+
+    `key` holds a number per row of the table. Segments without any row of the variable disappear: a trend that is
+    looked for here contains one.
+    """
+    segment = segments.of_rows()
+    bound = (segments.letters & bit).any(axis=1)
+    other_letters = segments.letters & ~bit
+    bound_at = np.flatnonzero(bound)
+    width = np.int64(key.max()) + 1 if key.size else np.int64(1)
+    child, values = present_codes(segment[bound_at] * width + key[segments.row[bound_at]])
+    parent = values // width
+    own_child = np.full(bound.size, -1, np.int64)
+    own_child[bound_at] = child
+    # Rows that can be read as another variable go into every child of their segment, without the bound variable's
+    # letter; into their own child they go once, with all letters.
+    first_child = np.searchsorted(parent, np.arange(segments.count))
+    children = np.searchsorted(parent, np.arange(segments.count), side="right") - first_child
+    free_at = np.flatnonzero(other_letters.any(axis=1))
+    copies = children[segment[free_at]]
+    if int(copies.sum()) > MAX_COPIES:
+        message = (
+            f"{variable} has a key of its own, so {free_at.size:,} other events would be copied {copies.sum():,} times"
+        )
+        hint = "use the key for all events, or filter the events that do not have it"
+        raise ExecutionError([Problem("TW406", message, hint)])
+    copied_at = np.repeat(free_at, copies)
+    within = np.arange(copied_at.size) - np.repeat(np.cumsum(copies) - copies, copies)
+    target = first_child[segment[copied_at]] + within
+    foreign = target != own_child[copied_at]
+    position, letters = bound_at, segments.letters[bound_at]
+    if foreign.any():
+        position = np.concatenate([bound_at, copied_at[foreign]])
+        in_time = np.argsort(position, kind="stable")
+        letters = np.concatenate([letters, other_letters[copied_at[foreign]]])[in_time]
+        target = np.concatenate([child, target[foreign]])[in_time]
+        position = position[in_time]
+    else:
+        target = child
+    order, starts = stable_order(target, values.size)
+    first_bound = segments.row[bound_at[first_of_each(child)]]
+    return Segments(
+        row=segments.row[position[order]],
+        starts=starts,
+        letters=letters[order],
+        partition=segments.partition[parent],
+        keys={name: rows[parent] for name, rows in segments.keys.items()} | {variable: first_bound},
+    )

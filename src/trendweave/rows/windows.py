@@ -1,0 +1,167 @@
+"""Windows as numbers. Kernels know a row by the first and last number of the windows that hold it.
+
+All classes answer for a *tick*, the number of a distinct time of a partition, so that the same answer serves the rows
+of a time and the ends of negated matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.planning.plan import MovingWindow, SlidingWindow, WholeInput, Window
+from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
+
+
+class WindowNumbers(Protocol):
+    def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The first window that holds the tick's time."""
+
+    def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The last one; smaller than the first where there is none."""
+
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        """What tells windows apart everywhere: the number of a sliding window, the time of a moving one in steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingNumbers:
+    """Windows are numbered by their start."""
+
+    firsts: np.ndarray
+    lasts: np.ndarray
+
+    def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return self.firsts[tick]
+
+    def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return self.lasts[tick]
+
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return windows
+
+
+@dataclass(frozen=True, slots=True)
+class OneWindow:
+    """Everything is in window 0, which has no edges."""
+
+    def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return np.zeros(tick.size, np.int64)
+
+    def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return np.zeros(tick.size, np.int64)
+
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return windows
+
+
+@dataclass(frozen=True, slots=True)
+class MovingNumbers:
+    """One window `(t - length, t]` per group and time at which a trend may end, numbered by group and time.
+
+    `rank` numbers the distinct times of the whole table; `beyond` is the number of times that are too early for a
+    window to hold the tick's time no longer. `starts` are the windows as `group * width + rank`, sorted.
+    """
+
+    times: np.ndarray
+    rank: np.ndarray
+    beyond: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def width(self) -> int:
+        return self.times.size + 1
+
+    def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.starts, group * self.width + self.rank[tick])
+
+    def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.starts, group * self.width + self.beyond[tick]) - 1
+
+    def own(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The window that ends at the tick's own time; -1 where there is none."""
+        place = self.first(tick, group)
+        found = np.append(self.starts, -1)[place] == group * self.width + self.rank[tick]
+        return np.where(found, place, -1)
+
+    def keys(self, windows: np.ndarray) -> np.ndarray:
+        return self.times[self.starts[windows] % self.width]
+
+
+def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str, pa.Array]:
+    """The result columns that name windows, in the type of the time column."""
+    match window:
+        case SlidingWindow():
+            start, end = edges_of(keys, window, kind)
+            return {"window_start": start, "window_end": end}
+        case MovingWindow():
+            return {"time": as_times(keys, kind)}
+        case WholeInput():
+            nothing = pa.nulls(keys.size, kind.arrow)
+            return {"window_start": nothing, "window_end": nothing}
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Chunks of time: the number of each tick's chunk, and their length in steps.
+
+    A chunk owns the windows that start in it or, of moving windows, those that end in it.
+    """
+
+    of_tick: np.ndarray
+    length: int
+
+
+def number_windows(
+    window: Window,
+    kind: TimeType,
+    tick_steps: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    only: tuple[int, int] | None = None,
+    chunks: Chunks | None = None,
+) -> WindowNumbers:
+    """`tick_steps` are the times of the ticks; `ends` are ticks and groups at which trends may end (moving windows).
+
+    `only` keeps the windows of a range, both ends included: numbers of sliding windows, or times of moving ones.
+    """
+    match window:
+        case WholeInput():
+            return OneWindow()
+        case SlidingWindow():
+            first, last = sliding_range(tick_steps, window, kind)
+            if only is not None:
+                first, last = np.maximum(first, only[0]), np.minimum(last, only[1])
+            if chunks is not None:
+                windows = chunks.length // steps_of(window.slide, kind, "SLIDE")
+                first = np.maximum(first, chunks.of_tick * windows)
+                last = np.minimum(last, chunks.of_tick * windows + windows - 1)
+            return SlidingNumbers(first, last)
+        case MovingWindow():
+            if chunks is not None:
+                own = np.floor_divide(tick_steps[ends[0]], chunks.length) == chunks.of_tick[ends[0]]
+                ends = (ends[0][own], ends[1][own])
+            return _moving(window, kind, tick_steps, ends, only)
+
+
+def _moving(
+    window: MovingWindow,
+    kind: TimeType,
+    tick_steps: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    only: tuple[int, int] | None,
+) -> MovingNumbers:
+    times, rank = np.unique(tick_steps, return_inverse=True)
+    reach, exact = moving_reach(window, kind)
+    # t - reach < p, so t < p + reach; a length that is no whole number of steps also lets t = p + reach in.
+    highest = np.iinfo(np.int64).max
+    beyond = np.searchsorted(times, np.minimum(times, highest - reach) + reach, side="left" if exact else "right")
+    beyond = np.where(times > highest - reach, times.size, beyond)
+    ticks, groups = ends
+    if only is not None:
+        inside = (tick_steps[ticks] >= only[0]) & (tick_steps[ticks] <= only[1])
+        ticks, groups = ticks[inside], groups[inside]
+    starts = np.unique(groups * (times.size + 1) + rank[ticks])
+    return MovingNumbers(times, rank, beyond[rank], starts)

@@ -1,0 +1,241 @@
+"""A session in this process that takes events one by one or in tables, and gives rows back when windows close.
+
+An event that closes nothing is only put aside, which takes a few microseconds; the rows of a window are computed by
+the event that closes it. Of an interval query, every step that the watermark has passed is closed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import DataError, ExecutionError, Problem
+from trendweave.language.durations import read_duration
+from trendweave.rows.prepared import Dropped
+from trendweave.rows.tables import as_arrow
+from trendweave.rows.times import TimeType, as_steps
+from trendweave.runners.event_checks import row_checks
+
+#: Events that are put aside before they are prepared, at most.
+_ASIDE = 50_000
+_NEVER = 2**63
+_MICROSECOND = timedelta(microseconds=1)
+_NO_TIMES = (math.inf, -math.inf)
+#: Float seconds beyond this do not fit 64 bits of microseconds.
+_MOST_SECONDS = 9.2e12
+_NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+class Engine(Protocol):
+    """What runs a query piece by piece. Times and watermarks are in steps of the time column."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def columns(self) -> pa.Schema: ...
+    @property
+    def time(self) -> str: ...
+    @property
+    def kind(self) -> TimeType: ...
+    @property
+    def ever_closes(self) -> bool: ...
+    def start(self) -> Any: ...
+    def read(self, data: bytes) -> Any: ...
+    def push(self, state: Any, events: Any, watermark: Any = None) -> tuple[Any, pa.Table]: ...
+    def advance(self, state: Any, watermark: int) -> tuple[Any, pa.Table]: ...
+    def finish(self, state: Any) -> pa.Table: ...
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int: ...
+    def next_due(self, state: Any) -> tuple[int, int] | None: ...
+
+
+class PushSession:
+    """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
+
+    def __init__(self, engine: Engine, watermark: str, state: bytes | None = None) -> None:
+        if not engine.ever_closes:
+            message = "a session has no end, and the query has one window over the whole input"
+            raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
+        self._engine, self._kind = engine, engine.kind
+        self._time = engine.time
+        self._fit = row_checks(engine.columns)
+        self._delay = _in_steps(watermark, engine.kind)
+        self._state = engine.start()
+        self._aside: list[dict[str, Any]] = []
+        self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
+        self._earliest, self._latest = _NEVER, -_NEVER
+        self._watermark, self._due = -_NEVER, _NEVER
+        if state is not None:
+            self._go_on(engine.read(state))
+
+    # What happened so far
+
+    @property
+    def late(self) -> int:
+        """Events behind the watermark, which were dropped."""
+        return self._state.late
+
+    @property
+    def dropped(self) -> Dropped:
+        """Rows that are no events, and events of types that the pattern does not name."""
+        self._prepare()
+        self._tell()
+        return self._state.dropped
+
+    @property
+    def watermark(self) -> Any:
+        """The time before which events are late, as the time column writes it; None before the first event."""
+        if self._watermark == -_NEVER:
+            return None
+        return _as_time(self._watermark, self._kind)
+
+    def state(self) -> bytes:
+        """Everything that is needed to go on elsewhere: `Query.push(..., state=...)`."""
+        self._prepare()
+        self._tell()
+        self._hold_watermark()
+        return self._state.to_bytes()
+
+    def _go_on(self, state: Any) -> None:
+        self._state = state
+        if state.watermark is not None:
+            self._watermark, self._latest = state.watermark, state.watermark + self._delay
+        self._look_ahead()
+
+    # Events
+
+    def send(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Take one event; the rows of the windows that it closes come back, mostly none. An event that is refused
+        leaves everything as it was."""
+        row = self._fit(event)
+        moment = row[self._time]
+        if moment is None or moment in _NO_TIMES or moment != moment:
+            # No event: it is dropped and counted with the others that are put aside.
+            self._put_aside(row)
+            return []
+        step = self._step(moment)
+        if step < self._watermark:
+            self._state = replace(self._state, late=self._state.late + 1)
+            return []
+        self._put_aside(row)
+        self._noted(step, step)
+        return self._closed().to_pylist() if self._watermark >= self._due else []
+
+    def send_table(self, events: Any) -> Any:
+        """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
+        table, give_back = as_arrow(events)
+        self._prepare()
+        self._hold_watermark()
+        self._state, _ = self._engine.push(self._state, table, None)
+        times = table.column(self._time).drop_null() if table.num_rows else pa.chunked_array([], self._kind.arrow)
+        if self._kind.is_float:
+            times = times.filter(pa.array(np.isfinite(times.to_numpy())))
+        if len(times):
+            steps = as_steps(times.cast(self._kind.arrow), self._kind)
+            steps = steps[steps >= self._watermark]
+            if steps.size:
+                self._noted(int(steps.min()), int(steps.max()))
+        closed = self._closed() if self._watermark >= self._due else self._engine.schema.empty_table()
+        self._tell()
+        return give_back(closed)
+
+    def finish(self) -> pa.Table:
+        """The rows of all windows that are still open. The session then begins anew."""
+        self._prepare()
+        self._tell()
+        rows = self._engine.finish(self._state)
+        self._state = self._engine.start()
+        self._earliest, self._latest = _NEVER, -_NEVER
+        self._watermark, self._due = -_NEVER, _NEVER
+        return rows
+
+    def _tell(self) -> None:
+        """Of events that were left out, before anything closes: the next call goes on without them."""
+        problems, self._unfit = self._unfit, []
+        if problems:
+            raise DataError(problems)
+
+    def _step(self, moment: Any) -> int:
+        if isinstance(moment, datetime) and pa.types.is_timestamp(self._kind.arrow):
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            nanoseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND * 1_000
+            return nanoseconds // self._kind.step
+        if self._kind.is_float and isinstance(moment, Real) and abs(moment) < _MOST_SECONDS:
+            # The same two roundings as in `times.as_steps`.
+            whole = math.floor(moment)
+            return whole * 1_000_000 + round((moment - whole) * 1e6)
+        if not self._kind.is_float and isinstance(moment, Integral):
+            return int(moment)
+        message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
+        raise DataError([Problem("TW312", message, "give it as a value of that type")])
+
+    def _put_aside(self, row: dict[str, Any]) -> None:
+        self._aside.append(row)
+        if len(self._aside) >= _ASIDE:
+            self._prepare()
+
+    def _noted(self, earliest: int, latest: int) -> None:
+        """Where the watermark is after events of these times, and where it must get for something to close."""
+        if earliest < self._earliest or self._due == _NEVER:
+            self._earliest = min(earliest, self._earliest)
+            due = self._engine.due(self._earliest, max(latest, self._latest), self._state.watermark)
+            self._due = min(self._due, due)
+        if latest > self._latest:
+            self._latest = latest
+            self._watermark = max(self._watermark, latest - self._delay)
+
+    def _prepare(self) -> None:
+        if not self._aside:
+            return
+        rows, self._aside = self._aside, []
+        try:
+            self._take(rows)
+        except _NOT_TAKEN:
+            self._take_those_that_fit(rows)
+
+    def _take(self, rows: list[dict[str, Any]]) -> None:
+        table = pa.Table.from_pylist(rows, schema=self._engine.columns)
+        self._state, _ = self._engine.push(self._state, table, None)
+
+    def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
+        """One event that does not fit must not take the others with it."""
+        for row in rows:
+            try:
+                self._take([row])
+            except _NOT_TAKEN as error:
+                message = f"the event {row} does not fit the columns of the query, and was left out: {error}"
+                self._unfit.append(Problem("TW312", message, "give every event values of the same types"))
+
+    def _hold_watermark(self) -> None:
+        """The state learns where the watermark is, unless something is still to close."""
+        if -_NEVER < self._watermark < self._due:
+            self._state = replace(self._state, watermark=self._watermark)
+
+    def _closed(self) -> pa.Table:
+        self._prepare()
+        self._tell()
+        self._state, rows = self._engine.advance(self._state, self._watermark)
+        self._look_ahead()
+        return rows
+
+    def _look_ahead(self) -> None:
+        """Where the watermark must get for something to close."""
+        self._earliest, self._due = self._engine.next_due(self._state) or (_NEVER, _NEVER)
+
+
+def _in_steps(watermark: str, kind: TimeType) -> int:
+    """Rounded up: an event is never late too early."""
+    return -(-read_duration(watermark, "watermark", or_none_at_all=True) // kind.step)
+
+
+def _as_time(step: int, kind: TimeType) -> Any:
+    from trendweave.rows.times import as_times
+
+    return as_times(np.array([step]), kind)[0].as_py()

@@ -1,0 +1,50 @@
+"""Whose checkpoint is this? Asked once a run, in the micro-batch with its first events.
+
+State is kept by bucket of keys, and each bucket knows the query that it belongs to. Were only the buckets asked that
+new events fall into, another query could write into those that are empty, and the checkpoint would then fit neither of
+the two. So there is one bucket more, without keys, that every run asks, and that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from trendweave.runners.spark.pieces import BUCKET, PIECE, PackTask
+
+#: What Spark says about a task of a stream: the checkpoint it works on, and its run since the last start.
+_CHECKPOINT, _RUN = "sql.streaming.queryId", "spark.jobGroup.id"
+_WITHOUT_KEYS = -1
+_asked: set[tuple[str | None, ...]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPackTask:
+    """For mapInArrow: the pieces of `pack`, after one that asks, where this worker meets a new run."""
+
+    pack: PackTask
+    made_for: str
+    buckets: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, pieces in enumerate(self.pack(batches)):
+            if number == 0 and self._is_new_run():
+                yield question()
+            yield pieces
+
+    def _is_new_run(self) -> bool:
+        task = TaskContext.get()
+        facts = [] if task is None else [task.getLocalProperty(name) for name in (_CHECKPOINT, _RUN)]
+        run = (self.made_for, str(self.buckets), *facts)
+        is_new = run not in _asked
+        _asked.add(run)
+        return is_new
+
+
+def question() -> pa.RecordBatch:
+    """A piece without rows; where nobody has said yet whose checkpoint it is, the operator does."""
+    piece = {BUCKET: _WITHOUT_KEYS, "pane": 0, "earliest": 0, "latest": 0, "rows": 0, "checksum": 0, "payload": b""}
+    return pa.RecordBatch.from_pylist([piece], PIECE)

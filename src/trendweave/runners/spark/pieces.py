@@ -1,0 +1,138 @@
+"""Prepared rows as bytes, in pieces of one bucket of keys and one pane of time: what travels to and stays in state.
+
+A piece is an Arrow record batch without its schema, which is kept once, and a checksum over it and its times, so that
+a damaged one is noticed and not computed with.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
+from trendweave.kernels.sorting import stable_order
+from trendweave.rows.arrow_bytes import as_stream
+from trendweave.rows.closing import Closing
+from trendweave.rows.encoded import LETTERS, TIME
+from trendweave.rows.times import as_steps, time_type
+
+BUCKET = "bucket"
+#: The event as it came, where late events are wanted; it travels beside the piece.
+ORIGINAL = "original"
+#: What a piece travels with: where it belongs, the times of its first and last event, and its bytes.
+PIECE = pa.schema(
+    [
+        pa.field(BUCKET, pa.int32()),
+        pa.field("pane", pa.int64()),
+        pa.field("earliest", pa.int64()),
+        pa.field("latest", pa.int64()),
+        pa.field("rows", pa.int32()),
+        pa.field("checksum", pa.int64()),
+        pa.field("payload", pa.binary()),
+        pa.field(ORIGINAL, pa.binary()),
+    ]
+)
+_ROWS_AT_ONCE = 500_000
+
+
+def stored_schema(prepared: pa.Schema, variables: int) -> pa.Schema:
+    """Of prepared rows as they are kept: words of letters are no wider than the number of variables asks for."""
+    widths = ((7, pa.int8()), (15, pa.int16()), (31, pa.int32()), (variables, pa.int64()))
+    narrow = next(kind for most, kind in widths if variables <= most)
+    return pa.schema([field.with_type(narrow) if field.name.startswith(LETTERS) else field for field in prepared])
+
+
+def with_letters(rows: pa.Table) -> pa.Table:
+    """With words of letters as tasks read them."""
+    fields = [field.with_type(pa.int64()) if field.name.startswith(LETTERS) else field for field in rows.schema]
+    return rows.cast(pa.schema(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of a bucket and a pane, as bytes; times in steps of the time column."""
+
+    pane: int
+    earliest: int
+    latest: int
+    rows: int
+    checksum: int
+    payload: bytes
+
+    @staticmethod
+    def of(rows: pa.Table, pane: int, earliest: int, latest: int) -> Piece:
+        payload = rows.combine_chunks().to_batches()[0].serialize().to_pybytes()
+        places = (pane, earliest, latest, rows.num_rows)
+        return Piece(*places, _checksum(places, payload), payload)
+
+    def is_whole(self) -> bool:
+        return _checksum((self.pane, self.earliest, self.latest, self.rows), self.payload) == self.checksum
+
+
+def _checksum(places: tuple[int, int, int, int], payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(struct.pack("<4q", *places)))
+
+
+def from_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
+    batches = []
+    for piece in pieces:
+        try:
+            if not piece.is_whole():
+                raise ValueError("its checksum is wrong")
+            batches.append(pa.ipc.read_record_batch(pa.py_buffer(piece.payload), schema))
+        except (pa.ArrowException, ValueError, OSError) as error:
+            message = f"a piece of the state is damaged: {error}"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)]) from error
+    return pa.Table.from_batches(batches, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class PackTask:
+    """For mapInArrow: prepared rows with their bucket -> pieces. `schema` is that of the rows without the bucket."""
+
+    schema: pa.Schema
+    closing: Closing
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= _ROWS_AT_ONCE:
+                yield from self._packed(pa.Table.from_batches(held))
+                held, rows = [], 0
+        if rows:
+            yield from self._packed(pa.Table.from_batches(held))
+
+    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        bucket = table.column(BUCKET).to_numpy().astype(np.int64)
+        # Spark hands timestamps over in the session's zone; the schema says UTC.
+        rows = table.select(self.schema.names).cast(self.schema)
+        originals = table.select([ORIGINAL]) if ORIGINAL in table.column_names else None
+        steps = as_steps(rows.column(TIME), time_type(self.schema.field(TIME).type))
+        pane = np.floor_divide(steps, self.closing.pane)
+        panes, place = np.unique(pane, return_inverse=True)
+        code = bucket * panes.size + place.reshape(-1)
+        order, _ = stable_order(code, int(code.max()) + 1)
+        rows, code, steps = rows.take(pa.array(order)), code[order], steps[order]
+        originals = None if originals is None else originals.take(pa.array(order))
+        borders = np.flatnonzero(np.diff(code, prepend=-1))
+        ends = np.append(borders[1:], code.size)
+        found: dict[str, list] = {name: [] for name in PIECE.names}
+        for low, high in zip(borders.tolist(), ends.tolist(), strict=True):
+            times = int(steps[low:high].min()), int(steps[low:high].max())
+            piece = Piece.of(rows.slice(low, high - low), int(panes[code[low] % panes.size]), *times)
+            values = (
+                *(code[low] // panes.size, piece.pane, *times, piece.rows, piece.checksum, piece.payload),
+                None if originals is None else as_stream(originals.slice(low, high - low)),
+            )
+            for name, value in zip(PIECE.names, values, strict=True):
+                found[name].append(value)
+        yield pa.RecordBatch.from_pydict(found, PIECE)

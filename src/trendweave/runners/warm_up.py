@@ -1,0 +1,50 @@
+"""Kernels are compiled once per machine: the first worker process compiles, others wait for it and load."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from functools import cache
+from typing import Literal
+
+from trendweave.kernels import warm_up as warm_up_kernels
+from trendweave.kernels.aggregates.propagate import propagate_blocks
+from trendweave.kernels.compiling import FINGERPRINT, cache_folder
+from trendweave.runners.small_queries import run_interval_queries, run_trend_queries
+
+Work = Literal["aggregates", "trends", "intervals"]
+_WARM_UPS: dict[Work, Callable[[], None]] = {
+    "aggregates": warm_up_kernels,
+    "trends": run_trend_queries,
+    "intervals": run_interval_queries,
+}
+
+
+def warm_up() -> None:
+    """Compile everything that queries need, or load it where this machine has compiled it before.
+
+    Without it, the first query waits for that: some seconds, once per machine. Worth a call where an image is built.
+    """
+    for work in _WARM_UPS.values():
+        work()
+
+
+@cache
+def compile_once(work: Work) -> None:
+    """Workers that start together would all compile the same kernels, as each finds the disk cache empty."""
+    folder = cache_folder(propagate_blocks)
+    if folder is None:
+        return
+    marker = folder / f"compiled-{work}-{FINGERPRINT[:16]}"
+    if marker.exists():
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "compiling.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not marker.exists():
+                _WARM_UPS[work]()
+                marker.touch()
+    except OSError:
+        # A folder that cannot be written to: each process compiles what it needs.
+        return
