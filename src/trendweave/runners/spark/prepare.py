@@ -6,7 +6,6 @@ import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from trendweave.events import Kind, Schema
@@ -16,6 +15,7 @@ from trendweave.planning.plan import MovingWindow
 from trendweave.programs.intervals.program import BoundIntervals
 from trendweave.programs.trends.program import BoundQuery
 from trendweave.rows.encoded import LETTERS, TIME
+from trendweave.runners.spark.arrow_types import to_arrow
 
 
 def in_plain_strings(events: DataFrame) -> DataFrame:
@@ -45,7 +45,7 @@ def _arrow_type(kind: DataType) -> pa.DataType:
     if isinstance(kind, StructType):
         return pa.struct(list(arrow_schema(kind)))
     try:
-        return to_arrow_schema(StructType([StructField("value", kind)]), timezone="UTC").field(0).type
+        return to_arrow(StructType([StructField("value", kind)])).field(0).type
     except PySparkTypeError:
         return pa.null()
 

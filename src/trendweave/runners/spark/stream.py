@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from trendweave.errors import ExecutionError, Problem
@@ -30,6 +30,7 @@ from trendweave.results.partial_table import WINDOW, group_names, partial_schema
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import time_type
+from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.metrics import counts_of_rows
 from trendweave.runners.spark.options import StreamOptions, stream_options_of
@@ -230,7 +231,7 @@ def kept_schema(prepared: DataFrame) -> pa.Schema:
 
 
 def in_arrow(schema: StructType) -> pa.Schema:
-    return to_arrow_schema(schema, timezone="UTC")
+    return to_arrow(schema)
 
 
 @dataclass(frozen=True, slots=True)
