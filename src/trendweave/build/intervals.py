@@ -25,9 +25,9 @@ from datetime import timedelta
 
 from trendweave.build.queries import Scalar, avg, count, first, last, length_of, lit, maximum, minimum, output_of, total
 from trendweave.errors import LanguageError, Problem, near_names, raise_problems
-from trendweave.language.interval_printer import print_intervals
 from trendweave.interval_queries import IntervalQuery, planned_intervals
-from trendweave.planning.relations import RELATIONS
+from trendweave.language import syntax_tree as st
+from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import (
     PREV,
     Constraint,
@@ -36,7 +36,7 @@ from trendweave.language.interval_tree import (
     IntervalTree,
     Situation,
 )
-from trendweave.language import syntax_tree as st
+from trendweave.planning.relations import RELATIONS
 
 __all__ = [
     "avg", "count", "define", "duration", "first", "given", "last", "maximum", "minimum", "prev", "query", "relate",
