@@ -16,6 +16,7 @@ from tests.intervals.engines import as_table, planned
 from tests.profiles import examples
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.streams import queries_and_events
+from trendweave.errors import ExecutionError
 from trendweave.planning.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
 from trendweave.planning.relations import ANY, mask_of
 from trendweave.programs.intervals.matching import Matcher
@@ -110,6 +111,29 @@ def test_blocks_give_the_matches_of_one_join(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("trendweave.programs.intervals.matching._WINDOWS", 1)
     assert expected.num_rows > 1000
     assert query.run(events).equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("rest", "limit", "ways"),
+    [
+        ("", "MOST_SHOWN", "add WITHIN, add constraints, or count matches with COUNT(*) EVERY"),
+        ("WITHIN 1 hour", "MOST_SHOWN", "use a shorter WITHIN, add constraints, or count matches with COUNT(*) EVERY"),
+        ("WITHIN 1 hour EVERY 1 hour RETURN COUNT(*)", "MOST_COUNTED", "use a shorter WITHIN or add constraints"),
+    ],
+)
+def test_too_many_matches_are_refused(rest: str, limit: str, ways: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 + 9 + ... + 1 matches; blocks are small, so it takes all of them together to be too many."""
+    time = np.arange(40)
+    events = pa.table({"time": time, "a": time % 4 == 0, "b": time % 4 == 2})
+    query = trendweave.query(f"FROM X DEFINE A AS a, B AS b PATTERN A before B {rest}")
+    monkeypatch.setattr("trendweave.programs.intervals.matching.BLOCK", 5)
+    monkeypatch.setattr(f"trendweave.programs.intervals.matching.{limit}", 55)
+    assert query.run(events).num_rows > 0
+    monkeypatch.setattr(f"trendweave.programs.intervals.matching.{limit}", 54)
+    with pytest.raises(ExecutionError) as refused:
+        query.run(events)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.message, problem.hint) == ("TW451", "the pattern has more than 54 matches", ways)
 
 
 def test_the_order_follows_rates_that_change() -> None:

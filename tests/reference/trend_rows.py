@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .brute_force import Found, Row, Trend, complete_trends, trends
-from .query import Aggregate, Attribute, Query, text
+from .query import Aggregate, Attribute, Query, columns, text
 from .results import aggregate, ends_at, group_values, window_columns
 from .scalars import Scalar, identity
 
@@ -24,6 +24,14 @@ def shown(query: Query, events: list[Row], complete: bool = False) -> list[Found
     }
     wanted = complete_trends(query, events) if complete else every
     return [found for found in wanted if (found.window, _group(query, events, found.trend)) in ending]
+
+
+def named_attributes(query: Query) -> tuple[Attribute, ...]:
+    """What a bare listing shows: all attributes that the query names, of whatever variable."""
+    names = {attribute.name for attribute in (*query.equivalence, *query.group_by)}
+    for predicate in query.predicates:
+        names |= {column.attribute for side in (predicate.left, predicate.right) for column in columns(side)}
+    return tuple(map(Attribute, sorted(names)))
 
 
 def trend_rows(query: Query, events: list[Row], attributes: tuple[Attribute, ...], complete: bool = False) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -15,9 +16,9 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.pattern import variable_types
-from tests.reference.query import Aggregate, Attribute, Query
-from tests.reference.streams import queries_and_streams
-from tests.reference.trend_rows import each_rows, shown_text, trend_rows
+from tests.reference.query import Aggregate, Attribute, Moving, Query, Sliding
+from tests.reference.streams import KEYS, queries_and_streams
+from tests.reference.trend_rows import each_rows, named_attributes, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
 from trendweave.programs.trends.lists import TrendTask
@@ -88,6 +89,29 @@ def test_trends_with_negation(case: tuple[Query, list[dict]]) -> None:
     for returned, complete in (("TRENDS(x, s)", False), ("COMPLETE TRENDS(x, s)", True)):
         asked = planned(shown_text(query, returned))
         assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN, complete))
+    asked = planned(shown_text(query, "TRENDS"))
+    found = rows_of(asked.run(table_of(events)))
+    assert counted(found) == counted(trend_rows(query, events, named_attributes(query))), str(asked)
+
+
+@given(cases, hs.sampled_from(KEYS), hs.integers(1, 12), hs.booleans(), hs.booleans(), hs.data())
+@examples(150)
+def test_complete_trends_whose_groups_are_of_one_variable(
+    case: tuple[Query, list[dict]], key: str, within: int, moving: bool, limited: bool, data: hs.DataObject
+) -> None:
+    """A trend may be part of a longer one of another group; drawn often enough to meet in one window."""
+    query, events = case
+    variable = data.draw(hs.sampled_from(sorted(variable_types(query.pattern))))
+    window = Moving(within) if moving else Sliding(within, data.draw(hs.integers(1, within)))
+    query = replace(query, group_by=(Attribute(key, variable),), window=window)
+    asked = planned(shown_text(query, "COMPLETE TRENDS(x, s)", "LIMIT 2" if limited else ""))
+    found = rows_of(asked.run(table_of(events)))
+    expected = trend_rows(query, events, PLAIN, complete=True)
+    if limited:
+        assert counted(found) <= counted(expected), str(asked)
+        assert places(found) == Counter({place: min(2, size) for place, size in places(expected).items()}), str(asked)
+    else:
+        assert counted(found) == counted(expected), str(asked)
 
 
 @given(cases)

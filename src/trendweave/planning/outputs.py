@@ -85,13 +85,13 @@ def _aggregate(
 def plan_shown(
     query: st.QueryTree, variables: Variables, needed: dict[str, set[Path]], problems: list[Problem]
 ) -> tuple[ShownAttribute, ...]:
-    """What is shown of each event: what TRENDS lists, or all that the query names of events in trends."""
+    """What is shown of each event: what TRENDS lists, or all attributes that the query names, also those that it names
+    of negated variables alone."""
     returns = query.returns
     if returns is not None and returns.kind not in ("trends", "complete trends"):
         return ()
     if returns is None or not returns.attributes:
-        types = {variables.types[name] for name in variables.positive}
-        paths = {path for type_ in types for path in needed.get(type_, ())}
+        paths = {path for of_type in needed.values() for path in of_type}
         return tuple(ShownAttribute("_".join(path), path, None) for path in sorted(paths))
     wanted: dict[Path, list[str] | None] = {}
     for attribute in returns.attributes:

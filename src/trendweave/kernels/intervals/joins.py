@@ -270,13 +270,14 @@ def _match(
             passed[depth] += 1
             chosen[depth], moment[depth], first[depth] = candidate, latest_moment, earliest_start
             if depth == kinds - 1:
+                if size == most:
+                    return result, moments, size, False
                 if size == result.shape[0]:
-                    if size >= most:
-                        return result, moments, size, False
-                    larger = np.empty((2 * size, kinds), np.int64)
+                    capacity = min(2 * size, most)
+                    larger = np.empty((capacity, kinds), np.int64)
                     larger[:size] = result
                     result = larger
-                    longer = np.empty(2 * size, np.int64)
+                    longer = np.empty(capacity, np.int64)
                     longer[:size] = moments
                     moments = longer
                 for i in range(kinds):

@@ -23,7 +23,10 @@ _SIZE_WEIGHT = 0.8
 _SHARE_WEIGHT = 0.3
 #: A new order must promise to cost less than this part of the old one.
 _WORTH_IT = 0.9
-MOST_MATCHES = 200_000_000
+#: Matches of one run or task, at most: a row takes about 120 bytes until it is written, a match that is only counted
+#: about 100, and no others are in memory with it.
+MOST_SHOWN = 20_000_000
+MOST_COUNTED = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def constraint_masks(plan: IntervalPlan) -> tuple[np.ndarray, np.ndarray]:
 class Matcher:
     """Joins block after block. Its order is planned from the statistics, and again when they drift.
 
-    `fixed` forces an order, for tests and comparisons.
+    `fixed` forces an order, for tests and comparisons. `matches` is how many were found so far.
     """
 
     plan: IntervalPlan
@@ -72,6 +75,7 @@ class Matcher:
     statistics: Statistics | None = None
     fixed: tuple[int, ...] | None = None
     plans: int = 0
+    matches: int = 0
     _order: tuple[int, ...] = ()
     _planned_with: Statistics | None = None
     _masks: tuple[np.ndarray, np.ndarray] = field(init=False)
@@ -90,13 +94,21 @@ class Matcher:
         if min(sizes) == 0:
             return FoundMatches.none(len(sizes))
         order = self.fixed or self._planned(sizes)
-        found = match_situations(situations.buffers(low, high), order, *self._masks, self.within, MOST_MATCHES)
+        most = MOST_COUNTED if self.plan.returns == "counts" else MOST_SHOWN
+        left = most - self.matches
+        found = match_situations(situations.buffers(low, high), order, *self._masks, self.within, left)
         if not found.complete:
-            message = f"the pattern has more than {MOST_MATCHES:,} matches in one block of the input"
-            hint = "use a shorter WITHIN, add constraints, or count matches with COUNT(*) EVERY"
-            raise ExecutionError([Problem("TW451", message, hint)])
+            raise ExecutionError([self._too_many(most)])
+        self.matches += found.moment.size
         self._observe(order, sizes, found.tried, found.passed)
         return FoundMatches(found.situation, found.moment)
+
+    def _too_many(self, most: int) -> Problem:
+        ways = ["add WITHIN" if self.within is None else "use a shorter WITHIN", "add constraints"]
+        if self.plan.returns != "counts":
+            ways.append("count matches with COUNT(*) EVERY")
+        hint = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 2 else " or ".join(ways)
+        return Problem("TW451", f"the pattern has more than {most:,} matches", hint)
 
     def _blocks(
         self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray

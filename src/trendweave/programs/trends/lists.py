@@ -73,9 +73,10 @@ class _Entries:
     window: np.ndarray
     group: np.ndarray
     counts: np.ndarray
+    graph_window: np.ndarray  # the window's number in the graphs
 
     def take(self, kept: np.ndarray) -> _Entries:
-        return _Entries(self.segment[kept], self.window[kept], self.group[kept], self.counts[kept])
+        return _Entries(*(getattr(self, name)[kept] for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class TrendTask(PartitionTask):
         self.pieces = self.inputs.pieces(plan.template)
         self.groups, self.group_columns = self._groups([piece.segments for piece in self.pieces])
         self.windows = self._windows(self.pieces, self.groups)
+        self.graph_windows, self.owners = self.windows, self.groups
         self.offsets = np.concatenate([[0], np.cumsum([piece.segments.count for piece in self.pieces])]).astype(int)
         self._kept: list[_Graph] | None = None
         self.entries = self._count()
@@ -138,14 +140,29 @@ class TrendTask(PartitionTask):
             _joined([part.partials.window for part in parts]),
             _joined([group[part.segment] for part, group in zip(parts, self.groups, strict=True)]),
             _joined([part.partials.components[0].values for part in parts]),
+            _joined([part.partials.window for part in parts]),
         )
         if isinstance(self.windows, MovingNumbers):
             merged = merge([part.of_groups(group) for part, group in zip(parts, self.groups, strict=True)])
             rows = self._where_trends_end(merged, self.pieces, self.groups, self.windows)
             entries = entries.take(np.isin(entries.window, rows.window))
+        entries = self._with_graph_windows(entries)
         if self.kind == COMPLETE:
             entries = replace(entries, counts=self._count_complete(entries))
         return entries
+
+    def _with_graph_windows(self, entries: _Entries) -> _Entries:
+        """Moving windows are numbered by group. A trend of one group may be part of a longer one of another group, so
+        where that is checked, the graphs number them by partition."""
+        windows = self.windows
+        if self.kind != CHECKED or not isinstance(windows, MovingNumbers):
+            return entries
+        self.owners = [piece.segments.partition for piece in self.pieces]
+        partition = _joined(self.owners)[entries.segment]
+        places = partition * windows.width + windows.starts[entries.window] % windows.width
+        starts, numbers = np.unique(places, return_inverse=True)
+        self.graph_windows = replace(windows, starts=starts)
+        return replace(entries, graph_window=numbers.reshape(-1))
 
     def _count_complete(self, entries: _Entries) -> np.ndarray:
         """Paths of the reduced graph; -1 where 64 bits cannot tell."""
@@ -260,8 +277,8 @@ class TrendTask(PartitionTask):
         return max(1024, self.detection.memory // _BYTES_PER_EDGE // 2)
 
     def _graphs_of(self, number: int, piece: Piece, room: int) -> Iterator[_Graph]:
-        segments, windows = piece.segments, self.windows
-        tick, of_row = segments.take(self.rows.tick), of_rows(self.groups[number], segments, windows)
+        segments, windows = piece.segments, self.graph_windows
+        tick, of_row = segments.take(self.rows.tick), of_rows(self.owners[number], segments, windows)
         rows = self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row))
         template = self.inputs.kernel_template(piece.template)
         steps = steps_of(
@@ -393,7 +410,7 @@ class TrendTask(PartitionTask):
                 part.graph,
                 part.steps,
                 int(self.entries.segment[entry]) - part.first,
-                int(self.entries.window[entry]),
+                int(self.entries.graph_window[entry]),
                 self.kind,
                 new_walk(part.graph),
             )
@@ -457,7 +474,7 @@ def _local(entries: _Entries, inside: np.ndarray, first: int, share: Share) -> E
         picks = _joined(chosen)
     return Entries(
         entries.segment[inside] - first,
-        entries.window[inside],
+        entries.graph_window[inside],
         share.quota[at],
         share.min_length[at],
         share.shortest[at],
