@@ -13,8 +13,8 @@ import pytest
 from tests.cli.test_cli import trendweave
 from trendweave import query
 from trendweave.cli.files import write_table
-from trendweave.cli.trend_text import with_readable_trends
-from trendweave.pictures.trend_pictures import MOST_GROUPS, MOST_TRENDS, trends_page
+from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.pictures.trends import MOST_GROUPS, MOST_TRENDS, draw_trends
 
 EVENTS = pa.table({"time": [1, 2, 3], "type": ["A", "A", "B"], "x": [3, None, 1], "s": ["<&>", "q", "r"]})
 
@@ -71,7 +71,7 @@ def test_pictures_stay_few_and_small() -> None:
     moments = [datetime(2024, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(60)]
     table = pa.table({"time": moments, "type": ["A"] * 60, "g": [i % 20 for i in range(60)]})
     result = query("RETURN TRENDS PATTERN A{1,2} GROUP-BY g").run(pa.concat_tables([table] * 8))
-    page = trends_page(result, "RETURN TRENDS ...")
+    page = draw_trends(result, "RETURN TRENDS ...")
     pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
     assert len(pictures) == MOST_GROUPS
     assert f"{MOST_GROUPS} of 20 groups" in page
@@ -96,4 +96,4 @@ def test_what_cannot_be_drawn_is_told_before_anything_runs(
 
 
 def test_other_tables_stay_what_they_are() -> None:
-    assert with_readable_trends(EVENTS) is EVENTS
+    assert write_trends_as_text(EVENTS) is EVENTS

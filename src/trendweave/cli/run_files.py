@@ -15,7 +15,7 @@ from rich.console import Console
 from trendweave.cli import files
 from trendweave.cli.event_types import type_column
 from trendweave.cli.terminal import Failure, print_table
-from trendweave.cli.trend_text import with_readable_trends
+from trendweave.cli.trend_text import write_trends_as_text
 from trendweave.interval_queries import IntervalQuery
 from trendweave.queries import AnyQuery
 from trendweave.results.aggregate_table import Numbers
@@ -115,19 +115,25 @@ def check_show(run: FileRun) -> None:
 
 
 def draw(run: FileRun, result: pa.Table) -> None:
-    if run.show is not None and isinstance(run.query, IntervalQuery):
-        from trendweave.pictures.time_line import time_line_page
+    """Write the page of `--show`, where it was asked for."""
+    if run.show is None:
+        return
+    from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 
-        run.show.write_text(time_line_page(run.query.plan, result), encoding="utf-8")
-    elif run.show is not None:
-        from trendweave.pictures.trend_pictures import write_trends_page
-
-        write_trends_page(run.show, result, str(run.query))
+    if isinstance(run.query, IntervalQuery):
+        plan = run.query.plan
+        keys = plan.key_names
+        if plan.returns != "situations":
+            keys = tuple(output.name for output in plan.outputs if output.function is None)
+        page = draw_time_line(TimeLine(plan.text, plan.returns, plan.names, keys), result)
+    else:
+        page = draw_trends(result, str(run.query))
+    run.show.write_text(page, encoding="utf-8")
 
 
 def show(result: pa.Table) -> None:
     """A table for people at a terminal, CSV for programs."""
-    result = with_readable_trends(result)
+    result = write_trends_as_text(result)
     if sys.stdout.isatty():
         print_table(Console(), result)
         return

@@ -23,7 +23,14 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`ticks` are the values that are marked."""
+    """Where values lie along a line, and how some of them are written.
+
+    Attributes:
+        place: From a value to its place in the picture.
+        ticks: The values that are marked.
+        label: From a value to its text.
+        log: Whether the scale is logarithmic.
+    """
 
     place: Callable[[float], float]
     ticks: tuple[float, ...]
@@ -31,70 +38,71 @@ class Axis:
     log: bool = False
 
 
-def time_axis(low: float, high: float, start: float, end: float) -> Axis:
-    """Seconds since 1970, marked at round times of day or at midnights."""
-    if not _has_a_date(low) or not _has_a_date(high):
-        return number_axis(low, high, start, end)
+def make_time_axis(low: float, high: float, start: float, end: float) -> Axis:
+    """Make an axis of seconds since 1970, marked at round times of day or at midnights."""
+    if not _has_a_date_of(low) or not _has_a_date_of(high):
+        return make_number_axis(low, high, start, end)
     step = next((step for step in _TIME_STEPS if (high - low) / step <= _MOST_TICKS), 0) or _round_up(
         (high - low) / _MOST_TICKS
     )
-    ticks = _multiples(low, high, step)
-    return Axis(_linear(low, high, start, end), ticks, lambda value: _moment(value, step, high - low))
+    ticks = _find_multiples(low, high, step)
+    return Axis(_make_line(low, high, start, end), ticks, lambda value: _write_moment(value, step, high - low))
 
 
-def number_axis(low: float, high: float, start: float, end: float) -> Axis:
+def make_number_axis(low: float, high: float, start: float, end: float) -> Axis:
+    """Make an axis of plain numbers, marked at round ones."""
     step = _round_up((high - low) / _MOST_TICKS) if high > low else 1.0
-    return Axis(_linear(low, high, start, end), _multiples(low, high, step), lambda value: f"{value:,.10g}")
+    return Axis(_make_line(low, high, start, end), _find_multiples(low, high, step), lambda value: f"{value:,.10g}")
 
 
-def counting_axis(values: Sequence[float], start: float, end: float) -> Axis:
-    """Numbers of any size, from 0; logarithmic where positive ones differ by more than a thousand times."""
+def make_counting_axis(values: Sequence[float], start: float, end: float) -> Axis:
+    """Make an axis of numbers of any size, from 0; logarithmic where they differ more than a thousand times."""
     positive = [value for value in values if value > 0]
     most = max(positive, default=1)
     # Beyond 1e300 floats, and so plain scales, end.
     if most > 10**300 or (most > _WIDE * min(positive, default=1) and min(values) >= 0):
-        return _power_axis(min(positive), most, start, end)
+        return _make_power_axis(min(positive), most, start, end)
     low = min(0.0, float(min(values, default=0)))
     step = _round_up((float(most) - low) / 6)
     low, high = step * math.floor(low / step), step * math.ceil(float(most) / step)
-    return Axis(_linear(low, high, start, end), _multiples(low, high, step), _amount)
+    return Axis(_make_line(low, high, start, end), _find_multiples(low, high, step), _write_amount)
 
 
-def _power_axis(least: float, most: float, start: float, end: float) -> Axis:
+def _make_power_axis(least: float, most: float, start: float, end: float) -> Axis:
     # math.log10 also takes whole numbers that no float can hold.
     low, high = math.floor(math.log10(least)), max(math.ceil(math.log10(most)), math.floor(math.log10(least)) + 1)
     step = int(_round_up(max(1.0, (high - low) / 8)))
     low, high = step * (low // step), step * -(-high // step)
-    line = _linear(low, high, start, end)
+    line = _make_line(low, high, start, end)
     ticks = tuple(10**exponent if exponent >= 0 else 10.0**exponent for exponent in range(low, high + 1, step))
-    return Axis(lambda value: line(math.log10(value)), ticks, _amount, log=True)
+    return Axis(lambda value: line(math.log10(value)), ticks, _write_amount, log=True)
 
 
-def power(value: float) -> str:
-    """A huge number, to three digits."""
+def write_power(value: float) -> str:
+    """Write a huge number, to three digits."""
     exponent = math.floor(math.log10(value) + 1e-9)
     lead = 10 ** (math.log10(value) - exponent)
     raised = "10" + str(exponent).translate(_RAISED)
     return raised if abs(lead - 1) < 0.005 else f"{lead:.2f} \N{MULTIPLICATION SIGN} {raised}"
 
 
-def _amount(value: float) -> str:
-    return power(value) if value >= 1_000_000 else f"{value:,.6g}"
+def _write_amount(value: float) -> str:
+    return write_power(value) if value >= 1_000_000 else f"{value:,.6g}"
 
 
-def _linear(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+def _make_line(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     if high <= low:
         return lambda value: (start + end) / 2
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
-def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
+def _find_multiples(low: float, high: float, step: float) -> tuple[float, ...]:
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return tuple(number * step for number in range(first, last + 1)) or (low,)
 
 
 def _round_up(step: float) -> float:
-    """1, 2 or 5 times a power of ten."""
+    """Find the next of 1, 2 or 5 times a power of ten."""
     if step <= 0:
         return 1.0
     scale = 10.0 ** math.floor(math.log10(step))
@@ -104,25 +112,25 @@ def _round_up(step: float) -> float:
 # Times
 
 
-def _has_a_date(seconds: float) -> bool:
+def _has_a_date_of(seconds: float) -> bool:
     """Years 1 to 9999."""
     return -62_135_000_000 < seconds < 253_402_000_000
 
 
-def days(low: float, high: float) -> str:
-    """The day or days of these times, where they have one."""
-    if not _has_a_date(low) or not _has_a_date(high):
+def name_days(low: float, high: float) -> str:
+    """Name the day or days of these times, where they have one."""
+    if not _has_a_date_of(low) or not _has_a_date_of(high):
         return ""
-    first, last = _date(low).strftime("%Y-%m-%d"), _date(high).strftime("%Y-%m-%d")
+    first, last = _date_of(low).strftime("%Y-%m-%d"), _date_of(high).strftime("%Y-%m-%d")
     return first if first == last else f"{first} to {last}"
 
 
-def _date(seconds: float) -> datetime:
+def _date_of(seconds: float) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def _moment(seconds: float, step: float, span: float) -> str:
-    when = _date(seconds)
+def _write_moment(seconds: float, step: float, span: float) -> str:
+    when = _date_of(seconds)
     if step >= _DAY and seconds % _DAY == 0:
         return when.strftime("%d %b" if span < 300 * _DAY else "%Y-%m-%d").lstrip("0")
     if span > 2 * _DAY:

@@ -6,21 +6,21 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from trendweave.cli.files import unreadable
-from trendweave.pictures.axes import Axis, counting_axis, days, number_axis, power, time_axis
+from trendweave.errors import DataError, Problem
+from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, name_days, write_power
+from trendweave.pictures.colours import COLOURS
+from trendweave.pictures.texts import quote
+from trendweave.pictures.times import seconds_of_column
 
 _WIDTH, _HEIGHT = 920, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 24, 76, 58
-#: Colours that keep apart from each other and from white and black, also for most who see colours differently.
-_COLOURS = ("#0f7fc4", "#d95f02", "#2a9d6b", "#b8549c", "#a8870a", "#6a6fd0", "#c4433f", "#6b7785")
-_MOST_SERIES = len(_COLOURS)
+_MOST_SERIES = len(COLOURS)
 _MOST_MARKS = 400
 #: The width of a letter, about.
 _LETTER = 7.4
@@ -43,75 +43,108 @@ class Series:
     points: tuple[tuple[float, float], ...]
 
 
-def trends_per_window(result: pa.Table, value: str, group: str | None, title: str) -> str:
-    """A chart of one column of a result: a line per group over the windows, with a gap where a window has no number."""
+def draw_trends_per_window(result: pa.Table, value: str, group: str | None, title: str) -> str:
+    """Draw one column of a result: a line per group over the windows, with a gap where a window has no number.
+
+    Args:
+        result: Rows of an aggregate query with a window.
+        value: The column to draw.
+        group: The column that tells lines apart; None for one line.
+        title: What stands above the chart.
+
+    Returns:
+        The chart as SVG.
+
+    Raises:
+        ValueError: The result has no windows.
+    """
     moment = next((name for name in ("window_start", "time") if name in result.schema.names), None)
     if moment is None or result.column(moment).null_count:
         raise ValueError("a result without windows has nothing to be drawn along")
     kind = result.schema.field(moment).type
-    moments = _seconds(result.column(moment))
+    moments = seconds_of_column(result.column(moment))
     names = ["" for _ in moments] if group is None else [str(name) for name in result.column(group).to_pylist()]
     rows = zip(names, moments, result.column(value).to_pylist(), strict=True)
     lines: dict[str, list[tuple[float, float]]] = {}
     for name, when, value_there in sorted(rows, key=lambda row: row[1]):
-        if value_there is not None and _is_finite(number := _number(value_there)):
+        if value_there is not None and _is_finite(number := _read_number(value_there)):
             lines.setdefault(name, []).append((when, number))
     series = [Series(name, tuple(points)) for name, points in lines.items()]
     label = "start of the window" if moment == "window_start" else "time"
     if pa.types.is_timestamp(kind):
-        label = ", ".join(filter(None, [label, days(min(moments), max(moments)) if moments else "", kind.tz and "UTC"]))
-        return line_chart(series, title, label, value, in_time=True)
-    return line_chart(series, title, f"{label} (seconds)", value, in_time=False)
+        label = ", ".join(
+            filter(None, [label, name_days(min(moments), max(moments)) if moments else "", kind.tz and "UTC"])
+        )
+        return draw_lines(series, title, label, value, in_time=True)
+    return draw_lines(series, title, f"{label} (seconds)", value, in_time=False)
 
 
-def line_chart(series: Sequence[Series], title: str, x_label: str, y_label: str, *, in_time: bool) -> str:
-    """SVG. The scale is logarithmic where numbers differ by more than a thousand times; 0 is not drawn there."""
+def draw_lines(series: Sequence[Series], title: str, x_label: str, y_label: str, *, in_time: bool) -> str:
+    """Draw lines on one scale; it is logarithmic where numbers differ by more than a thousand times.
+
+    Args:
+        series: The lines; of many, those that reach highest are drawn, and the others counted.
+        title: What stands above the chart.
+        x_label: What stands below it.
+        y_label: What stands to its left.
+        in_time: Whether moments are seconds since 1970, to be marked as dates and times of day.
+
+    Returns:
+        The chart as SVG. On a logarithmic scale 0 is not drawn.
+    """
     drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
     drawn.sort(key=lambda one: one.name)
     every = [point for one in drawn for point in one.points]
     left, right = _LEFT, _WIDTH - _RIGHT
     xs = [x for x, _ in every] or [0.0]
-    across = (time_axis if in_time else number_axis)(min(xs), max(xs), left + 14, right - 14)
-    upwards = counting_axis([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
-    step = _step(xs)
-    parts = [*_frame(across, upwards), *_labels(title, x_label, y_label + (" (logarithmic)" if upwards.log else ""))]
-    parts += _legend([one.name for one in drawn], len(series) - len(drawn))
+    across = (make_time_axis if in_time else make_number_axis)(min(xs), max(xs), left + 14, right - 14)
+    upwards = make_counting_axis([y for _, y in every], _HEIGHT - _BOTTOM, _TOP)
+    step = _find_step(xs)
+    parts = [
+        *_draw_frame(across, upwards),
+        *_draw_labels(title, x_label, y_label + (" (logarithmic)" if upwards.log else "")),
+    ]
+    parts += _draw_legend([one.name for one in drawn], len(series) - len(drawn))
     marks = len(every) <= _MOST_MARKS
-    for one, colour in zip(drawn, _COLOURS, strict=False):
-        parts += _line(one, colour, across, upwards, step, marks)
+    for one, colour in zip(drawn, COLOURS, strict=False):
+        parts += _draw_line(one, colour, across, upwards, step, marks)
     inside = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="trend-chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{_text(title)}">\n<style>{_STYLE}</style>\n{inside}\n</svg>'
+        f'aria-label="{quote(title)}">\n<style>{_STYLE}</style>\n{inside}\n</svg>'
     )
 
 
 def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
-    """The chart alone in an .svg file, or as a page with a note below it."""
+    """Write a chart alone into an .svg file, or as a page with a note below it.
+
+    Args:
+        path: Where the picture goes; its ending says which of both.
+        svg: The chart.
+        title: The title of the page.
+        note: What stands below the chart.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
     page = (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{_text(title)}</title>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{quote(title)}</title>\n'
         "<style>:root { color-scheme: light dark; } body { max-width: 960px; margin: 24px auto; padding: 0 16px; } "
-        f"pre {{ font-size: 13px; white-space: pre-wrap; }}</style>\n</head>\n<body>\n{svg}\n<pre>{_text(note)}</pre>\n"
+        f"pre {{ font-size: 13px; white-space: pre-wrap; }}</style>\n</head>\n<body>\n{svg}\n<pre>{quote(note)}</pre>\n"
         "</body>\n</html>\n"
     )
     try:
         path.write_text(svg + "\n" if path.suffix.lower() == ".svg" else page, encoding="utf-8")
     except OSError as error:
         message = f"{path.name} cannot be written: {error}"
-        raise unreadable(message, "is the folder there, and may it be written to?") from error
+        hint = "is the folder there, and may it be written to?"
+        raise DataError([Problem("TW308", message, hint)]) from error
 
 
 # Numbers
 
 
-def _seconds(column: pa.ChunkedArray) -> list[float]:
-    if pa.types.is_timestamp(column.type):
-        micros = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64())
-        return [value / 1e6 for value in micros.to_pylist()]
-    return [float(value) for value in column.to_pylist()]
-
-
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     """Counts stay whole numbers, as they may be beyond every float; texts are counts, too."""
     number = Decimal(value) if isinstance(value, str) else value
     if isinstance(number, int | float):
@@ -123,7 +156,7 @@ def _is_finite(number: float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
 
 
-def _step(xs: Iterable[float]) -> float:
+def _find_step(xs: Iterable[float]) -> float:
     """The way from one window to the next: the shortest there is."""
     places = sorted(set(xs))
     return min((b - a for a, b in pairwise(places)), default=math.inf)
@@ -132,7 +165,7 @@ def _step(xs: Iterable[float]) -> float:
 # Marks
 
 
-def _line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, marks: bool) -> list[str]:
+def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, marks: bool) -> list[str]:
     runs: list[list[tuple[float, float]]] = []
     before = -math.inf
     for x, y in one.points:
@@ -152,67 +185,62 @@ def _line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, ma
     for run, places in zip(runs, placed, strict=True):
         for (x, y), (px, py) in zip(run, places, strict=True):
             if marks or len(run) == 1:
-                told = _text(f"{one.name}  {across.label(x)}  {_exact(y)}".strip())
+                label = quote(f"{one.name}  {across.label(x)}  {_write_exactly(y)}".strip())
                 parts.append(
-                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.2" fill="{colour}"><title>{told}</title></circle>'
+                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.2" fill="{colour}"><title>{label}</title></circle>'
                 )
     return parts
 
 
-def _exact(value: float) -> str:
-    return power(value) if value >= 10**21 else f"{value:,}"
+def _write_exactly(value: float) -> str:
+    return write_power(value) if value >= 10**21 else f"{value:,}"
 
 
-def _frame(across: Axis, upwards: Axis) -> list[str]:
+def _draw_frame(across: Axis, upwards: Axis) -> list[str]:
     left, right, top, bottom = _LEFT, _WIDTH - _RIGHT, _TOP, _HEIGHT - _BOTTOM
     parts = []
     for value in upwards.ticks:
         y = upwards.place(value)
         parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{left - 9}" y="{y + 4.5:.1f}" text-anchor="end">{_text(upwards.label(value))}</text>')
+        parts.append(f'<text x="{left - 9}" y="{y + 4.5:.1f}" text-anchor="end">{quote(upwards.label(value))}</text>')
     for value in across.ticks:
         x = across.place(value)
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 5}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 21}" text-anchor="middle">{_text(across.label(value))}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 21}" text-anchor="middle">{quote(across.label(value))}</text>')
     parts.append(f'<path class="axis" fill="none" d="M{left} {top}V{bottom}H{right}"/>')
     return parts
 
 
-def _labels(title: str, x_label: str, y_label: str) -> list[str]:
+def _draw_labels(title: str, x_label: str, y_label: str) -> list[str]:
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     high = (_TOP + _HEIGHT - _BOTTOM) / 2
     return [
-        f'<text class="title" x="{_LEFT}" y="26">{_text(title)}</text>',
-        f'<text x="{middle}" y="{_HEIGHT - 12}" text-anchor="middle">{_text(x_label)}</text>',
-        f'<text transform="translate(18 {high}) rotate(-90)" text-anchor="middle">{_text(y_label)}</text>',
+        f'<text class="title" x="{_LEFT}" y="26">{quote(title)}</text>',
+        f'<text x="{middle}" y="{_HEIGHT - 12}" text-anchor="middle">{quote(x_label)}</text>',
+        f'<text transform="translate(18 {high}) rotate(-90)" text-anchor="middle">{quote(y_label)}</text>',
     ]
 
 
-def _legend(names: list[str], more: int) -> list[str]:
+def _draw_legend(names: list[str], more: int) -> list[str]:
     """Names side by side, in two rows where there are many; each gets the width that its letters are likely to need."""
     shown = names if any(names) else []
     in_a_row = len(shown) if len(shown) <= _MOST_SERIES // 2 else _MOST_SERIES // 2
     parts = []
     x = y = 0.0
-    for index, (name, colour) in enumerate(zip(shown, _COLOURS, strict=False)):
+    for index, (name, colour) in enumerate(zip(shown, COLOURS, strict=False)):
         if index % in_a_row == 0:
             x, y = float(_LEFT), 47.0 + 17 * (index // in_a_row)
-        short = _shortened(name, int(((_WIDTH - _RIGHT - _LEFT - 80) / in_a_row - 36) / _LETTER))
+        short = _shorten(name, int(((_WIDTH - _RIGHT - _LEFT - 80) / in_a_row - 36) / _LETTER))
         parts.append(f'<rect x="{x:.1f}" y="{y - 7:.1f}" width="14" height="4" rx="2" fill="{colour}"/>')
-        parts.append(f'<text x="{x + 20:.1f}" y="{y:.1f}">{_text(short)}<title>{_text(name)}</title></text>')
+        parts.append(f'<text x="{x + 20:.1f}" y="{y:.1f}">{quote(short)}<title>{quote(name)}</title></text>')
         x += 36 + _LETTER * len(short)
     if more:
         parts.append(f'<text x="{x:.1f}" y="{y:.1f}" opacity=".7">and {more:,} more</text>')
     return parts
 
 
-def _shortened(name: str, letters: int) -> str:
+def _shorten(name: str, letters: int) -> str:
     """Without its middle where it is too long: what tells names apart is often at their end."""
     if len(name) <= letters:
         return name
     return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"
-
-
-def _text(value: str) -> str:
-    """Escaped, and without the control characters that XML has no way to write."""
-    return escape("".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value))

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError
-from trendweave.pictures import Series, line_chart, trends_per_window, write_picture
-from trendweave.pictures.axes import counting_axis, number_axis, power, time_axis
+from trendweave.pictures import Series, draw_lines, draw_trends_per_window, write_picture
+from trendweave.pictures.axes import make_counting_axis, make_number_axis, make_time_axis, write_power
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -40,7 +40,7 @@ def result(counts: list[object], groups: list[str] | None = None, step: timedelt
 
 
 def test_a_line_and_marks_per_group() -> None:
-    root = drawn(trends_per_window(result([1, 2, 3, 4, 5, 6], ["b", "a"]), "trends", "group", "Title"))
+    root = drawn(draw_trends_per_window(result([1, 2, 3, 4, 5, 6], ["b", "a"]), "trends", "group", "Title"))
     assert len(marks(root)) == 6
     assert len(list(root.iter(f"{SVG}polyline"))) == 2
     colours = {line.get("stroke") for line in root.iter(f"{SVG}polyline")}
@@ -52,7 +52,7 @@ def test_a_line_and_marks_per_group() -> None:
 def test_everything_lies_inside() -> None:
     counts = [7**i for i in range(60)]
     root = drawn(
-        trends_per_window(result([Decimal(c % 10**37) for c in counts], ["a", "b", "c"]), "trends", "group", "")
+        draw_trends_per_window(result([Decimal(c % 10**37) for c in counts], ["a", "b", "c"]), "trends", "group", "")
     )
     _, _, width, height = map(float, root.get("viewBox", "").split())
     for x, y in marks(root):
@@ -66,20 +66,20 @@ def test_everything_lies_inside() -> None:
 
 def test_larger_numbers_are_higher_and_later_ones_further_right() -> None:
     for counts in ([1, 5, 9, 12], [1, 10**9, 10**18, 10**27]):
-        places = marks(drawn(trends_per_window(result([Decimal(c) for c in counts]), "trends", None, "")))
+        places = marks(drawn(draw_trends_per_window(result([Decimal(c) for c in counts]), "trends", None, "")))
         assert places == sorted(places)
         assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
 
 
 def test_near_counts_have_a_plain_scale_from_zero() -> None:
-    root = drawn(trends_per_window(result([100, 150, 900]), "trends", None, ""))
+    root = drawn(draw_trends_per_window(result([100, 150, 900]), "trends", None, ""))
     assert "trends" in texts(root)
     assert {"0", "200", "400", "600", "800", "1,000"} <= set(texts(root))
 
 
 def test_huge_counts_have_a_logarithmic_scale() -> None:
     """Beyond all floats: as text, 10^5000 and its like."""
-    root = drawn(trends_per_window(result(["1", "1" + "0" * 2_500, "1" + "0" * 5_000]), "trends", None, ""))
+    root = drawn(draw_trends_per_window(result(["1", "1" + "0" * 2_500, "1" + "0" * 5_000]), "trends", None, ""))
     assert "trends (logarithmic)" in texts(root)
     (_, low), (_, middle), (_, high) = marks(root)
     assert low - middle == pytest.approx(middle - high, abs=0.2)
@@ -87,34 +87,34 @@ def test_huge_counts_have_a_logarithmic_scale() -> None:
 
 
 def test_huge_counts_of_one_size() -> None:
-    root = drawn(trends_per_window(result([str(10**400), str(2 * 10**400)]), "trends", None, ""))
+    root = drawn(draw_trends_per_window(result([str(10**400), str(2 * 10**400)]), "trends", None, ""))
     (_, first), (_, second) = marks(root)
     assert second < first
 
 
 def test_zero_has_no_place_on_a_logarithmic_scale() -> None:
-    root = drawn(trends_per_window(result([1, 10**6, 0, 10**6, 5]), "trends", None, ""))
+    root = drawn(draw_trends_per_window(result([1, 10**6, 0, 10**6, 5]), "trends", None, ""))
     assert len(marks(root)) == 4
     assert len(list(root.iter(f"{SVG}polyline"))) == 2
 
 
 def test_a_window_without_a_row_is_a_gap() -> None:
     table = result([1, 2, 3, 4, 5])
-    root = drawn(trends_per_window(table.filter([True, True, False, True, True]), "trends", None, ""))
+    root = drawn(draw_trends_per_window(table.filter([True, True, False, True, True]), "trends", None, ""))
     assert [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")] == [2, 2]
     assert len(marks(root)) == 4
 
 
 def test_null_and_nan_are_not_drawn() -> None:
     values = pa.array([1.0, None, float("nan"), float("inf"), -3.0])
-    assert len(marks(drawn(trends_per_window(result(values.to_pylist()), "trends", None, "")))) == 2
+    assert len(marks(drawn(draw_trends_per_window(result(values.to_pylist()), "trends", None, "")))) == 2
 
 
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", "a & b", '"quoted"', "]]>", "null\x00 and\x1b[1m", "ü €"]
 )
 def test_names_are_only_text(tmp_path: Path, name: str) -> None:
-    svg = trends_per_window(result([1, 2], [name, "other"]), "trends", "group", name)
+    svg = draw_trends_per_window(result([1, 2], [name, "other"]), "trends", "group", name)
     visible = "".join(letter if letter.isprintable() else " " for letter in name)
     assert visible in texts(drawn(svg))
     assert "<script" not in svg
@@ -126,19 +126,19 @@ def test_names_are_only_text(tmp_path: Path, name: str) -> None:
 
 def test_long_names_keep_their_ends() -> None:
     names = [f"a very long name of a group, which never ends, number {i}" for i in range(6)]
-    shown = texts(drawn(trends_per_window(result([1] * 6, names), "trends", "group", "")))
+    shown = texts(drawn(draw_trends_per_window(result([1] * 6, names), "trends", "group", "")))
     assert len({text for text in shown if "…" in text}) == 6
 
 
 def test_the_largest_groups_are_drawn_and_the_others_counted() -> None:
     names = [f"g{i:02}" for i in range(20)]
-    root = drawn(trends_per_window(result(list(range(1, 21)), names), "trends", "group", ""))
+    root = drawn(draw_trends_per_window(result(list(range(1, 21)), names), "trends", "group", ""))
     assert [text for text in texts(root) if text.startswith("g")] == names[12:]
     assert "and 12 more" in texts(root)
 
 
 def test_many_windows_are_a_line_without_marks() -> None:
-    root = drawn(trends_per_window(result(list(range(1_000))), "trends", None, ""))
+    root = drawn(draw_trends_per_window(result(list(range(1_000))), "trends", None, ""))
     assert marks(root) == []
     (line,) = root.iter(f"{SVG}polyline")
     assert len(line.get("points", "").split()) == 1_000
@@ -146,19 +146,21 @@ def test_many_windows_are_a_line_without_marks() -> None:
 
 def test_whole_seconds_and_moving_windows() -> None:
     table = pa.table({"time": [0, 60, 120], "trends": [1, 2, 3]})
-    root = drawn(trends_per_window(table, "trends", None, ""))
+    root = drawn(draw_trends_per_window(table, "trends", None, ""))
     assert {"time (seconds)", "0", "60", "120"} <= set(texts(root))
 
 
 def test_one_window_and_none() -> None:
-    assert len(marks(drawn(trends_per_window(result([5]), "trends", None, "")))) == 1
-    assert marks(drawn(trends_per_window(result([5]).slice(0, 0), "trends", None, ""))) == []
+    assert len(marks(drawn(draw_trends_per_window(result([5]), "trends", None, "")))) == 1
+    assert marks(drawn(draw_trends_per_window(result([5]).slice(0, 0), "trends", None, ""))) == []
     with pytest.raises(ValueError, match="without windows"):
-        trends_per_window(pa.table({"window_start": pa.array([None], pa.int64()), "trends": [5]}), "trends", None, "")
+        draw_trends_per_window(
+            pa.table({"window_start": pa.array([None], pa.int64()), "trends": [5]}), "trends", None, ""
+        )
 
 
 def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
-    write_picture(tmp_path / "page.html", line_chart([Series("a", ((0, 1),))], "t", "x", "y", in_time=False), "t")
+    write_picture(tmp_path / "page.html", draw_lines([Series("a", ((0, 1),))], "t", "x", "y", in_time=False), "t")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert re.findall(r"https?://[^\"' ]+", page) == ["http://www.w3.org/2000/svg"]
@@ -166,7 +168,7 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_an_svg_file_is_the_chart_alone(tmp_path: Path) -> None:
-    write_picture(tmp_path / "chart.svg", line_chart([], "t", "x", "y", in_time=True), "t")
+    write_picture(tmp_path / "chart.svg", draw_lines([], "t", "x", "y", in_time=True), "t")
     assert ElementTree.parse(tmp_path / "chart.svg").getroot().tag == f"{SVG}svg"
     with pytest.raises(DataError, match=r"TW308: chart\.svg cannot be written"):
         write_picture(tmp_path / "none" / "chart.svg", "", "t")
@@ -187,25 +189,25 @@ def test_an_svg_file_is_the_chart_alone(tmp_path: Path) -> None:
 )
 def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str]) -> None:
     start = datetime(2024, 3, 1, tzinfo=UTC).timestamp()
-    axis = time_axis(start, start + span.total_seconds(), 0, 100)
+    axis = make_time_axis(start, start + span.total_seconds(), 0, 100)
     assert [axis.label(tick) for tick in axis.ticks][:3] == labels
     assert 2 <= len(axis.ticks) <= 10
 
 
 @pytest.mark.parametrize("high", [1e-9, 0.7, 1, 9, 10, 99, 12_345, 1e12, 1e290])
 def test_numbers_are_marked_where_they_are_round(high: float) -> None:
-    for axis in (number_axis(0, high, 0, 100), counting_axis([high], 0, 100)):
+    for axis in (make_number_axis(0, high, 0, 100), make_counting_axis([high], 0, 100)):
         assert 2 <= len(axis.ticks) <= 11
         assert len({axis.label(tick) for tick in axis.ticks}) == len(axis.ticks)
         assert axis.place(high) == pytest.approx(100, abs=50)
 
 
 def test_times_without_a_date() -> None:
-    assert len(time_axis(-1e14, 1e14, 0, 100).ticks) > 1
+    assert len(make_time_axis(-1e14, 1e14, 0, 100).ticks) > 1
 
 
 def test_powers() -> None:
-    assert power(10**21) == "10²¹"
-    assert power(2**100) == "1.27 \N{MULTIPLICATION SIGN} 10³⁰"
-    assert power(7 * 10**5_000) == "7.00 \N{MULTIPLICATION SIGN} 10⁵⁰⁰⁰"
-    assert power(1e-7) == "10⁻⁷"
+    assert write_power(10**21) == "10²¹"
+    assert write_power(2**100) == "1.27 \N{MULTIPLICATION SIGN} 10³⁰"
+    assert write_power(7 * 10**5_000) == "7.00 \N{MULTIPLICATION SIGN} 10⁵⁰⁰⁰"
+    assert write_power(1e-7) == "10⁻⁷"
