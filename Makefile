@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka lint bench compare-flink clean
+.PHONY: help demo test test-spark kafka lint bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -45,6 +45,9 @@ lint: $(PACKAGES) ## Check formatting, lint rules and types
 
 bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
+
+bench-compare: $(JAVA) ## Compare the speed with that of another source tree (BEFORE=path BENCH='case ...')
+	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --compare "$(BEFORE)" --write $(BENCH)
 
 compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP library, on small cases
 	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink

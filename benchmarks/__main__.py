@@ -1,4 +1,4 @@
-"""Run workloads: `python -m benchmarks [NAME ...] [--list] [--repeat N] [--write]`."""
+"""Run workloads: `python -m benchmarks [NAME ...] [--list] [--repeat N] [--write] [--compare TREE]`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import inspect
 import sys
 import traceback
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,11 +24,16 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="show the workloads and stop")
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="measured calls per number (default: 5)")
     parser.add_argument("--write", action="store_true", help="also record the numbers in benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--compare", type=Path, metavar="TREE", help="compare with another source tree; names are cases or their groups"
+    )
     options = parser.parse_args()
     if options.repeat < 1:
         parser.error("--repeat must be at least 1")
 
     console = Console()
+    if options.compare is not None:
+        return run_comparison(parser, options, console)
     workloads = all_workloads()
     if unknown := sorted(set(options.names) - set(workloads)):
         parser.error(f"unknown workload {', '.join(unknown)}; known: {', '.join(workloads) or 'none'}")
@@ -53,6 +59,27 @@ def main() -> int:
     if failed:
         console.print(f"Failed, and not recorded: {', '.join(failed)}", style="red")
     return 1 if failed else 0
+
+
+def run_comparison(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> int:
+    """Compare two source trees; 1 where a case is slower than it may be."""
+    from benchmarks.comparison.compare import choose_cases, compare, find_source
+
+    try:
+        before, names = find_source(options.compare), choose_cases(options.names)
+    except (FileNotFoundError, KeyError) as error:
+        parser.error(str(error.args[0]))
+    if options.list:
+        print("\n".join(names))
+        return 0
+    console.print(machine(), highlight=False)
+    rows = []
+    for row in compare(before, names, options.repeat):
+        rows.append(row)
+        console.print(f"{row['name']}: {row['value']:.3f} x  ({row['note']})", highlight=False, markup=False)
+    if options.write:
+        write_section("before and after", rows)
+    return 0 if all(row["met"] for row in rows) else 1
 
 
 def as_table(name: str, rows: list[ResultRow]) -> Table:

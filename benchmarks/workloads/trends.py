@@ -21,8 +21,9 @@ CHAIN = "PATTERN Check c+ WHERE c.status = 'notcovered' AND c.destination = NEXT
 MANY = 10**9
 
 _CHILD = """
-import json, resource, sys
+import json
 from time import process_time
+from benchmarks.memory import own_peak_megabytes
 from benchmarks.workloads.trends import CHAIN, MANY, deposits
 from trendweave import query
 events, asked = deposits(14, 2), query(CHAIN)
@@ -31,7 +32,7 @@ started = process_time()
 batches = asked.iter(events, memory="512 MB", max_trends=MANY)
 rows = sum(batch.num_rows for batch in batches)
 seconds = process_time() - started
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = own_peak_megabytes()
 print(json.dumps({"trends": batches.trends, "rows": rows, "seconds": seconds, "peak": peak}))
 """
 
