@@ -56,7 +56,8 @@ def test_late_events_are_dropped_and_counted(case: tuple[Query, list[dict]], dat
     state, found, in_time, watermark = engine.start(), [], [], None
     late = 0
     for event in events:
-        if event["time"] is not None and watermark is not None and event["time"] < watermark:
+        is_event = event["time"] is not None and event["type"] is not None
+        if is_event and watermark is not None and event["time"] < watermark:
             late += 1
         else:
             in_time.append(event)
@@ -81,6 +82,13 @@ def test_rows_come_out_when_the_watermark_passes_the_end_of_their_window() -> No
     state, table = engine.push(state, table_of([{"time": 3, "type": "A"}]), 5)  # late, and the watermark stays
     assert (state.late, state.watermark, table.num_rows) == (1, 10, 0)
     assert rows_of(engine.finish(state)) == [{"window_start": 10, "window_end": 20, "count": 1}]
+
+
+def test_a_row_without_a_type_is_no_event_and_so_never_late() -> None:
+    engine = trendweave.query("RETURN COUNT(*) PATTERN A+ WITHIN 10 s SLIDE 10 s").incremental(SCHEMA)
+    state, _ = engine.push(engine.start(), table_of([{"time": 1, "type": "A"}]), 10)
+    state, _ = engine.push(state, table_of([{"time": 3, "type": None}, {"time": 4, "type": "A"}]))
+    assert (state.late, state.dropped.null_type, state.dropped.rows) == (1, 1, 2)
 
 
 def test_state_is_bounded_by_the_window() -> None:

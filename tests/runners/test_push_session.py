@@ -44,7 +44,11 @@ def test_events_and_tables_in_any_mixture(case: tuple[Query, list[dict]], data: 
         size = data.draw(hs.integers(1, 3))
         piece, rest = rest[:size], rest[size:]
         behind = [
-            latest is not None and event["time"] is not None and event["time"] < latest - delay for event in piece
+            latest is not None
+            and event["time"] is not None
+            and event["type"] is not None
+            and event["time"] < latest - delay
+            for event in piece
         ]
         if size == 1:
             found += plain(session.send(piece[0]))
@@ -94,6 +98,15 @@ def test_what_is_no_event_is_dropped_and_counted() -> None:
     assert (session.dropped.rows, session.dropped.null_time, session.dropped.null_type) == (6, 2, 1)
     assert session.dropped.other_type == 1
     assert rows_of(session.finish())[0]["count"] == 3
+
+
+def test_a_row_without_a_type_is_no_event_and_so_never_late() -> None:
+    session = trendweave.query(A_PLUS).push(SCHEMA, watermark="2 seconds")
+    event = dict.fromkeys(SCHEMA.names) | {"type": "A"}
+    session.send(event | {"time": 12})
+    session.send(event | {"time": 9, "type": None})
+    session.send_table(table_of([{"time": 8, "type": None}, {"time": 9, "type": "A"}]))
+    assert (session.late, session.dropped.null_type) == (1, 2)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -18,8 +18,7 @@ from trendweave.cli.files import FileKind, find_files, is_elsewhere, kind_of, re
 from trendweave.cli.spark_session import plain_message, told_plainly
 from trendweave.cli.terminal import Failure
 from trendweave.interval_queries import IntervalQuery
-from trendweave.rows.prepared import Dropped
-from trendweave.runners.local import report
+from trendweave.rows.dropped import Dropped, report_dropped
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -120,4 +119,4 @@ class SparkRun:
         except Py4JError:
             # Spark has observed nothing, where there was not a single row.
             seen = {}
-        report(Dropped(**(asdict(Dropped()) | seen)))
+        report_dropped(Dropped(**(asdict(Dropped()) | seen)))

@@ -50,6 +50,37 @@ def steps_of(length: int, kind: TimeType, what: str) -> int:
     return length // kind.step
 
 
+def has_time(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Tell which rows have a time: it is there, and it is a finite number. `runners.spark.prepare.has_time` is the same
+    in Spark SQL.
+
+    Args:
+        column: The time column.
+
+    Returns:
+        True or False per row, never NULL.
+    """
+    return pc.fill_null(pc.is_finite(column), False) if pa.types.is_floating(column.type) else pc.is_valid(column)
+
+
+def keep_rows_with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
+    """Drop the rows that have no time.
+
+    Args:
+        events: Rows as they came.
+        time: The name of the time column.
+
+    Returns:
+        The other rows, and how many were dropped.
+    """
+    column = events.column(time)
+    if not column.null_count and not pa.types.is_floating(column.type):
+        return events, 0
+    known = has_time(column)
+    missing = events.num_rows - (pc.sum(known).as_py() or 0)
+    return (events.filter(known), missing) if missing else (events, 0)
+
+
 def as_steps(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
     """The times as int64 steps."""
     if kind.is_float:

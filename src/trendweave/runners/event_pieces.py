@@ -17,10 +17,12 @@ from trendweave.rows.times import TimeType, as_steps, time_type
 class PieceEngine:
     """What engines that take events in pieces have in common. `facts` tell queries apart whose states do not fit."""
 
-    def __init__(self, events: pa.Schema, time: str, needed: list[str], facts: Sequence[str]) -> None:
+    def __init__(
+        self, events: pa.Schema, time: str, type_: str | None, needed: list[str], facts: Sequence[str]
+    ) -> None:
         #: The columns of events that the query needs.
         self.columns = pa.schema([events.field(name) for name in needed])
-        self.time = time
+        self.time, self.type = time, type_
         self.kind: TimeType = time_type(events.field(time).type)
         types = [f"{field.name} {field.type}" for field in self.columns]
         #: Names the query and the columns that it is computed from; a state belongs to one of these.

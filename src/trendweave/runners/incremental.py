@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Plan
@@ -21,8 +20,8 @@ from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.aggregate_table import Numbers
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.closing import Closing
+from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import NOTHING_DROPPED, Dropped
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import as_steps
 from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
@@ -98,7 +97,9 @@ class Incremental(PieceEngine):
         self._begin(bind(query.plan, schema, time, type_, numbers), needed, query.plan.text)
 
     def _begin(self, bound: BoundQuery, needed: list[str], text: str) -> None:
-        super().__init__(bound.events, bound.time, needed, [text, bound.time, str(bound.type), bound.numbers])
+        super().__init__(
+            bound.events, bound.time, bound.type, needed, [text, bound.time, str(bound.type), bound.numbers]
+        )
         self._bound = bound
         self._closing = Closing.of(bound.plan.window, self.kind)
 
@@ -161,17 +162,9 @@ class Incremental(PieceEngine):
         return as_steps(column, self.kind)
 
     def _taken(self, state: State, events: pa.Table) -> State:
-        column = events.column(self._bound.time)
         late = 0
-        if state.watermark is not None and events.num_rows:
-            known = pc.is_valid(column)
-            if self.kind.is_float:
-                known = pc.fill_null(pc.is_finite(column), False)
-            zero = pa.scalar(0, pa.int64()).cast(self.kind.arrow)
-            behind = self._steps(pc.if_else(known, column, zero)) < state.watermark
-            behind &= np.asarray(known)
-            late = int(np.count_nonzero(behind))
-            events = events.filter(pa.array(~behind)) if late else events
+        if state.watermark is not None:
+            events, late = split_late(events, self.time, self.type, self.kind, state.watermark)
         rows, dropped = self._rows(events)
         joined = rows if state.rows is None else pa.concat_tables([state.rows, rows])
         return replace(state, rows=joined, late=state.late + late, dropped=state.dropped + dropped)

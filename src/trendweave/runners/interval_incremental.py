@@ -42,7 +42,7 @@ class IntervalIncremental(PieceEngine):
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
         schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
         needed = {path[0] for path in plan.needed_columns} | {time} | ({type_} if type_ is not None else set())
-        super().__init__(schema, time, sorted(needed), ["intervals", plan.text, time, str(type_)])
+        super().__init__(schema, time, type_, sorted(needed), ["intervals", plan.text, time, str(type_)])
         self._bound, self._plan = bind_intervals(plan, schema, time, type_), plan
 
     @property

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,14 +11,11 @@ from trendweave.planning.plan import Plan
 from trendweave.programs.trends.lists import Detection
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.aggregate_table import NUMBERS, Numbers
-from trendweave.rows.prepared import Dropped
+from trendweave.rows.dropped import report_dropped
 from trendweave.rows.tables import as_arrow
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
-
-METRICS = "trendweave.metrics"
-_LOG = logging.getLogger("trendweave")
 
 
 def run_local(
@@ -53,8 +47,8 @@ class TrendBatches:
 
     def __init__(self, bound: BoundQuery, events: pa.Table) -> None:
         rows, dropped = bound.prepare(events)
-        report(dropped)
-        self.schema: pa.Schema = bound.schema.with_metadata({METRICS: json.dumps(asdict(dropped))})
+        report_dropped(dropped)
+        self.schema: pa.Schema = bound.schema.with_metadata(dropped.metadata)
         self.trends: int | None = None
         if bound.shows_trends:
             writer = bound.trends(rows)
@@ -76,8 +70,8 @@ def aggregate_table(
     """Result rows; the number of dropped rows is in the metadata of the schema. `way` forces a way of summing."""
     bound = bind(plan, events.schema, time, type_, numbers, way)
     rows, dropped = bound.prepare(events)
-    report(dropped)
-    return bound.compute(rows).replace_schema_metadata({METRICS: json.dumps(asdict(dropped))})
+    report_dropped(dropped)
+    return bound.compute(rows).replace_schema_metadata(dropped.metadata)
 
 
 def result_columns(plan: Plan, events: Any, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
@@ -90,14 +84,3 @@ def result_columns(plan: Plan, events: Any, time: str, type_: str | None, number
 def check_numbers(numbers: str) -> None:
     if numbers not in NUMBERS:
         raise ValueError(f"numbers is one of {', '.join(NUMBERS)}, not {numbers}")
-
-
-def report(dropped: Dropped) -> None:
-    """A warning where rows were dropped; events of types that the pattern does not name are nothing to worry about."""
-    if dropped.null_time or dropped.null_type:
-        _LOG.warning(
-            "dropped %d rows without a time and %d without a type, of %d",
-            dropped.null_time,
-            dropped.null_type,
-            dropped.rows,
-        )

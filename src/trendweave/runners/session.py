@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
-from trendweave.rows.prepared import Dropped
+from trendweave.rows.dropped import Dropped
 from trendweave.rows.tables import as_arrow
-from trendweave.rows.times import TimeType, as_steps
+from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 
 #: Events that are put aside before they are prepared, at most.
@@ -42,6 +42,8 @@ class Engine(Protocol):
     def columns(self) -> pa.Schema: ...
     @property
     def time(self) -> str: ...
+    @property
+    def type(self) -> str | None: ...
     @property
     def kind(self) -> TimeType: ...
     @property
@@ -121,6 +123,10 @@ class PushSession:
             return []
         step = self._step(moment)
         if step < self._watermark:
+            if self._engine.type is not None and row.get(self._engine.type) is None:
+                # No event either, and what is no event is not late.
+                self._put_aside(row)
+                return []
             self._state = replace(self._state, late=self._state.late + 1)
             return []
         self._put_aside(row)
@@ -133,11 +139,9 @@ class PushSession:
         self._prepare()
         self._hold_watermark()
         self._state, _ = self._engine.push(self._state, table, None)
-        times = table.column(self._time).drop_null() if table.num_rows else pa.chunked_array([], self._kind.arrow)
-        if self._kind.is_float:
-            times = times.filter(pa.array(np.isfinite(times.to_numpy())))
-        if len(times):
-            steps = as_steps(times.cast(self._kind.arrow), self._kind)
+        if table.num_rows:
+            times = table.column(self._time)
+            steps = as_steps(times.filter(has_time(times)).cast(self._kind.arrow), self._kind)
             steps = steps[steps >= self._watermark]
             if steps.size:
                 self._noted(int(steps.min()), int(steps.max()))
@@ -236,6 +240,4 @@ def _in_steps(watermark: str, kind: TimeType) -> int:
 
 
 def _as_time(step: int, kind: TimeType) -> Any:
-    from trendweave.rows.times import as_times
-
     return as_times(np.array([step]), kind)[0].as_py()

@@ -14,8 +14,8 @@ from trendweave.programs.intervals.rows import TIME, IntervalRows
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, good_length
 from trendweave.results.interval_table import times_type
 from trendweave.rows.codes import key_codes
-from trendweave.rows.prepared import Dropped
-from trendweave.rows.times import as_steps, time_type
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.times import as_steps, has_time, keep_rows_with_time, time_type
 
 END = "end"
 KIND = "kind"
@@ -30,7 +30,7 @@ def prepared_intervals(
     rows = given.num_rows
     moment = times_type(plan, given.schema, "")
     columns = plan.intervals
-    given, null_time = _with_times(given, columns.start)
+    given, null_time = keep_rows_with_time(given, columns.start)
     null_name = given.column(columns.name).null_count
     names = pc.index_in(_plain(given.column(columns.name)), value_set=pa.array(plan.names, pa.string()))
     kind = pc.fill_null(names, -1).to_numpy().astype(np.int64)
@@ -59,24 +59,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.string())
 
 
-def _with_times(given: pa.Table, start: str) -> tuple[pa.Table, int]:
-    column = given.column(start)
-    known = pc.is_valid(column)
-    if pa.types.is_floating(column.type):
-        known = pc.fill_null(pc.is_finite(column), False)
-    missing = given.num_rows - (pc.sum(known).as_py() or 0)
-    return (given.filter(known), missing) if missing else (given, 0)
-
-
 def given_situations(
     plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
 ) -> tuple[IntervalRows, SituationBuffers]:
     """The rows, in the order of the buffers, and the situations that they are."""
     time = time_type(table.schema.field(TIME).type)
     start = as_steps(table.column(TIME), time)
-    running = np.asarray(table.column(END).is_null())
-    if time.is_float:
-        running |= ~np.asarray(pc.fill_null(pc.is_finite(table.column(END)), False))
+    running = ~np.asarray(has_time(table.column(END)))
     zero = pa.scalar(0, pa.int64()).cast(time.arrow)
     ends = as_steps(pc.if_else(pa.array(~running), table.column(END), zero), time)
     end = np.where(running, RUNNING, ends)

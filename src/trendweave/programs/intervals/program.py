@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +16,9 @@ from trendweave.programs.intervals.matching import FoundMatches, Matcher
 from trendweave.programs.intervals.rows import CHUNK, IntervalRows, encode_events, prepared_events
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived
 from trendweave.results.interval_table import IntervalResults, interval_result_schema, match_values, times_type
-from trendweave.rows.prepared import Dropped
+from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, time_type
-from trendweave.runners.local import METRICS, report
 
 if TYPE_CHECKING:
     from trendweave.interval_queries import IntervalQuery
@@ -115,8 +113,8 @@ def run_local_intervals(query: IntervalQuery, events: Any, time: str, type_: str
     query.check(table.schema, time, type_)
     bound = bind_intervals(query.plan, table.schema, time, type_)
     prepared, dropped = bound.prepare(table)
-    report(dropped)
-    return give_back(bound.compute(prepared).replace_schema_metadata({METRICS: json.dumps(asdict(dropped))}))
+    report_dropped(dropped)
+    return give_back(bound.compute(prepared).replace_schema_metadata(dropped.metadata))
 
 
 def interval_columns(query: IntervalQuery, events: Any, time: str, type_: str | None) -> pa.Schema:

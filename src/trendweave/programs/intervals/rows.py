@@ -13,8 +13,8 @@ from trendweave.kernels.sorting import stable_order
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.rows.codes import key_codes
-from trendweave.rows.prepared import Dropped
-from trendweave.rows.times import TimeType, as_steps, time_type
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
 
 TIME = "time"
 BITS = "bits"
@@ -26,7 +26,7 @@ def prepared_events(
 ) -> tuple[pa.Table, Dropped]:
     """The events as a table of the time, the conditions that need one row only, and the columns that travel along."""
     rows = events.num_rows
-    events, null_time = _with_time(events, time)
+    events, null_time = keep_rows_with_time(events, time)
     null_type = other_type = 0
     if type_ is not None:
         column = events.column(type_)
@@ -38,17 +38,6 @@ def prepared_events(
     columns = {TIME: events.column(time), BITS: pa.array(_bits(preparation, events))}
     columns |= {name: column_of(events, path) for name, path in preparation.columns}
     return pa.table(columns), Dropped(rows, null_time, null_type, other_type)
-
-
-def _with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
-    column = events.column(time)
-    if not column.null_count and not pa.types.is_floating(column.type):
-        return events, 0
-    known = pc.is_valid(column)
-    if pa.types.is_floating(column.type):
-        known = pc.fill_null(pc.is_finite(column), False)
-    missing = events.num_rows - (pc.sum(known).as_py() or 0)
-    return (events.filter(known), missing) if missing else (events, 0)
 
 
 def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:

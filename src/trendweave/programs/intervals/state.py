@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.rows.arrow_bytes import as_stream, from_stream
-from trendweave.rows.prepared import NOTHING_DROPPED, Dropped
+from trendweave.rows.dropped import NOTHING_DROPPED, Dropped
 
 #: Written into every state; a state of another version is refused.
 STATE_VERSION = 1

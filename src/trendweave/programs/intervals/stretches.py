@@ -15,7 +15,7 @@ from trendweave.programs.intervals.program import BoundIntervals
 from trendweave.programs.intervals.rows import TIME, encode_events
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived, good_length
 from trendweave.results.interval_table import IntervalResults
-from trendweave.rows.prepared import Dropped
+from trendweave.rows.dropped import Dropped
 from trendweave.runners.spark.task import AggregateTask
 from trendweave.runners.warm_up import Work
 

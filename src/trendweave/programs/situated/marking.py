@@ -26,6 +26,7 @@ from trendweave.programs.intervals.situations import SituationBuffers, in_order
 from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.tables import as_arrow
+from trendweave.rows.times import has_time
 
 if TYPE_CHECKING:
     from trendweave.situated_queries import PointsQuery
@@ -55,7 +56,7 @@ def marked_events(
     bound: BoundIntervals, columns: tuple[str, ...], events: pa.Table, before: OpenRuns = NO_RUNS
 ) -> pa.Table:
     """All events, those without a time included, with one boolean column per situation."""
-    place = np.flatnonzero(_known_times(events.column(bound.time)))
+    place = np.flatnonzero(np.asarray(has_time(events.column(bound.time))))
     timed = events if place.size == events.num_rows else events.take(pa.array(place))
     runs = _Runs.of(bound, timed, before)
     rows, found = runs.rows, runs.situations()
@@ -156,12 +157,6 @@ class _Runs:
         newest = rows.time[np.maximum(rows.starts[1:] - 1, 0)]
         of_last = np.flatnonzero(rows.time == newest[partition])
         return rows.table.take(pa.array(rows.table_rows(of_last))).combine_chunks()
-
-
-def _known_times(column: pa.ChunkedArray) -> np.ndarray:
-    if pa.types.is_floating(column.type):
-        return pc.fill_null(pc.is_finite(column), False).to_numpy()
-    return pc.is_valid(column).to_numpy()
 
 
 def _of_type(bound: BoundIntervals, events: pa.Table) -> np.ndarray | None:

@@ -18,9 +18,11 @@ from trendweave.programs.situated.marking import marked_events, runs_after, with
 from trendweave.programs.situated.open_runs import OpenRuns
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.aggregate_table import Numbers
+from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import Dropped, count_dropped
+from trendweave.rows.prepared import count_dropped
 from trendweave.rows.tables import as_arrow
+from trendweave.rows.times import has_time
 from trendweave.runners.incremental import Incremental, State, needed_columns
 from trendweave.runners.local import check_numbers
 
@@ -57,8 +59,7 @@ class BoundPoints:
     def kept(self, events: pa.Table) -> pa.Table:
         """Events that can play a part, as they are kept."""
         events = events.select(list(self.needed))
-        column = events.column(self.trend.time)
-        known = pc.is_finite(column) if pa.types.is_floating(column.type) else pc.is_valid(column)
+        known = has_time(events.column(self.trend.time))
         if self.trend.type is not None:
             known = pc.and_(known, pc.is_valid(events.column(self.trend.type)))
         if self.trend.type is not None and self.types is not None:

@@ -15,7 +15,8 @@ from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.lists import TrendTask
 from trendweave.results.aggregate_table import Numbers, result_schema, result_table
 from trendweave.results.trend_table import TrendWriter, trend_schema
-from trendweave.rows.prepared import Dropped, prepared
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.prepared import prepare_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class BoundQuery:
         return result_schema(self.plan, self.events, self.time, self.numbers)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepared(self.plan, self.preparation, events, self.time, self.type)
+        return prepare_rows(self.plan, self.preparation, events, self.time, self.type)
 
     def in_chunks(self, length: int) -> BoundQuery:
         """For rows that carry the number of a chunk of time, which owns the windows that start in it."""
