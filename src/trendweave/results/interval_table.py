@@ -3,57 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.intervals.situations import RUNNING, rows_reaching
-from trendweave.planning.interval_plan import IntervalPlan, OutputColumn
+from trendweave.kernels.intervals.situations import RUNNING
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
-from trendweave.programs.intervals.matching import FoundMatches
-from trendweave.programs.intervals.rows import IntervalRows
-from trendweave.programs.intervals.situations import SituationBuffers
-from trendweave.programs.intervals.values import Stretches, result_type, told, written
+from trendweave.results.types import arrow_schema, interval_columns, length_type
+from trendweave.results.types import column_type as column_type
+from trendweave.results.types import times_type as times_type
 from trendweave.rows.codes import key_codes
-from trendweave.rows.times import TimeType, as_times, steps_of, time_type
+from trendweave.rows.times import TimeType, as_times, steps_of
 
 
-def column_type(schema: pa.Schema, path: Path) -> pa.DataType:
-    kind = schema.field(path[0]).type
-    for name in path[1:]:
-        kind = kind.field(name).type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+class Situations(Protocol):
+    """What tables read of situations: one entry each."""
+
+    @property
+    def kind(self) -> np.ndarray:
+        """Which situation of the query it is."""
+
+    @property
+    def partition(self) -> np.ndarray:
+        """Where it was found."""
+
+    @property
+    def start(self) -> np.ndarray:
+        """When it began, in steps of the time column."""
+
+    @property
+    def end(self) -> np.ndarray:
+        """When it ended; RUNNING where it has no end."""
 
 
-def length_type(moment: pa.DataType) -> pa.DataType:
-    """The type of a difference of two times: a duration, or a number of seconds."""
-    if pa.types.is_timestamp(moment):
-        return pa.duration(moment.unit)
-    return pa.float64() if pa.types.is_floating(moment) else pa.int64()
+class Matches(Protocol):
+    """What tables read of matches."""
+
+    @property
+    def situation(self) -> np.ndarray:
+        """One situation of each kind per match, as places among the situations."""
+
+    @property
+    def moment(self) -> np.ndarray:
+        """When each match was certain."""
 
 
 def interval_result_schema(plan: IntervalPlan, events: pa.Schema, moment: pa.DataType) -> pa.Schema:
-    """The columns of the result, in order; `moment` is the type of the times."""
-    keys = [
-        pa.field(name, column_type(events, path)) for name, path in zip(plan.key_names, plan.partition_by, strict=True)
-    ]
-    if plan.returns == "situations":
-        own = [pa.field("name", pa.string()), pa.field("start", moment), pa.field("end", moment)]
-        return pa.schema([*keys, *own])
-    if plan.returns == "counts":
-        fields = [pa.field("window_start", moment), pa.field("window_end", moment)]
-    else:
-        fields = [pa.field("time", moment)]
-        fields += [pa.field(f"{name}_{end}", moment) for name in plan.names for end in ("start", "end")]
-    return pa.schema([*fields, *(_output_field(output, events, moment) for output in plan.outputs)])
+    """Settle the columns of the result of an interval query.
 
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events.
+        moment: The type of the times.
 
-def _output_field(output: OutputColumn, events: pa.Schema, moment: pa.DataType) -> pa.Field:
-    if output.function == "DURATION":
-        return pa.field(output.name, length_type(moment))
-    kind = None if output.path is None else column_type(events, output.path)
-    return pa.field(output.name, kind if output.function is None else result_type(output, kind))
+    Returns:
+        The columns in order.
+    """
+    return arrow_schema(interval_columns(plan, events, moment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ class IntervalResults:
         column = self.keys[self.plan.partition_by.index(path)]
         return column.take(pa.array(partition))
 
-    def situations(self, situations: SituationBuffers) -> pa.Table:
+    def situations(self, situations: Situations) -> pa.Table:
         """Those of a good length; one that still runs has no end."""
         order = np.lexsort((situations.kind, situations.start, situations.partition))
         names = pa.array(self.plan.names, pa.string()).take(pa.array(situations.kind[order]))
@@ -84,7 +93,7 @@ class IntervalResults:
         columns = [*keys, names, self.times(situations.start[order]), self.times(situations.end[order])]
         return self.table(columns)
 
-    def matches(self, situations: SituationBuffers, found: FoundMatches, values: dict[int, pa.Array]) -> pa.Table:
+    def matches(self, situations: Situations, found: Matches, values: dict[int, pa.Array]) -> pa.Table:
         """`values` holds the columns that aggregates fill, by the number of the output."""
         ends = np.where(
             situations.end[found.situation] <= found.moment[:, None], situations.end[found.situation], RUNNING
@@ -109,7 +118,7 @@ class IntervalResults:
         numbers = pa.array(steps / 1e6 if self.kind.is_float else steps)
         return numbers.cast(length_type(self.kind.arrow))
 
-    def counts(self, situations: SituationBuffers, found: FoundMatches) -> pa.Table:
+    def counts(self, situations: Situations, found: Matches) -> pa.Table:
         """Matches per window and group; a match counts in each window that holds it, from its first start to its
         detection."""
         grouped = [output.path for output in self.plan.outputs if output.function is None]
@@ -165,48 +174,3 @@ def counted(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tuple[np.
     lengths = at[here + 1] - at[here]
     windows = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths - at[here], lengths)
     return windows, np.repeat(of[here], lengths), np.repeat(level[here], lengths)
-
-
-def match_values(
-    plan: IntervalPlan,
-    names: tuple[str | None, ...],
-    events: pa.Schema,
-    rows: IntervalRows,
-    situations: SituationBuffers,
-    found: FoundMatches,
-) -> dict[int, pa.Array]:
-    """The aggregate columns of matches: what each situation had before the match was certain."""
-    stretches: dict[int, Stretches] = {}
-    values = {}
-    for number, output in enumerate(plan.outputs):
-        if output.function in (None, "DURATION") or output.situation is None:
-            continue
-        if output.situation not in stretches:
-            stretches[output.situation] = seen_before(plan, rows, situations, found, output.situation)
-        asked = stretches[output.situation]
-        parts = told(output, names[number], rows, asked)
-        kind = None if output.path is None else column_type(events, output.path)
-        values[number] = written(output, parts, kind, asked.of)
-    return values
-
-
-def seen_before(
-    plan: IntervalPlan, rows: IntervalRows, situations: SituationBuffers, found: FoundMatches, kind: int
-) -> Stretches:
-    """The rows of a situation before the moment of the match; of a given interval, its one row."""
-    place = found.situation[:, kind]
-    first, last = situations.first_row[place], situations.end_row[place]
-    cut = last if plan.intervals is not None else rows_reaching(rows.time, found.moment, first, last)
-    return Stretches.distinct(place, first, cut)
-
-
-def times_type(plan: IntervalPlan, events: pa.Schema, time: str) -> pa.DataType:
-    """The type of all times of the result."""
-    if plan.intervals is None:
-        return events.field(time).type
-    start, end = (events.field(name).type for name in (plan.intervals.start, plan.intervals.end))
-    if pa.types.is_null(end):
-        return start
-    if pa.types.is_floating(end) and not pa.types.is_timestamp(start):
-        return end if not pa.types.is_floating(start) or end.bit_width > start.bit_width else start
-    return start if time_type(start).step <= time_type(end).step else pa.timestamp(end.unit, start.tz)

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.planning.plan import AggregateColumn, Plan
-from trendweave.programs.trends.aggregates import TaskResult
-from trendweave.results.aggregate_table import Numbers, column_type
-from trendweave.results.partials import Component, Partials
+from trendweave.results.partials import Component, Partials, TaskResult
+from trendweave.results.types import Numbers, column_type
 
 WINDOW = "window"
 

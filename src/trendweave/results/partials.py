@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.rows.codes import from_ordered_bits, ordered_bits, present_codes
@@ -40,6 +41,14 @@ class Partials:
 
     def take(self, index: np.ndarray) -> Partials:
         return Partials(self.window[index], self.group[index], tuple(part.take(index) for part in self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """Aggregates, whose windows are told by their keys, and the grouping attributes of each entry."""
+
+    partials: Partials
+    groups: list[pa.Array]
 
 
 def merge(parts: list[Partials]) -> Partials:

@@ -12,44 +12,30 @@ import pyarrow.compute as pc
 from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold
-from trendweave.planning.outputs import TREND_COLUMNS
-from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan, ShownAttribute
+from trendweave.planning.plan import Plan, ShownAttribute
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.lists import ShownTrends, TrendTask
 from trendweave.programs.trends.measured_values import as_numbers
-from trendweave.results.aggregate_table import Numbers, aggregate_type, column_type, write_aggregate
+from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
+from trendweave.results.types import Numbers, arrow_schema, shown_attributes, trend_columns
 from trendweave.rows.windows import window_columns
 
 
-def shown_attributes(plan: Plan, time: str, type_: str | None) -> list[tuple[int, ShownAttribute]]:
-    """The attributes of an event that are shown besides its time and type, with their numbers in the plan."""
-    return [(i, shown) for i, shown in enumerate(plan.shown) if shown.path not in ((time,), (type_,))]
-
-
 def trend_schema(plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
-    """The columns of a result that has a row per trend."""
-    moment = events.field(time).type
-    names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
-    fields = [pa.field(name, moment) for name in names]
-    fields += [pa.field(group.name, column_type(events, group.path)) for group in plan.groups]
-    if plan.returns == "each":
-        fields += [pa.field(column.name, each_type(column, events, numbers)) for column in plan.aggregates]
-        return pa.schema(fields)
-    event = [pa.field("variable", pa.string()), pa.field("time", moment), pa.field("type", pa.string())]
-    event += [pa.field(shown.name, column_type(events, shown.path)) for _, shown in shown_attributes(plan, time, type_)]
-    length, listed = TREND_COLUMNS
-    return pa.schema([*fields, pa.field(length, pa.int64()), pa.field(listed, pa.list_(pa.struct(event)))])
+    """Settle the columns of a result that has a row per trend.
 
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events.
+        time: The name of the time column.
+        type_: The name of the type column; None where all events are of one type.
+        numbers: How whole numbers are written.
 
-def each_type(column: AggregateColumn, events: pa.Schema, numbers: Numbers) -> pa.DataType:
-    """The number of events of one trend always fits 64 bits; FIRST and LAST are what their column is."""
-    if column.function == "COUNT":
-        return pa.int64()
-    if column.function in ("FIRST", "LAST"):
-        assert column.path is not None
-        return column_type(events, column.path)
-    return aggregate_type(column, events, numbers)
+    Returns:
+        The columns in order.
+    """
+    return arrow_schema(trend_columns(plan, events, time, type_, numbers))
 
 
 class TrendWriter:

@@ -91,17 +91,38 @@ class MovingNumbers:
         return self.times[self.starts[windows] % self.width]
 
 
+def window_names(window: Window) -> tuple[str, ...]:
+    """Name the result columns that tell windows apart.
+
+    Args:
+        window: The window of the plan.
+
+    Returns:
+        One name for a window that moves with the stream, two for all others.
+    """
+    return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")
+
+
 def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str, pa.Array]:
-    """The result columns that name windows, in the type of the time column."""
+    """Write windows as the result columns that tell them apart.
+
+    Args:
+        window: The window of the plan.
+        kind: How the time column counts.
+        keys: What tells windows apart everywhere, as `WindowNumbers.keys` gives it.
+
+    Returns:
+        Columns by name, in the type of the time column; a window over the whole input has no edges.
+    """
     match window:
         case SlidingWindow():
-            start, end = edges_of(keys, window, kind)
-            return {"window_start": start, "window_end": end}
+            columns = edges_of(keys, window, kind)
         case MovingWindow():
-            return {"time": as_times(keys, kind)}
+            columns = (as_times(keys, kind),)
         case WholeInput():
             nothing = pa.nulls(keys.size, kind.arrow)
-            return {"window_start": nothing, "window_end": nothing}
+            columns = (nothing, nothing)
+    return dict(zip(window_names(window), columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.intervals.rows import TIME, IntervalRows
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, good_length
-from trendweave.results.interval_table import times_type
+from trendweave.results.types import times_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import as_steps, has_time, keep_rows_with_time, time_type

@@ -12,10 +12,12 @@ from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.programs.intervals.given import given_situations, prepared_intervals
+from trendweave.programs.intervals.match_values import match_values
 from trendweave.programs.intervals.matching import FoundMatches, Matcher
 from trendweave.programs.intervals.rows import CHUNK, IntervalRows, encode_events, prepared_events
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived
-from trendweave.results.interval_table import IntervalResults, interval_result_schema, match_values, times_type
+from trendweave.results.interval_table import IntervalResults, interval_result_schema
+from trendweave.results.types import times_type
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, time_type

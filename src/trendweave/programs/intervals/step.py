@@ -22,7 +22,8 @@ from trendweave.programs.intervals.rows import BITS, IntervalRows, rows_of_parti
 from trendweave.programs.intervals.situations import SituationBuffers, certain_since
 from trendweave.programs.intervals.state import IntervalState
 from trendweave.programs.intervals.values import Stretches, Told, told, written
-from trendweave.results.interval_table import IntervalResults, column_type, counted
+from trendweave.results.interval_table import IntervalResults, counted
+from trendweave.results.types import column_type
 from trendweave.rows.codes import key_codes
 
 

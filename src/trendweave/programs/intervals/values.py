@@ -14,6 +14,7 @@ from trendweave.planning.interval_plan import OutputColumn
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
 from trendweave.programs.trends.measured_values import as_numbers
+from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
 
 
@@ -168,7 +169,7 @@ def written(output: OutputColumn, parts: Told, kind: pa.DataType | None, of: np.
         average = parts.total / np.where(unknown, 1, parts.known) / 10**scale
         return pa.array(average, pa.float64(), mask=unknown).take(place)
     numbers = {"SUM": parts.total, "MIN": parts.low, "MAX": parts.high}[str(output.function)]
-    return _typed(numbers, unknown, result_type(output, kind), scale).take(place)
+    return _typed(numbers, unknown, situation_aggregate_type(str(output.function), kind), scale).take(place)
 
 
 def _typed(numbers: np.ndarray, unknown: np.ndarray, kind: pa.DataType, scale: int) -> pa.Array:
@@ -181,17 +182,3 @@ def _typed(numbers: np.ndarray, unknown: np.ndarray, kind: pa.DataType, scale: i
     if pa.types.is_date32(kind):
         array = array.cast(pa.int32())
     return array.cast(kind)
-
-
-def result_type(output: OutputColumn, kind: pa.DataType | None) -> pa.DataType:
-    """The type of an output; `kind` is that of the column it is about."""
-    if output.function == "COUNT":
-        return pa.int64()
-    if output.function == "AVG":
-        return pa.float64()
-    assert kind is not None
-    if output.function == "SUM":
-        if pa.types.is_decimal(kind):
-            return pa.decimal128(38, kind.scale)
-        return pa.float64() if pa.types.is_floating(kind) else pa.int64()
-    return kind

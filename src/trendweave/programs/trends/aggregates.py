@@ -15,7 +15,7 @@ from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import SumTooLargeError, measured_values
-from trendweave.results.partials import Component, Partials, merge
+from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode
 from trendweave.rows.segments import Segments
@@ -36,14 +36,6 @@ class TaskOptions:
     way: str | None = None
     only: tuple[int, int] | None = None
     chunk: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskResult:
-    """Aggregates, whose windows are told by their keys, and the grouping attributes of each entry."""
-
-    partials: Partials
-    groups: list[pa.Array]
 
 
 class PartitionTask:

@@ -5,22 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
-from trendweave.planning.outputs import TREND_COLUMNS
-from trendweave.planning.plan import AggregateColumn, MovingWindow, Plan
+from trendweave.planning.plan import Path, Plan
 from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.aggregate_table import Numbers
-from trendweave.results.trend_table import shown_attributes
+from trendweave.results.types import Numbers, ResultColumn, trend_columns
 from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
 
 
@@ -31,58 +21,41 @@ def result_columns(plan: Plan, events: DataFrame, time: str, type_: str | None, 
 
 
 def result_type(bound: BoundQuery, events: StructType) -> StructType:
-    plan = bound.plan
-    moment = events[bound.time].dataType
-    names = ["time"] if isinstance(plan.window, MovingWindow) else ["window_start", "window_end"]
-    fields = [StructField(name, moment) for name in names]
-    fields += [StructField(group.name, type_at(events, group.path)) for group in plan.groups]
-    if plan.returns == "aggregates":
-        fields += [
-            StructField(column.name, aggregate_type(column, events, bound.numbers)) for column in plan.aggregates
-        ]
-    elif plan.returns == "each":
-        fields += [
-            StructField(column.name, _one_trend_type(column, events, bound.numbers)) for column in plan.aggregates
-        ]
-    else:
-        length, listed = TREND_COLUMNS
-        fields += [StructField(length, LongType()), StructField(listed, ArrayType(_event_type(bound, events)))]
-    return StructType(fields)
+    """Write the columns of a query's result in Spark's types.
+
+    Args:
+        bound: The query, bound to the columns of the events.
+        events: The same columns as Spark describes them.
+
+    Returns:
+        The columns in order.
+    """
+    return spark_schema(trend_columns(bound.plan, bound.events, bound.time, bound.type, bound.numbers), events)
 
 
-def _one_trend_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
-    """Of an aggregate of one trend."""
-    if column.function == "COUNT":
-        return LongType()
-    if column.function in ("FIRST", "LAST"):
-        return type_at(events, column.path or ())
-    return aggregate_type(column, events, numbers)
+def spark_schema(columns: tuple[ResultColumn, ...], events: StructType) -> StructType:
+    """Write the columns of a result in Spark's types.
+
+    Args:
+        columns: The columns as `results.types` settles them.
+        events: The columns of the events; one that the result shows keeps its own type.
+
+    Returns:
+        The columns in order.
+    """
+    return StructType([StructField(column.name, _spark_type(column, events)) for column in columns])
 
 
-def _event_type(bound: BoundQuery, events: StructType) -> StructType:
-    """Of an event in the list of a trend."""
-    moment = events[bound.time].dataType
-    known = [StructField("variable", StringType()), StructField("time", moment), StructField("type", StringType())]
-    shown = shown_attributes(bound.plan, bound.time, bound.type)
-    return StructType([*known, *(StructField(one.name, type_at(events, one.path)) for _, one in shown)])
+def _spark_type(column: ResultColumn, events: StructType) -> DataType:
+    if column.fields:
+        return ArrayType(spark_schema(column.fields, events))
+    if column.source is not None:
+        return _type_at(events, column.source)
+    return from_arrow_type(column.type, prefer_timestamp_ntz=True)
 
 
-def type_at(schema: StructType, path: tuple[str, ...]) -> DataType:
+def _type_at(schema: StructType, path: Path) -> DataType:
     found: Any = schema
     for name in path:
         found = found[name].dataType
     return found
-
-
-def aggregate_type(column: AggregateColumn, events: StructType, numbers: Numbers) -> DataType:
-    kind = None if column.path is None else type_at(events, column.path)
-    if column.function in ("MIN", "MAX"):
-        assert kind is not None
-        return kind
-    if column.function == "AVG" or (kind is not None and kind.typeName() in ("float", "double")):
-        return DoubleType()
-    scale = kind.scale if isinstance(kind, DecimalType) else 0
-    whole: dict[str, DataType] = {"decimal": DecimalType(38, scale), "int64": LongType(), "text": StringType()}
-    if isinstance(kind, DecimalType):
-        whole["int64"] = DecimalType(38, scale)
-    return whole.get(numbers, DoubleType())

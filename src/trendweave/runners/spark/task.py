@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.programs.trends.aggregates import TaskResult
 from trendweave.programs.trends.program import BoundQuery
 from trendweave.results.partial_table import from_table, partial_schema, to_table
-from trendweave.results.partials import merge
+from trendweave.results.partials import TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import TIME
 from trendweave.runners.spark.chunks import PackedTimes

@@ -1,0 +1,258 @@
+"""The columns of results and their types, settled before anything runs.
+
+One description serves every place: here it becomes an Arrow schema, in `runners.spark.schema` one of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+
+from trendweave.planning.interval_plan import IntervalPlan, OutputColumn
+from trendweave.planning.outputs import EVENT_FIELDS, TREND_COLUMNS
+from trendweave.planning.plan import AggregateColumn, Path, Plan, ShownAttribute
+from trendweave.rows.times import time_type
+from trendweave.rows.windows import window_names
+
+#: How whole numbers are written, which no type can always hold.
+Numbers: TypeAlias = Literal["decimal", "int64", "text", "float64", "log2"]
+NUMBERS: tuple[Numbers, ...] = ("decimal", "int64", "text", "float64", "log2")
+#: Digits of the widest decimal that Arrow and Spark share.
+DIGITS = 38
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of a result.
+
+    Attributes:
+        name: Its name.
+        type: Its Arrow type.
+        source: The column of the events whose type it has; None where the type is our own.
+        fields: Of a list of events, the columns of each event.
+    """
+
+    name: str
+    type: pa.DataType
+    source: Path | None = None
+    fields: tuple[ResultColumn, ...] = ()
+
+    @property
+    def field(self) -> pa.Field:
+        """The same as Arrow writes it."""
+        return pa.field(self.name, self.type)
+
+
+def column_type(schema: pa.Schema, path: Path) -> pa.DataType:
+    """Find the type of a column.
+
+    Args:
+        schema: The columns of the events.
+        path: The name of the column, behind those of the structs that it lies in.
+
+    Returns:
+        Its type; that of what it holds where it is a dictionary.
+    """
+    found = schema.field(path[0]).type
+    for name in path[1:]:
+        found = found.field(name).type
+    return found.value_type if pa.types.is_dictionary(found) else found
+
+
+def aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) -> pa.DataType:
+    """Settle the type of an aggregate, of whatever it is one.
+
+    Args:
+        function: COUNT, SUM, AVG, MIN, MAX, FIRST or LAST.
+        column: The type of the column that is aggregated; None where rows are counted.
+        numbers: How whole numbers are written.
+
+    Returns:
+        The type of the result.
+    """
+    if function == "AVG":
+        return pa.float64()
+    if function in ("MIN", "MAX", "FIRST", "LAST"):
+        assert column is not None, "only COUNT has no column"
+        return column
+    if numbers in ("float64", "log2") or (column is not None and pa.types.is_floating(column)):
+        # A sum of floats is one, however whole numbers are written.
+        return pa.float64()
+    if numbers == "text":
+        return pa.string()
+    if column is not None and pa.types.is_decimal(column):
+        return pa.decimal128(DIGITS, column.scale)
+    return pa.int64() if numbers == "int64" else pa.decimal128(DIGITS, 0)
+
+
+def single_aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) -> pa.DataType:
+    """Settle the type of an aggregate of one trend or one situation, whose events 64 bits can always count.
+
+    Args:
+        function: As for `aggregate_type`.
+        column: As for `aggregate_type`.
+        numbers: As for `aggregate_type`.
+
+    Returns:
+        The type of the result.
+    """
+    return aggregate_type(function, column, "int64" if function == "COUNT" else numbers)
+
+
+# Trends
+
+
+def trend_columns(
+    plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers
+) -> tuple[ResultColumn, ...]:
+    """Describe the result of a trend query, whether it has a row per window and group or one per trend.
+
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events.
+        time: The name of the time column.
+        type_: The name of the type column; None where all events are of one type.
+        numbers: How whole numbers are written.
+
+    Returns:
+        The columns in order: the window, the group, and what is told of them.
+    """
+    columns = [_shown(name, (time,), events) for name in window_names(plan.window)]
+    columns += [_shown(group.name, group.path, events) for group in plan.groups]
+    if plan.returns in ("aggregates", "each"):
+        find_type = aggregate_type if plan.returns == "aggregates" else single_aggregate_type
+        for aggregate in plan.aggregates:
+            kind = None if aggregate.path is None else column_type(events, aggregate.path)
+            own = find_type(aggregate.function, kind, numbers)
+            columns.append(ResultColumn(aggregate.name, own, _source_of(aggregate)))
+        return tuple(columns)
+    length, listed = TREND_COLUMNS
+    variable, moment, name = EVENT_FIELDS
+    fields = [ResultColumn(variable, pa.string()), _shown(moment, (time,), events), ResultColumn(name, pa.string())]
+    fields += [_shown(shown.name, shown.path, events) for _, shown in shown_attributes(plan, time, type_)]
+    struct = pa.struct([field.field for field in fields])
+    columns += [ResultColumn(length, pa.int64()), ResultColumn(listed, pa.list_(struct), None, tuple(fields))]
+    return tuple(columns)
+
+
+def shown_attributes(plan: Plan, time: str, type_: str | None) -> list[tuple[int, ShownAttribute]]:
+    """Find the attributes of an event that are shown besides its time and type.
+
+    Args:
+        plan: The plan of the query.
+        time: The name of the time column.
+        type_: The name of the type column.
+
+    Returns:
+        Each with its number in the plan.
+    """
+    return [(i, shown) for i, shown in enumerate(plan.shown) if shown.path not in ((time,), (type_,))]
+
+
+def _source_of(aggregate: AggregateColumn) -> Path | None:
+    return aggregate.path if aggregate.function in ("MIN", "MAX", "FIRST", "LAST") else None
+
+
+def _shown(name: str, path: Path, events: pa.Schema) -> ResultColumn:
+    """A column of the events, as the result shows it."""
+    return ResultColumn(name, column_type(events, path), path)
+
+
+# Intervals
+
+
+def interval_columns(plan: IntervalPlan, events: pa.Schema, moment: pa.DataType) -> tuple[ResultColumn, ...]:
+    """Describe the result of an interval query.
+
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events.
+        moment: The type of the times, as `times_type` finds it.
+
+    Returns:
+        The columns in order.
+    """
+    if plan.returns == "situations":
+        keys = [
+            ResultColumn(name, column_type(events, path))
+            for name, path in zip(plan.key_names, plan.partition_by, strict=True)
+        ]
+        times = [ResultColumn(name, moment) for name in ("start", "end")]
+        return (*keys, ResultColumn("name", pa.string()), *times)
+    if plan.returns == "counts":
+        names = ["window_start", "window_end"]
+    else:
+        names = ["time", *(f"{name}_{end}" for name in plan.names for end in ("start", "end"))]
+    times = [ResultColumn(name, moment) for name in names]
+    outputs = [ResultColumn(output.name, _output_type(output, events, moment)) for output in plan.outputs]
+    return (*times, *outputs)
+
+
+def _output_type(output: OutputColumn, events: pa.Schema, moment: pa.DataType) -> pa.DataType:
+    if output.function == "DURATION":
+        return length_type(moment)
+    column = None if output.path is None else column_type(events, output.path)
+    return column if output.function is None else situation_aggregate_type(output.function, column)
+
+
+def situation_aggregate_type(function: str, column: pa.DataType | None) -> pa.DataType:
+    """Settle the type of what is told of a situation: whole numbers are 64-bit integers.
+
+    Args:
+        function: As for `aggregate_type`.
+        column: As for `aggregate_type`.
+
+    Returns:
+        The type of the result.
+    """
+    return aggregate_type(function, column, "int64")
+
+
+def times_type(plan: IntervalPlan, events: pa.Schema, time: str) -> pa.DataType:
+    """Find the type of all times of an interval query's result: the finer one where starts and ends differ.
+
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events, or of given intervals.
+        time: The name of the time column of events.
+
+    Returns:
+        The type.
+    """
+    if plan.intervals is None:
+        return events.field(time).type
+    start, end = (events.field(name).type for name in (plan.intervals.start, plan.intervals.end))
+    if pa.types.is_null(end):
+        return start
+    if pa.types.is_floating(end) and not pa.types.is_timestamp(start):
+        return end if not pa.types.is_floating(start) or end.bit_width > start.bit_width else start
+    return start if time_type(start).step <= time_type(end).step else pa.timestamp(end.unit, start.tz)
+
+
+def length_type(moment: pa.DataType) -> pa.DataType:
+    """Find the type of a difference of two times.
+
+    Args:
+        moment: The type of the times.
+
+    Returns:
+        A duration, or a number of seconds.
+    """
+    if pa.types.is_timestamp(moment):
+        return pa.duration(moment.unit)
+    return pa.float64() if pa.types.is_floating(moment) else pa.int64()
+
+
+def arrow_schema(columns: Iterable[ResultColumn]) -> pa.Schema:
+    """Write described columns as an Arrow schema.
+
+    Args:
+        columns: The columns of a result.
+
+    Returns:
+        The schema.
+    """
+    return pa.schema([column.field for column in columns])
