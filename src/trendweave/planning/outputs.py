@@ -15,7 +15,8 @@ TREND_COLUMNS = ("length", "events")
 EVENT_FIELDS = ("variable", "time", "type")
 
 
-def window_columns(window: Window) -> tuple[str, ...]:
+def window_names(window: Window) -> tuple[str, ...]:
+    """Name the columns of a result that tell windows apart: one for a window that moves with the stream, else two."""
     return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")
 
 
@@ -137,7 +138,7 @@ def check_names(
     outputs = [column.name for column in aggregates]
     if query.returns is None or query.returns.kind in ("trends", "complete trends"):
         outputs = list(TREND_COLUMNS)
-    for name in (*window_columns(window), *(group.name for group in groups), *outputs):
+    for name in (*window_names(window), *(group.name for group in groups), *outputs):
         if name in seen:
             problems.append(problem_at(span, "TW214", f"two output columns are named {name}", "rename one with AS"))
         seen.add(name)

@@ -12,10 +12,9 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from trendweave.planning.interval_plan import IntervalPlan, OutputColumn
-from trendweave.planning.outputs import EVENT_FIELDS, TREND_COLUMNS
+from trendweave.planning.outputs import EVENT_FIELDS, TREND_COLUMNS, window_names
 from trendweave.planning.plan import AggregateColumn, Path, Plan, ShownAttribute
 from trendweave.rows.times import time_type
-from trendweave.rows.windows import window_names
 
 #: How whole numbers are written, which no type can always hold.
 Numbers: TypeAlias = Literal["decimal", "int64", "text", "float64", "log2"]

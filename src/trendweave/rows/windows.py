@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
 
@@ -89,18 +90,6 @@ class MovingNumbers:
 
     def keys(self, windows: np.ndarray) -> np.ndarray:
         return self.times[self.starts[windows] % self.width]
-
-
-def window_names(window: Window) -> tuple[str, ...]:
-    """Name the result columns that tell windows apart.
-
-    Args:
-        window: The window of the plan.
-
-    Returns:
-        One name for a window that moves with the stream, two for all others.
-    """
-    return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")
 
 
 def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str, pa.Array]:
