@@ -66,7 +66,7 @@ def aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) 
 
     Args:
         function: COUNT, SUM, AVG, MIN, MAX, FIRST or LAST.
-        column: The type of the column that is aggregated; None where rows are counted.
+        column: The type of the column that is aggregated; None where events are counted.
         numbers: How whole numbers are written.
 
     Returns:
@@ -77,6 +77,8 @@ def aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) 
     if function in ("MIN", "MAX", "FIRST", "LAST"):
         assert column is not None, "only COUNT has no column"
         return column
+    if function == "COUNT":
+        column = None  # how many there are does not depend on what is counted
     if numbers in ("float64", "log2") or (column is not None and pa.types.is_floating(column)):
         # A sum of floats is one, however whole numbers are written.
         return pa.float64()
