@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -15,9 +14,9 @@ from hypothesis import strategies as hs
 
 import trendweave
 from tests.profiles import examples
-from tests.reference.pattern import variable_types
+from tests.reference.pattern import Event, Not, Or, Pattern, Repeat, Seq, variable_types
 from tests.reference.query import Aggregate, Attribute, Moving, Query, Sliding
-from tests.reference.streams import KEYS, queries_and_streams
+from tests.reference.streams import event_streams, queries_and_streams
 from tests.reference.trend_rows import each_rows, named_attributes, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
@@ -94,16 +93,26 @@ def test_trends_with_negation(case: tuple[Query, list[dict]]) -> None:
     assert counted(found) == counted(trend_rows(query, events, named_attributes(query))), str(asked)
 
 
-@given(cases, hs.sampled_from(KEYS), hs.integers(1, 12), hs.booleans(), hs.booleans(), hs.data())
+# Trends with and without an a, whose group is NULL: one may be part of the other.
+A, B = Event("A", "a"), Event("B", "b")
+WITH_AND_WITHOUT = (
+    Seq((Repeat(A, 0, 1), B)),
+    Seq((Repeat(A, 0, None), Repeat(B, 1, None))),
+    Seq((B, Repeat(A, 0, 2), B)),
+    Repeat(Or((A, B)), 1, None),
+    Or((Seq((A, B)), Repeat(B, 1, 2))),
+    Seq((Repeat(A, 0, 1), Not(Event("N")), B)),
+)
+
+
+@given(hs.sampled_from(WITH_AND_WITHOUT), hs.sampled_from("kg"), hs.integers(2, 12), hs.booleans(), hs.data())
 @examples(150)
 def test_complete_trends_whose_groups_are_of_one_variable(
-    case: tuple[Query, list[dict]], key: str, within: int, moving: bool, limited: bool, data: hs.DataObject
+    pattern: Pattern, key: str, within: int, limited: bool, data: hs.DataObject
 ) -> None:
-    """A trend may be part of a longer one of another group; drawn often enough to meet in one window."""
-    query, events = case
-    variable = data.draw(hs.sampled_from(sorted(variable_types(query.pattern))))
-    window = Moving(within) if moving else Sliding(within, data.draw(hs.integers(1, within)))
-    query = replace(query, group_by=(Attribute(key, variable),), window=window)
+    events = data.draw(event_streams(pattern))
+    window = Moving(within) if data.draw(hs.booleans()) else Sliding(within, data.draw(hs.integers(1, within)))
+    query = Query(pattern, group_by=(Attribute(key, "a"),), window=window)
     asked = planned(shown_text(query, "COMPLETE TRENDS(x, s)", "LIMIT 2" if limited else ""))
     found = rows_of(asked.run(table_of(events)))
     expected = trend_rows(query, events, PLAIN, complete=True)
