@@ -11,11 +11,12 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.cet_search import exhaustive, table_2
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, at_most, duration
 from benchmarks.timing import interleaved, median_seconds
 from trendweave import datasets, query, warm_up
-from trendweave.programs.trends.graphlet_plan import Costs, branch_and_bound, exhaustive, greedy, table_2
+from trendweave.programs.trends.graphlet_plan import Costs, branch_and_bound, greedy
 
 CHAIN = "PATTERN Check c+ WHERE c.status = 'notcovered' AND c.destination = NEXT(c).source"
 MANY = 10**9

@@ -76,7 +76,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("queries.py", "interval_queries"): "one Query is to come",
     ("queries.py", "sessions"): "one Query is to come",
     ("queries.py", "situated_queries"): "one Query is to come",
-    ("results/trend_table.py", "programs"): "the writer asks the task for trends",
     ("runners/incremental.py", "queries"): "hosts take programs, not queries",
     ("runners/interval_incremental.py", "interval_queries"): "hosts take programs, not queries",
     ("runners/local.py", "queries"): "hosts take programs, not queries",

@@ -13,7 +13,6 @@ import pytest
 import trendweave
 from trendweave.kernels.listing.sample import EPSILON, WindowSampler
 from trendweave.kernels.listing.walk import new_walk
-from trendweave.programs.trends.lists import TrendTask
 from trendweave.programs.trends.program import bind
 
 KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)
@@ -36,9 +35,9 @@ def events(count: int) -> pa.Table:
 def sampler(query: str, table: pa.Table, unit: float = EPSILON) -> WindowSampler:
     plan = trendweave.query(f"RETURN TRENDS(x) {query} SAMPLE 1").plan
     bound = bind(plan, table.schema, "time", "type", "decimal")
-    task: TrendTask = bound.trends(bound.prepare(table)[0]).task
-    (part,) = task._graphs()
-    return WindowSampler(part.graph, part.steps, 0, 0, task.kind, new_walk(part.graph), unit)
+    listing = bound.trends(bound.prepare(table)[0]).listing
+    (part,) = listing.graphs.parts()
+    return WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph), unit)
 
 
 def drawn(source: WindowSampler, keys: np.ndarray = KEYS) -> list[bytes]:
@@ -71,9 +70,9 @@ def test_complete_trends_are_equally_likely() -> None:
     table = pa.table({"time": np.arange(12) // 3, "type": ["A"] * 12, "x": [0, 1, 2] * 4})
     plan = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x SAMPLE 1").plan
     bound = bind(plan, table.schema, "time", "type", "decimal")
-    task = bound.trends(bound.prepare(table)[0]).task
-    (part,) = task._graphs()
-    source = WindowSampler(part.graph, part.steps, 0, 0, task.kind, new_walk(part.graph))
+    listing = bound.trends(bound.prepare(table)[0]).listing
+    (part,) = listing.graphs.parts()
+    source = WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph))
     complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)
     assert complete.trends is not None
     assert_uniform(Counter(drawn(source)), complete.trends)

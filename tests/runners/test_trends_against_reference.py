@@ -20,7 +20,6 @@ from tests.reference.streams import event_streams, queries_and_streams
 from tests.reference.trend_rows import each_rows, named_attributes, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
-from trendweave.programs.trends.lists import TrendTask
 
 #: What the planner refuses although it is legal, with the reason in its error.
 REFUSED = {"TW206", "TW207", "TW209", "TW223"}
@@ -160,7 +159,7 @@ def test_as_many_rows_as_count_says(case: tuple[Query, list[dict]]) -> None:
 def test_graphs_without_listed_edges_have_the_same_trends(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     asked = planned(shown_text(query, "TRENDS(x, s)"))
-    with mock.patch.object(TrendTask, "_room", return_value=0):
+    with mock.patch("trendweave.programs.trends.graphs.edge_room", return_value=0):
         found = rows_of(asked.run(table_of(events)))
     assert counted(found) == counted(trend_rows(query, events, PLAIN))
 
@@ -193,9 +192,9 @@ def test_limit_longest_and_sample(case: tuple[Query, list[dict]], number: int, c
 @pytest.mark.parametrize("room", [0, 10**6])
 def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """More trends than a buffer holds: the walk goes on where it stopped."""
-    monkeypatch.setattr("trendweave.programs.trends.lists.TRENDS_AT_ONCE", 7)
-    monkeypatch.setattr("trendweave.programs.trends.lists.VERTICES_AT_ONCE", 40)
-    monkeypatch.setattr(TrendTask, "_room", lambda task: room)
+    monkeypatch.setattr("trendweave.programs.trends.walking.TRENDS_AT_ONCE", 7)
+    monkeypatch.setattr("trendweave.programs.trends.walking.VERTICES_AT_ONCE", 40)
+    monkeypatch.setattr("trendweave.programs.trends.graphs.edge_room", lambda memory: room)
     table = table_of([{"time": i, "type": "A", "x": i, "k": i % 2} for i in range(10)])
     batches = list(trendweave.query("RETURN TRENDS(x) PATTERN A+ WHERE [k] GROUP-BY k").iter(table))
     assert len(batches) > 8

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from trendweave.planning.plan import Plan
-from trendweave.programs.trends.lists import Detection
+from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.aggregate_table import NUMBERS, Numbers
 from trendweave.rows.dropped import report_dropped
@@ -51,9 +51,9 @@ class TrendBatches:
         self.schema: pa.Schema = bound.schema.with_metadata(dropped.metadata)
         self.trends: int | None = None
         if bound.shows_trends:
-            writer = bound.trends(rows)
-            self.trends = writer.task.trends
-            self._batches: Iterator[pa.RecordBatch] = writer.batches()
+            written = bound.trends(rows)
+            self.trends = written.trends
+            self._batches: Iterator[pa.RecordBatch] = written.batches()
         else:
             self._batches = iter(bound.compute(rows).to_batches())
 

@@ -14,7 +14,7 @@ from trendweave.kernels import aggregate, match_starts
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
-from trendweave.programs.trends.measured_values import SumTooLargeError, measured_values
+from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measured_values
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode
@@ -28,6 +28,7 @@ SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "cont
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
     """`exact`: whole numbers, or floats. `way` forces a way of summing. `only` keeps a range of windows.
+    `only_counts`: trends are counted, and nothing is measured.
 
     `chunk` is the length of the chunks of time whose numbers the rows carry, in steps of the time column.
     """
@@ -36,6 +37,7 @@ class TaskOptions:
     way: str | None = None
     only: tuple[int, int] | None = None
     chunk: int | None = None
+    only_counts: bool = False
 
 
 class PartitionTask:
@@ -43,25 +45,25 @@ class PartitionTask:
         self.plan, self.options = plan, options
         self.rows = encode(plan, preparation, table)
         self.inputs = KernelInputs(plan, preparation, self.rows)
-        self.measured = measured_values(plan, preparation, self.rows.table)
+        self.measured = NOTHING if options.only_counts else measured_values(plan, preparation, self.rows.table)
         self.preparation = preparation
 
     def run(self) -> TaskResult:
         pieces = [piece for template in self.plan.templates for piece in self.inputs.pieces(template)]
-        groups, columns = self._groups([piece.segments for piece in pieces])
-        windows = self._windows(pieces, groups)
-        parts = [self._aggregated(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
+        groups, columns = self.number_groups([piece.segments for piece in pieces])
+        windows = self.number_windows(pieces, groups)
+        parts = [self.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
             parts = [_pairs_of_trends(*parts, outputs=len(self.plan.aggregates))]
         merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=False)])
         if isinstance(windows, MovingNumbers):
-            merged = self._where_trends_end(merged, pieces, groups, windows)
+            merged = self.keep_where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
         return TaskResult(replace(merged, window=windows.keys(merged.window)), taken)
 
     # Groups
 
-    def _groups(self, pieces: list[Segments]) -> tuple[list[np.ndarray], list[pa.Array]]:
+    def number_groups(self, pieces: list[Segments]) -> tuple[list[np.ndarray], list[pa.Array]]:
         """A group number per segment of each piece, and the values of each grouping attribute per group."""
         names = dict(
             zip(((k.variable, k.path) for k in self.plan.partition_key), self.preparation.partition_key, strict=True)
@@ -97,7 +99,7 @@ class PartitionTask:
 
     # Windows
 
-    def _windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
+    def number_windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if isinstance(self.plan.window, MovingWindow):
             for piece, group in zip(pieces, groups, strict=True):
@@ -122,7 +124,7 @@ class PartitionTask:
         ends = {piece.template.states[end.state].variable for end in piece.template.ends}
         return (piece.segments.letters & self.inputs.bits(ends)).any(axis=1)
 
-    def _where_trends_end(
+    def keep_where_trends_end(
         self,
         merged: Partials,
         pieces: list[Piece],
@@ -137,7 +139,7 @@ class PartitionTask:
             of_row = of_rows(group, piece.segments, windows)
             own = windows.own(tick, of_row)
             if any(not start.guard.always_open for start in piece.template.starts):
-                found = self._aggregated(piece, group, windows, only_ending_at=own)
+                found = self.aggregate_piece(piece, group, windows, only_ending_at=own)
                 ended[found.partials.window] = True
                 continue
             nowhere = np.zeros(tick.size, np.int64)
@@ -157,7 +159,7 @@ class PartitionTask:
 
     # Kernels
 
-    def _aggregated(
+    def aggregate_piece(
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
     ) -> SegmentPartials:
         segments = piece.segments
@@ -171,8 +173,8 @@ class PartitionTask:
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",
             force_way=self.options.way,
-            start_guards=self._start_guards(piece, windows, tick, of_row),
-            final_guards=self._end_guards(piece, windows, tick, of_row, only_ending_at),
+            start_guards=self.start_guards(piece, windows, tick, of_row),
+            final_guards=self.end_guards(piece, windows, tick, of_row, only_ending_at),
         )
         components = [Component("sum", results.count)]
         if only_ending_at is None:
@@ -189,7 +191,7 @@ class PartitionTask:
         message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
         return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
-    def _start_guards(
+    def start_guards(
         self, piece: Piece, windows: WindowNumbers, tick: np.ndarray, group: np.ndarray
     ) -> dict[int, np.ndarray]:
         """Leading NOT: a trend begins only in windows that begin after the last match that ended before its first
@@ -203,7 +205,7 @@ class PartitionTask:
                 guards[start.state] = np.where(latest == NEVER, windows.first(tick, group), holding + 1)
         return guards
 
-    def _end_guards(
+    def end_guards(
         self,
         piece: Piece,
         windows: WindowNumbers,

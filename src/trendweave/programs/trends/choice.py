@@ -33,16 +33,18 @@ class Share:
     picks: list[np.ndarray] | None = None
 
 
-def everything(entries: int) -> Share:
+def share_all(entries: int) -> Share:
+    """Show everything."""
+
     def same(value: int) -> np.ndarray:
         return np.full(entries, value, np.int64)
 
     return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
 
 
-def limited(place: np.ndarray, counts: np.ndarray | None, limit: int) -> Share:
+def share_limit(place: np.ndarray, counts: np.ndarray | None, limit: int) -> Share:
     """The first ones of each place (a number per window and group); without counts, each entry may show that many."""
-    share = everything(place.size)
+    share = share_all(place.size)
     share.quota[:] = limit
     if counts is None:
         return share
@@ -56,10 +58,10 @@ def limited(place: np.ndarray, counts: np.ndarray | None, limit: int) -> Share:
     return share
 
 
-def sampled(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
+def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
     """A random set of trends of each place, all sets of that size equally likely. `seeds` are texts per entry, the
     same for all entries of a place."""
-    share = everything(place.size)
+    share = share_all(place.size)
     share.quota[:] = 0
     share.picks = [np.empty(0, np.int64)] * place.size
     order = np.argsort(place, kind="stable")
@@ -71,7 +73,7 @@ def sampled(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequen
         if ends[-1] <= wanted:
             ranks: list[int] = list(range(ends[-1]))
         else:
-            ranks = _distinct(source, ends[-1], wanted)
+            ranks = _draw_distinct(source, ends[-1], wanted)
         below = 0
         at = 0
         for entry, end in zip(members, ends, strict=True):
@@ -87,7 +89,7 @@ def sampled(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequen
     return share
 
 
-def _distinct(source: random.Random, below: int, wanted: int) -> list[int]:
+def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
     """Different random numbers, sorted."""
     if below < 1 << 62:
         return sorted(source.sample(range(below), wanted))
@@ -97,9 +99,9 @@ def _distinct(source: random.Random, below: int, wanted: int) -> list[int]:
     return sorted(found)
 
 
-def longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
+def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
     """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
-    share = everything(place.size)
+    share = share_all(place.size)
     order = np.argsort(place, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
         if not members.size:

@@ -1,7 +1,8 @@
 """Where to cut the graph of a segment into graphlets: least work within a memory limit (CET, Sections 5 and 6).
 
-A plan is a list of cuts between atomic graphlets. Costs of a graphlet add up to costs of a plan, and each graphlet adds
-the same amount of work for joining, so bounds of what is left of a plan can be computed beforehand, exactly.
+A plan is the list of its cuts between atomic graphlets. Costs of a graphlet add up to costs of a plan, and each
+graphlet adds the same amount of work for joining, so bounds of what is left of a plan can be computed beforehand,
+exactly.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 
-Plan = tuple[int, ...]
+Cuts = tuple[int, ...]
 
 #: Atomic graphlets that branch and bound looks at, at most; more of them are cut greedily.
 MAX_ATOMS = 24
@@ -30,56 +31,14 @@ class Costs:
     def atoms(self) -> int:
         return len(self.sizes)
 
-    def memory_of(self, plan: Plan) -> float:
+    def memory_of(self, plan: Cuts) -> float:
         return sum(self.memory[i][j] for i, j in _stretches(plan))
 
-    def work_of(self, plan: Plan) -> float:
+    def work_of(self, plan: Cuts) -> float:
         return sum(self.work[i][j] for i, j in _stretches(plan)) + self.work_per_graphlet * (len(plan) - 1)
 
 
-def table_2(sizes: Sequence[int], edges_inside: Sequence[Sequence[int]]) -> Costs:
-    """CET, Table 2: the worst case of 3^(n/3) trends of n events, in events stored and steps taken. What is the same
-    for all plans, the graph and one trend, is left out."""
-    total = sum(sizes)
-    count = len(sizes)
-    memory = [[0.0] * (count + 1) for _ in range(count)]
-    work = [[0.0] * (count + 1) for _ in range(count)]
-    for i in range(count):
-        for j in range(i + 1, count + 1):
-            events = sum(sizes[i:j])
-            memory[i][j] = 3 ** (events / 3) * events
-            work[i][j] = edges_inside[i][j] + 3 ** (events / 3)
-    return Costs(tuple(sizes), memory, work, 2 * 3 ** (total / 3))
-
-
-def atomic_cuts(ticks: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Vertices before which the graph can be cut (CET, Definition 6): edges across lead from vertices that nothing
-    leaves before the cut to vertices that nothing reaches behind it."""
-    cuts = []
-    for v in range(1, len(ticks)):
-        if ticks[v] == ticks[v - 1]:
-            continue
-        leaving = {a for a, b in edges if b < v}
-        reached = {b for a, b in edges if a >= v}
-        if not any(a < v <= b and (a in leaving or b in reached) for a, b in edges):
-            cuts.append(v)
-    return cuts
-
-
-def all_plans(atoms: int) -> Iterator[Plan]:
-    """The whole search space (CET, Figure 8), by number of graphlets."""
-    for inner in range(atoms):
-        for cuts in combinations(range(1, atoms), inner):
-            yield (0, *cuts, atoms)
-
-
-def exhaustive(costs: Costs, limit: float) -> Plan | None:
-    """The plan of least work within the limit, by looking at all of them."""
-    fitting = [plan for plan in all_plans(costs.atoms) if costs.memory_of(plan) <= limit]
-    return min(fitting, key=costs.work_of, default=None)
-
-
-def branch_and_bound(costs: Costs, limit: float, nodes: list[int] | None = None) -> Plan | None:
+def branch_and_bound(costs: Costs, limit: float, nodes: list[int] | None = None) -> Cuts | None:
     """The plan of least work within the limit (CET, Algorithm 2), level by level from few graphlets to many.
 
     Three prunings: levels on which even the plan of least memory does not fit; nodes whose beginning leaves no room for
@@ -88,7 +47,7 @@ def branch_and_bound(costs: Costs, limit: float, nodes: list[int] | None = None)
     """
     least_memory = _least(costs.memory, costs.atoms)
     least_work = _least(costs.work, costs.atoms)
-    best: Plan | None = None
+    best: Cuts | None = None
     best_work = math.inf
     for level in range(1, costs.atoms + 1):
         if least_memory[level][0] > limit:
@@ -96,7 +55,7 @@ def branch_and_bound(costs: Costs, limit: float, nodes: list[int] | None = None)
         joining = costs.work_per_graphlet * level
         if least_work[level][0] + joining >= best_work:
             continue
-        waiting: list[tuple[Plan, float, float]] = [((0,), 0.0, joining)]
+        waiting: list[tuple[Cuts, float, float]] = [((0,), 0.0, joining)]
         while waiting:
             cuts, memory, work = waiting.pop()
             if nodes is not None:
@@ -116,7 +75,7 @@ def branch_and_bound(costs: Costs, limit: float, nodes: list[int] | None = None)
     return best
 
 
-def greedy(costs: Costs, limit: float) -> Plan | None:
+def greedy(costs: Costs, limit: float) -> Cuts | None:
     """One nearly balanced plan per level, from the first level that may fit, until one does (CET, Section 6.2)."""
     least_memory = _least(costs.memory, costs.atoms)
     for level in range(1, costs.atoms + 1):
@@ -128,7 +87,7 @@ def greedy(costs: Costs, limit: float) -> Plan | None:
     return None
 
 
-def _nearly_balanced(sizes: Sequence[int], level: int) -> Plan:
+def _nearly_balanced(sizes: Sequence[int], level: int) -> Cuts:
     """Graphlets are filled up to their share of the events one after the other."""
     cuts, total, count = [0], sum(sizes), len(sizes)
     filled = 0
@@ -155,5 +114,5 @@ def _least(costs: Sequence[Sequence[float]], atoms: int) -> list[list[float]]:
     return table
 
 
-def _stretches(plan: Plan) -> Iterator[tuple[int, int]]:
+def _stretches(plan: Cuts) -> Iterator[tuple[int, int]]:
     return pairwise(plan)

@@ -12,9 +12,9 @@ from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, TaskResult
 from trendweave.programs.trends.detection import DEFAULTS, Detection
-from trendweave.programs.trends.lists import TrendTask
+from trendweave.programs.trends.lists import WrittenTrends, list_trends
 from trendweave.results.aggregate_table import Numbers, result_schema, result_table
-from trendweave.results.trend_table import TrendWriter, trend_schema
+from trendweave.results.trend_table import make_writer, trend_schema
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.prepared import prepare_rows
 
@@ -62,14 +62,16 @@ class BoundQuery:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
-    def trends(self, rows: pa.Table, only: tuple[int, int] | None = None) -> TrendWriter:
-        """Writes the trends of prepared rows in batches; `only` keeps a range of windows. They are counted here."""
+    def trends(self, rows: pa.Table, only: tuple[int, int] | None = None) -> WrittenTrends:
+        """The trends of prepared rows in batches; `only` keeps a range of windows. They are counted here."""
         options = TaskOptions(only=only, chunk=self.chunk)
         try:
-            task = TrendTask(self.plan, self.preparation, rows, options, self.detection)
+            listing = list_trends(self.plan, self.preparation, rows, options, self.detection)
         except CountTooLargeError as error:
             raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
-        return TrendWriter(task, self.preparation, self.schema, self.events, self.time, self.type, self.numbers)
+        columns = (self.schema, self.events, self.time, self.type, self.numbers)
+        rows_of_task, groups = listing.counted.task.rows, listing.counted.group_columns
+        return WrittenTrends(listing, make_writer(self.plan, self.preparation, *columns, rows_of_task, groups))
 
     def result(self, aggregates: TaskResult) -> pa.Table:
         return result_table(self.plan, aggregates, self.schema, self.events, self.numbers)

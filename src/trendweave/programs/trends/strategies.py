@@ -1,6 +1,6 @@
 """CET's ways to find all trends of some windows of a segment, and the choice between them.
 
-All of them fill the same buffers. M-CET is the walk of `kernels/trend_walk.py`; the others keep pieces of trends.
+All of them fill the same buffers. M-CET is the walk of `kernels/listing/walk.py`; the others keep pieces of trends.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Finder:
     # M-CET
 
     def _walk(self, entries: Entries, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-        walk, local = new_walk(self.graph), _taken(entries, chosen)
+        walk, local = new_walk(self.graph), _take_entries(entries, chosen)
         while trends := walk_back(self.graph, self.steps, local, walk, self.buffers, self.kind, no_covers()):
             yield chosen[self.buffers.entry[:trends]], trends
 
@@ -146,7 +146,8 @@ class Finder:
 
     def _count(self, begins: np.ndarray, low: int, high: int) -> tuple[float, float]:
         room = np.empty(high - low), np.empty(high - low)
-        return count_pieces(self.graph.edge_starts, self.graph.edges, begins, low, high, *room)
+        pieces, vertices = count_pieces(self.graph.edge_starts, self.graph.edges, begins, low, high, *room)
+        return float(pieces), float(vertices)
 
     def _memory(self, begins: np.ndarray, low: int, high: int) -> float:
         return _bytes(*self._count(begins, low, high))
@@ -166,7 +167,7 @@ class Finder:
             pieces = build_pieces(self.graph.edge_starts, self.graph.edges, begins, origin, cuts, total, size)
         walk: Walk = new_walk(self.graph)
         stack = np.zeros((cuts.size + 1, 3), np.int64)
-        local = _taken(entries, chosen)
+        local = _take_entries(entries, chosen)
         while trends := join_pieces(
             self.graph, self.steps, local, walk, self.buffers, self.kind, pieces, origin, stack
         ):
@@ -177,8 +178,8 @@ def _bytes(pieces: float, vertices: float) -> float:
     return BYTES_PER_PIECE * pieces + BYTES_PER_VERTEX * vertices
 
 
-def _taken(entries: Entries, chosen: np.ndarray) -> Entries:
-    """Some entries; `chosen` are their numbers. Picks are not taken along."""
+def _take_entries(entries: Entries, chosen: np.ndarray) -> Entries:
+    """Take the entries with these numbers, without picks: strategies that keep pieces show all trends."""
     return entries._replace(
         segment=entries.segment[chosen],
         window=entries.window[chosen],

@@ -1,0 +1,167 @@
+"""The graphs of a task's segments: as many at a time as fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph, build_graph, reduced_edges
+from trendweave.kernels.listing.steps import Steps, steps_of
+from trendweave.kernels.listing.walk import CHECKED, COMPLETE, Covers, make_covers, no_covers
+from trendweave.programs.trends.aggregates import SELECTION, of_rows
+from trendweave.programs.trends.counting import CountedTrends, join_arrays
+
+#: What an edge costs in memory: it is listed, copied while the list grows, and once more when the graph is reduced.
+_BYTES_PER_EDGE = 24
+#: Edges for which there is always room: a graph of a few events is no danger.
+_LEAST_EDGES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentGraph:
+    """The graph of the segments from `first` on, and of its vertices the rows of the table and the variables."""
+
+    first: int
+    graph: TrendGraph
+    steps: Steps
+    row: np.ndarray
+    variable: np.ndarray
+    covers: Covers
+
+    @property
+    def end(self) -> int:
+        return self.first + self.graph.segment_starts.size - 1
+
+    @property
+    def largest_segment(self) -> int:
+        sizes = np.diff(self.graph.segment_starts)
+        return int(sizes.max()) if sizes.size else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentGraphs:
+    """Builds the graphs of counted trends, anew for each pass over them unless they were kept."""
+
+    counted: CountedTrends
+    mode: int
+    memory: int
+    kept: tuple[SegmentGraph, ...] | None = None
+
+    def parts(self) -> Iterator[SegmentGraph]:
+        """Graphs of all segments, of as many of them as fit into memory at a time."""
+        room = edge_room(self.memory)
+        if self.kept is not None:
+            yield from self.kept
+        elif self.mode == CHECKED:
+            yield self._join(room)
+        else:
+            yield from self._build(room)
+
+    def visit(self, work: Callable[[SegmentGraph], None]) -> SegmentGraphs:
+        """Do some work with each graph.
+
+        Returns:
+            The graphs for the next pass: these very ones, if all of them fit into memory.
+        """
+        room, used = edge_room(self.memory), 0
+        kept: list[SegmentGraph] = []
+        for part in self.parts():
+            work(part)
+            used += part.graph.edges.size + VERTEX_IN_EDGES * part.graph.row.size
+            if used <= room:
+                kept.append(part)
+            else:
+                kept.clear()
+        return replace(self, kept=tuple(kept) if used <= room else None)
+
+    def _build(self, room: int) -> Iterator[SegmentGraph]:
+        for number in range(len(self.counted.pieces)):
+            yield from self._build_piece(number, room)
+
+    def _build_piece(self, number: int, room: int) -> Iterator[SegmentGraph]:
+        counted, task = self.counted, self.counted.task
+        piece, windows = counted.pieces[number], counted.graph_windows
+        segments = piece.segments
+        tick, owner = segments.take(task.rows.tick), of_rows(counted.owners[number], segments, windows)
+        rows = task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner))
+        template = task.inputs.kernel_template(piece.template)
+        conditions = task.inputs.conditions(piece.template, segments)
+        steps = steps_of(template, conditions, SELECTION[task.plan.strategy], tick.size)
+        start_guards = task.start_guards(piece, windows, tick, owner)
+        end_guards = task.end_guards(piece, windows, tick, owner, None)
+        variable = np.asarray(template.state_variable, np.int32)
+        offset, first = int(counted.first_segments[number]), 0
+        while first < segments.count:
+            graph = build_graph(rows, template, steps, start_guards, end_guards, first, room)
+            if self.mode == COMPLETE:
+                graph = self._reduce(graph)
+            yield SegmentGraph(
+                offset + first, graph, steps, segments.row[graph.row], variable[graph.state], no_covers()
+            )
+            first += graph.segment_starts.size - 1
+
+    def _reduce(self, graph: TrendGraph) -> TrendGraph:
+        if not graph.is_listed:
+            raise ExecutionError([self._too_large()])
+        starts, edges = reduced_edges(graph.edge_starts, graph.edges)
+        return graph._replace(edge_starts=starts, edges=edges)
+
+    def _join(self, room: int) -> SegmentGraph:
+        """One graph of all pieces, whose vertices are told by rows of the table and variables: a trend of one piece may
+        be part of a longer one of another."""
+        parts = list(self._build(room))
+        if any(not part.graph.is_listed for part in parts) or sum(part.graph.edges.size for part in parts) > room:
+            raise ExecutionError([self._too_large()])
+        row = join_arrays([part.row for part in parts])
+        variable = join_arrays([part.variable for part in parts])
+        graph = _join_graphs([part.graph for part in parts], row, variable)
+        sizes = np.diff(graph.segment_starts)
+        # A bit per pair of vertices of a segment of which one comes after the other: half of a square, in bytes.
+        if (sizes.astype(float) ** 2 / 2 / 8).sum() > self.memory // 2:
+            raise ExecutionError([self._too_large()])
+        _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
+        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])
+        covers = make_covers(graph, pair.astype(np.int64), partition, int(sizes.max()) + 1 if sizes.size else 1)
+        return SegmentGraph(0, graph, parts[0].steps, row, variable, covers)
+
+    def _too_large(self) -> Problem:
+        message = f"the graph of complete trends does not fit into {self.memory // 2**20:,} MB"
+        return Problem("TW413", message, "raise memory=, use smaller windows, or add an equivalence")
+
+
+def edge_room(memory: int) -> int:
+    """Settle how many edges half of the memory holds; the other half is for walking and writing."""
+    return max(_LEAST_EDGES, memory // _BYTES_PER_EDGE // 2)
+
+
+def _join_graphs(graphs: list[TrendGraph], row: np.ndarray, variable: np.ndarray) -> TrendGraph:
+    vertices = np.concatenate([[0], np.cumsum([graph.row.size for graph in graphs])])
+    edges = np.concatenate([[0], np.cumsum([graph.edges.size for graph in graphs])])
+
+    def join(name: str) -> np.ndarray:
+        return join_arrays([getattr(graph, name) for graph in graphs])
+
+    return TrendGraph(
+        row=row,
+        state=variable.astype(np.int32),
+        tick=join("tick"),
+        window_first=join("window_first"),
+        window_last=join("window_last"),
+        start_from=join("start_from"),
+        end_until=join("end_until"),
+        follow=join("follow"),
+        edge_starts=_join_starts([graph.edge_starts for graph in graphs], edges),
+        edges=join_arrays(
+            [graph.edges + first for graph, first in zip(graphs, vertices[:-1], strict=True)],
+        ).astype(np.int32),
+        segment_starts=_join_starts([graph.segment_starts for graph in graphs], vertices),
+    )
+
+
+def _join_starts(starts: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:
+    """Where the parts of parts begin, counted from the beginning of the whole."""
+    moved = [part[1:] + offset for part, offset in zip(starts, offsets[:-1], strict=True)]
+    return np.concatenate([np.zeros(1, np.int64), *moved]).astype(np.int64)

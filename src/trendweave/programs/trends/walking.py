@@ -1,0 +1,141 @@
+"""Walks over a graph: the trends of some entries in batches, and the lengths of the longest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.kernels.listing.walk import CHECKED, LEFT_OUT, Entries, Found, new_walk, walk_back
+from trendweave.programs.trends.choice import NO_LIMIT, Share, share_all
+from trendweave.programs.trends.counting import UNKNOWN, WindowEntries, join_arrays
+from trendweave.programs.trends.detection import Detection, Strategy
+from trendweave.programs.trends.graphs import SegmentGraph
+from trendweave.programs.trends.strategies import Finder
+
+#: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
+TRENDS_AT_ONCE = 65_536
+VERTICES_AT_ONCE = 1 << 18
+#: Trends per vertex from which on planning graphlets pays.
+_MANY_TRENDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTrends:
+    """Trends of one graph: vertex numbers one after the other, where each trend begins, and the entry of each."""
+
+    vertices: np.ndarray
+    starts: np.ndarray
+    entry: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> FoundTrends:
+        """Take some of the trends, by their numbers."""
+        if chosen.size == self.entry.size:
+            return self
+        lengths = np.diff(self.starts)[chosen]
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if ends.size else 0
+        places = np.arange(total) + np.repeat(self.starts[chosen] - (ends - lengths), lengths)
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        return FoundTrends(self.vertices[places], starts, self.entry[chosen])
+
+
+def walk_trends(
+    part: SegmentGraph, entries: WindowEntries, share: Share, mode: int, detection: Detection, strategy: Strategy
+) -> Iterator[FoundTrends]:
+    """Find the trends of a graph, a buffer at a time. The vertices of what comes out hold until the next comes.
+
+    Args:
+        part: The graph.
+        entries: The entries of all graphs; those of this one are looked at.
+        share: What to show of each entry.
+        mode: ALL, COMPLETE or CHECKED.
+        detection: Its memory is for pieces of trends.
+        strategy: One of CET's.
+
+    Yields:
+        Trends, at least one at a time.
+    """
+    inside = entries.find_segments(part.first, part.end)
+    local = take_entries(entries, inside, part.first, share, inside)
+    buffers = make_buffers(part)
+    if strategy != "m-cet":
+        # A quarter for pieces: the graph has half of the memory, and buffers and batches need some.
+        finder = Finder(part.graph, part.steps, mode, detection.memory // 4, buffers)
+        for numbers, trends in finder.find(local, strategy):
+            yield _read_buffers(buffers, trends, inside[numbers])
+        return
+    walk = new_walk(part.graph, bool(share.min_length.any()), mode == CHECKED)
+    while trends := walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers):
+        yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])
+
+
+def _read_buffers(buffers: Found, trends: int, entry: np.ndarray) -> FoundTrends:
+    starts = buffers.starts[: trends + 1].copy()
+    return FoundTrends(buffers.vertices[: starts[-1]], starts, entry)
+
+
+def choose_strategy(
+    part: SegmentGraph, entries: WindowEntries, mode: int, chooses: bool, detection: Detection
+) -> Strategy:
+    """Settle how to find the trends of a graph: walking keeps nothing and needs no plan; pieces of trends pay where
+    each of them is used many times. `chooses`: whether only some of the trends are shown."""
+    if detection.strategy is not None:
+        return detection.strategy
+    if mode == CHECKED or chooses or not part.graph.is_listed:
+        return "m-cet"
+    counts = entries.counts[entries.find_segments(part.first, part.end)]
+    many = bool((counts == UNKNOWN).any()) or sum(counts.tolist()) >= _MANY_TRENDS * part.row.size
+    return "h-cet" if many else "m-cet"
+
+
+def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: int, wanted: int) -> np.ndarray:
+    """Find the lengths of an entry's longest trends, longest first, without building shorter ones.
+
+    Walks only ways that become long enough, with a bound that falls to the next length that there is.
+    """
+    complete = np.empty(0, np.int64)
+    least = NO_LIMIT
+    buffers = make_buffers(part)
+    while True:
+        share = share_all(1)
+        share.min_length[:] = least
+        share.quota[:] = wanted + 1
+        walk = new_walk(part.graph, lengths=True)
+        local = take_entries(entries, np.array([entry]), part.first, share, np.zeros(1, np.int64))
+        lengths: list[np.ndarray] = []
+        while trends := walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers):
+            lengths.append(np.diff(buffers.starts[: trends + 1]))
+        left_out = int(walk.place[LEFT_OUT])
+        together = join_arrays(lengths)
+        if together.size >= wanted:
+            missing = wanted - complete.size
+            return np.sort(np.concatenate([complete, np.full(missing, least)]))[::-1]
+        if left_out == 0:
+            return np.sort(together)[::-1]
+        complete, least = together, left_out
+
+
+def make_buffers(part: SegmentGraph) -> Found:
+    """Make buffers for the trends of a graph; each of them fits."""
+    room = max(VERTICES_AT_ONCE, part.largest_segment)
+    return Found(np.empty(TRENDS_AT_ONCE, np.int64), np.empty(TRENDS_AT_ONCE + 1, np.int64), np.empty(room, np.int32))
+
+
+def take_entries(entries: WindowEntries, chosen: np.ndarray, first: int, share: Share, places: np.ndarray) -> Entries:
+    """Take entries of the graph whose first segment is `first`, and what `share` has at the given places."""
+    pick_starts, picks = np.empty(0, np.int64), np.empty(0, np.int64)
+    if share.picks is not None:
+        picked = [share.picks[place] for place in places]
+        pick_starts = np.concatenate([[0], np.cumsum([part.size for part in picked])]).astype(np.int64)
+        picks = join_arrays(picked)
+    return Entries(
+        entries.segment[chosen] - first,
+        entries.graph_window[chosen],
+        share.quota[places],
+        share.min_length[places],
+        share.shortest[places],
+        pick_starts,
+        picks,
+    )

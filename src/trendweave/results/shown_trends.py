@@ -1,0 +1,32 @@
+"""Trends as they are written: rows of a table and variables, one trend after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrends:
+    """Trends one after the other: rows of the task's table, variables by number, and where each trend begins; and of
+    each trend the key of its window and the number of its group."""
+
+    rows: np.ndarray
+    variables: np.ndarray
+    starts: np.ndarray
+    window: np.ndarray
+    group: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return int(self.window.size)
+
+
+def join_chunks(column: pa.ChunkedArray) -> pa.Array:
+    """Make one array of a column, of dictionaries what they hold; taking from one array is quicker than from many."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    chunks = column.combine_chunks()
+    return chunks if isinstance(chunks, pa.Array) else pa.concat_arrays(chunks.chunks)
