@@ -1,31 +1,42 @@
-"""The runners that every test of a language feature runs on."""
+"""Every test of a language feature runs in every place (`places.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-import trendweave
-from tests.features.runs import Events, Row, as_rows, as_table
+from tests.features.places import PLACES, Run, skip_what_cannot_run, spark_place
+from tests.features.runs import Events, Row
 
-Run = Callable[..., list[Row]]
-
-
-def on_local(query: str, events: Events, **options: Any) -> list[Row]:
-    table = as_table(events)
-    found = trendweave.query(query).run(table, **options)
-    assert isinstance(found, pa.Table)
-    return as_rows(found)
+#: Of so many cases of a file on Spark, the first runs by day.
+_BY_DAY = 8
+_NO_PARAMETERS = SimpleNamespace(params={})
 
 
-#: A further runner is added here, and nowhere else.
-RUNNERS: dict[str, Run] = {"local": on_local}
-
-
-@pytest.fixture(params=RUNNERS)
+@pytest.fixture(params=PLACES)
 def run(request: pytest.FixtureRequest) -> Run:
     """`run(query, events, **options of Query.run)` -> rows; events are a list of dictionaries or an Arrow table."""
-    return RUNNERS[request.param]
+    name = request.param
+    place = spark_place(request.getfixturevalue("spark")) if name == "spark_batch" else PLACES[name]
+
+    def run_there(query: str, events: Events, **options: Any) -> list[Row]:
+        skip_what_cannot_run(name, query, events, options)
+        return place(query, events, **options)
+
+    return run_there
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A Spark job takes half a second: of the cases on Spark some of every file run by day, and all by night."""
+    seen: Counter[Path] = Counter()
+    for item in items:
+        if "spark_batch" not in getattr(item, "callspec", _NO_PARAMETERS).params.values():
+            continue
+        if seen[item.path] % _BY_DAY:
+            item.add_marker(pytest.mark.nightly)
+        seen[item.path] += 1

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
+from tests.features.places import Run
 from tests.features.runs import Row, as_table, codes, stream, table
 from trendweave.errors import ExecutionError
 
@@ -37,22 +38,20 @@ def checks(*written: str) -> list[Row]:
     return rows
 
 
-def names(table: pa.Table) -> list[str]:
+def names(rows: list[Row]) -> list[str]:
     """Trends as `c1 c4 c6`, sorted."""
-    return sorted(
-        " ".join(f"{event['variable']}{event['time']}" for event in row["events"]) for row in table.to_pylist()
-    )
+    return sorted(" ".join(f"{event['variable']}{event['time']}" for event in row["events"]) for row in rows)
 
 
-def found(query: str, events: list[Row], **options: object) -> list[str]:
-    return names(trendweave.query(query).run(as_table(events), **options))
+def found(run: Run, query: str, events: list[Row], strategy: str | None = None) -> list[str]:
+    return names(run(query, events, **({"strategy": strategy} if strategy else {})))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_cet_figure_2(strategy: str) -> None:
+@pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+def test_cet_figure_2(run: Run, strategy: str | None) -> None:
     # The banks behind B are ours: the figure's picture has them, its text has the trends.
     events = checks("1 A B", "2 B C", "3 A", "4 B D", "5 D E", "6 D F", "7 E G")
-    assert found(CHAIN, events, strategy=strategy) == ["c1 c2", "c1 c4 c5 c7", "c1 c4 c6"]
+    assert found(run, CHAIN, events, strategy) == ["c1 c2", "c1 c4 c5 c7", "c1 c4 c6"]
 
 
 @pytest.mark.parametrize(("size", "expected"), [(1, 1), (2, 64), (3, 81), (4, 64), (6, 36), (12, 12)])
@@ -72,37 +71,42 @@ TABLE_1 = checks("1 A B", "2 B C", "3 B D", "4 D E")
     ("events", "expected"),
     [(1, ["c1"]), (2, ["c1 c2"]), (3, ["c1 c2", "c1 c3"]), (4, ["c1 c2", "c1 c3 c4"])],
 )
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_cet_table_1(events: int, expected: list[str], strategy: str) -> None:
-    assert found(CHAIN, TABLE_1[:events], strategy=strategy) == expected
+@pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+def test_cet_table_1(run: Run, events: int, expected: list[str], strategy: str | None) -> None:
+    assert found(run, CHAIN, TABLE_1[:events], strategy) == expected
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_cet_figure_6(strategy: str) -> None:
+@pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+def test_cet_figure_6(run: Run, strategy: str | None) -> None:
     """Events in pairs, all of a pair compatible with all of the next, as in the figure; its last pair is ours."""
     events = checks(*(f"{i // 2 + 1} bank{i // 2} bank{i // 2 + 1}" for i in range(8)))
-    assert len(found(CHAIN, events, strategy=strategy)) == 16
+    assert len(found(run, CHAIN, events, strategy)) == 16
 
 
-def test_all_trends_and_complete_ones() -> None:
+def test_all_trends_and_complete_ones(run: Run) -> None:
     events = stream("a1 a2 b3 a4 b5")
     every = ["A1 A2 A4 B5", "A1 A2 B3", "A1 A2 B5", "A1 A4 B5", "A1 B3", "A1 B5", "A2 A4 B5", "A2 B3", "A2 B5", "A4 B5"]
-    assert found("RETURN TRENDS PATTERN SEQ(A+, B)", events) == every
+    assert found(run, "RETURN TRENDS PATTERN SEQ(A+, B)", events) == every
     complete = ["A1 A2 A4 B5", "A1 A2 B3"]
-    assert found("RETURN COMPLETE TRENDS PATTERN SEQ(A+, B)", events) == complete
-    assert found("PATTERN SEQ(A+, B)", events) == complete
+    assert found(run, "RETURN COMPLETE TRENDS PATTERN SEQ(A+, B)", events) == complete
+    assert found(run, "PATTERN SEQ(A+, B)", events) == complete
 
 
-def test_complete_trends_of_a_variable_at_several_places() -> None:
+def test_complete_trends_of_a_variable_at_several_places(run: Run) -> None:
     # Neither can be longer than three, so (a1, a2, a4) is complete although (a1, a2, a3, a4) is there to be read.
     events = stream("a1 a2 a3 a4")
-    assert found("RETURN COMPLETE TRENDS PATTERN A{2,3}", events) == ["A1 A2 A3", "A1 A2 A4", "A1 A3 A4", "A2 A3 A4"]
+    assert found(run, "RETURN COMPLETE TRENDS PATTERN A{2,3}", events) == [
+        "A1 A2 A3",
+        "A1 A2 A4",
+        "A1 A3 A4",
+        "A2 A3 A4",
+    ]
 
 
-def test_complete_trends_across_keys_of_one_variable() -> None:
+def test_complete_trends_across_keys_of_one_variable(run: Run) -> None:
     # b2 alone is part of (a1, b2) where A has a key of its own.
     events = stream("a1 b2 a3", k=[1, None, 2])
-    assert found("PATTERN SEQ(A?, B) WHERE [A.k]", events) == ["A1 B2"]
+    assert found(run, "PATTERN SEQ(A?, B) WHERE [A.k]", events) == ["A1 B2"]
 
 
 def test_complete_trends_across_groups_of_one_variable_in_a_moving_window() -> None:
@@ -121,11 +125,17 @@ def test_a_bare_listing_shows_all_attributes_that_the_query_names() -> None:
     assert [(event["v"], event["w"]) for event in row["events"]] == [(0, 0), (20, 2)]
 
 
-def test_a_trend_is_shown_in_each_window_that_holds_it() -> None:
-    rows = trendweave.query("RETURN TRENDS PATTERN A+ WITHIN 4 seconds SLIDE 2 seconds").run(as_table(stream("a1 a2")))
-    shown = {(row["window_start"], row["window_end"], row["length"]) for row in rows.to_pylist()}
+def test_a_trend_is_shown_in_each_window_that_holds_it(run: Run) -> None:
+    rows = run("RETURN TRENDS PATTERN A+ WITHIN 4 seconds SLIDE 2 seconds", stream("a1 a2"))
+    shown = {(row["window_start"], row["window_end"], row["length"]) for row in rows}
     assert shown == {(-2, 2, 1), (0, 4, 1), (0, 4, 2), (2, 6, 1)}
-    assert rows.num_rows == 5
+    assert len(rows) == 5
+
+
+def test_trends_that_end_at_the_same_time_in_a_moving_window(run: Run) -> None:
+    rows = run("RETURN TRENDS PATTERN SEQ(A+, B) WITHIN 3 seconds", stream("a1 a2 b3 b5"))
+    shown = sorted((row["time"], *names([row])) for row in rows)
+    assert shown == [(3, "A1 A2 B3"), (3, "A1 B3"), (3, "A2 B3")]
 
 
 def test_columns_and_types() -> None:
@@ -153,19 +163,18 @@ def test_columns_and_types() -> None:
     ]
 
 
-def test_one_row_per_trend() -> None:
-    events = as_table(stream("a1 a2 b3", x=[5, None, 7], s=["p", "q", None]))
+def test_one_row_per_trend(run: Run) -> None:
+    events = stream("a1 a2 b3", x=[5, None, 7], s=["p", "q", None])
     query = "RETURN EACH FIRST(A.s) AS s, LAST(B.x) AS high, COUNT(A), SUM(A.x), AVG(A.x), MAX(A.x) PATTERN SEQ(A+, B)"
-    result = trendweave.query(query).run(events, numbers="int64")
-    rows = {tuple(row.values())[2:] for row in result.to_pylist()}
+    rows = {tuple(row.values())[2:] for row in run(query, events, numbers="int64")}
     assert rows == {("p", 7, 1, 5, 5.0, 5), ("q", 7, 1, None, None, None), ("p", 7, 2, 5, 5.0, 5)}
-    assert result.schema.field("count_A").type == pa.int64()
+    assert trendweave.query(query).schema(as_table(events)).field("count_A").type == pa.int64()
 
 
-def test_sums_of_one_trend_beyond_64_bits() -> None:
-    events = as_table(stream("a1 a2 a3", x=[2**62, 2**62, 2**62]))
-    result = trendweave.query("RETURN EACH COUNT(A), SUM(A.x) PATTERN A+ LONGEST 1").run(events)
-    assert result.to_pylist()[0]["sum_A_x"] == 3 * 2**62
+def test_sums_of_one_trend_beyond_64_bits(run: Run) -> None:
+    events = stream("a1 a2 a3", x=[2**62, 2**62, 2**62])
+    (row,) = run("RETURN EACH COUNT(A), SUM(A.x) PATTERN A+ LONGEST 1", events)
+    assert row["sum_A_x"] == 3 * 2**62
 
 
 def test_the_same_kind_of_table_comes_back() -> None:
@@ -243,35 +252,32 @@ def test_t_cet_refuses_what_does_not_fit_and_h_cet_finds_a_plan() -> None:
     assert batches.trends == sum(batch.num_rows for batch in batches) == 3**13
 
 
-def test_the_longest_trends() -> None:
+def test_the_longest_trends(run: Run) -> None:
     events = stream("a1 a2 a3 b4")
-    assert found("RETURN TRENDS PATTERN SEQ(A+, B) LONGEST 1", events) == ["A1 A2 A3 B4"]
-    assert len(found("RETURN TRENDS PATTERN SEQ(A+, B) LONGEST 4", events)) == 4
+    assert found(run, "RETURN TRENDS PATTERN SEQ(A+, B) LONGEST 1", events) == ["A1 A2 A3 B4"]
+    assert len(found(run, "RETURN TRENDS PATTERN SEQ(A+, B) LONGEST 4", events)) == 4
 
 
-def test_a_limit_counts_per_window_and_group() -> None:
-    events = as_table(stream("a1 a2 a3 a4", g=["u", "u", "v", "v"], k=[1, 2, 3, 3]))
-    query = "RETURN TRENDS PATTERN A+ WHERE [k] GROUP-BY g LIMIT 2"
-    rows = trendweave.query(query).run(events).to_pylist()
+def test_a_limit_counts_per_window_and_group(run: Run) -> None:
+    events = stream("a1 a2 a3 a4", g=["u", "u", "v", "v"], k=[1, 2, 3, 3])
+    rows = run("RETURN TRENDS PATTERN A+ WHERE [k] GROUP-BY g LIMIT 2", events)
     assert sorted(row["g"] for row in rows) == ["u", "u", "v", "v"]
 
 
-def test_samples_depend_on_the_seed_alone() -> None:
-    events = as_table([{"time": i, "type": "A"} for i in range(300)])
-    one, again, other = (
-        names(trendweave.query(f"RETURN TRENDS PATTERN A+ SAMPLE 20 SEED {seed}").run(events)) for seed in (1, 1, 2)
-    )
+def test_samples_depend_on_the_seed_alone(run: Run) -> None:
+    events = [{"time": i, "type": "A"} for i in range(300)]
+    one, again, other = (names(run(f"RETURN TRENDS PATTERN A+ SAMPLE 20 SEED {seed}", events)) for seed in (1, 1, 2))
     assert one == again
     assert one != other
     assert len(set(one)) == 20
 
 
-def test_the_longest_go_on_with_shorter_ones() -> None:
+def test_the_longest_go_on_with_shorter_ones(run: Run) -> None:
     """A trend that is too short ends where a longer one would go on: it is the next to be shown."""
     events = table("a1 b2 a3")
     for number, lengths in ((1, [2]), (2, [2, 1]), (3, [2, 1])):
-        found = trendweave.query(f"RETURN TRENDS PATTERN SEQ(A*, B) LONGEST {number}").run(events)
-        assert sorted(found.column("length").to_pylist(), reverse=True) == lengths
+        rows = run(f"RETURN TRENDS PATTERN SEQ(A*, B) LONGEST {number}", events)
+        assert sorted((row["length"] for row in rows), reverse=True) == lengths
 
 
 @pytest.mark.parametrize(
@@ -283,13 +289,13 @@ def test_the_longest_go_on_with_shorter_ones() -> None:
     ],
 )
 @pytest.mark.parametrize("shown", ["TRENDS", "COMPLETE TRENDS"])
-def test_equal_values_may_lie_far_apart(values: list[float | None], condition: str, shown: str) -> None:
+def test_equal_values_may_lie_far_apart(run: Run, values: list[float | None], condition: str, shown: str) -> None:
     events = pa.table({"time": list(range(1, 7)), "type": ["E"] * 6, "x": values})
-    found_names = names(trendweave.query(f"RETURN {shown} PATTERN E c+ WHERE {condition}").run(events))
+    found_names = names(run(f"RETURN {shown} PATTERN E c+ WHERE {condition}", events))
     assert [row for row in found_names if " " in row] == ["c1 c3", "c2 c5"]
 
 
-def test_equal_values_of_one_event() -> None:
+def test_equal_values_of_one_event(run: Run) -> None:
     events = pa.table({"time": [1], "type": ["A"], "x": [0]})
-    asked = trendweave.query("RETURN EACH COUNT(A) PATTERN SEQ(A, A*) WHERE A.x = NEXT(A).x + 0.5")
-    assert asked.run(events).column("count_A").to_pylist() == [1]
+    (row,) = run("RETURN EACH COUNT(A) PATTERN SEQ(A, A*) WHERE A.x = NEXT(A).x + 0.5", events)
+    assert row["count_A"] == 1

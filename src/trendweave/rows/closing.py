@@ -13,7 +13,8 @@ import numpy as np
 from trendweave.planning.plan import MovingWindow, SlidingWindow, Window
 from trendweave.rows.times import TimeType, moving_reach, steps_of
 
-_FOREVER = 2**62
+#: Before and after everything: the ends of 64 bits, as a time may lie there.
+_FIRST, _LAST = -(2**63), 2**63 - 1
 #: Panes per window, at most: fewer make fewer, larger pieces of state, and keep rows a little longer than needed.
 _PANES = 8
 
@@ -38,10 +39,10 @@ class Closing:
     def windows(self, before: int | None, watermark: int | None) -> tuple[int, int]:
         """First and last number of the windows (or times) that close when the watermark moves from `before`."""
         if not self.slide:
-            first = -_FOREVER if before is None else before
-            return first, _FOREVER if watermark is None else watermark - 1
-        first = -_FOREVER if before is None else (before - self.length) // self.slide + 1
-        return first, _FOREVER if watermark is None else (watermark - self.length) // self.slide
+            first = _FIRST if before is None else before
+            return first, _LAST if watermark is None else watermark - 1
+        first = _FIRST if before is None else (before - self.length) // self.slide + 1
+        return first, _LAST if watermark is None else (watermark - self.length) // self.slide
 
     def needed(self, steps: np.ndarray, windows: tuple[int, int]) -> np.ndarray:
         """Which rows lie in one of these windows."""

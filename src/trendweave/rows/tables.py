@@ -26,23 +26,37 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     return pa.table({name: _plain(table.column(name)) for name in names}), give_back
 
 
+def arrow_schema(events: Any) -> pa.Schema:
+    """The columns of events as `as_arrow` gives them; `events` is their schema, or a table that has it."""
+    if not isinstance(events, pa.Schema):
+        return as_arrow(events)[0].schema
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in events])
+
+
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Types that Arrow itself can compute with only in part, as those that stand for the same values."""
     kind = column.type
-    if pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
-    if pa.types.is_binary_view(kind):
-        return column.cast(pa.large_binary())
     if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
         chunks = [
             pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in column.chunks
         ]
-        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string()))
+        return pa.chunked_array(chunks, _plain_type(kind))
+    plain = _plain_type(kind)
+    return column if plain == kind else column.cast(plain)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.dictionary(kind.index_type, pa.string())
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
-        return column.cast(kind.value_type)
+        return kind.value_type
     if pa.types.is_decimal(kind) and kind.scale < 0:
-        return column.cast(pa.decimal256(76, 0))
-    return column
+        return pa.decimal256(76, 0)
+    return kind
 
 
 def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:

@@ -22,7 +22,7 @@ from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.rows.times import as_steps
 from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
 from trendweave.runners.local import check_numbers
@@ -92,7 +92,7 @@ class Incremental(PieceEngine):
     def __init__(self, query: Query, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
         check_numbers(numbers)
         query.check(events, time, type_)
-        schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+        schema = arrow_schema(events)
         needed = needed_columns(query.plan, time, type_)
         self._begin(bind(query.plan, schema, time, type_, numbers), needed, query.plan.text)
 

@@ -20,7 +20,7 @@ from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
 from trendweave.programs.intervals.rows import TIME
 from trendweave.programs.intervals.state import IntervalState
 from trendweave.programs.intervals.step import IntervalPiece
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.rows.times import as_steps, steps_of
 from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
 
@@ -40,7 +40,7 @@ class IntervalIncremental(PieceEngine):
         if plan.within is None and plan.returns != "situations":
             message = "without WITHIN, every situation would have to be kept for ever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
-        schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+        schema = arrow_schema(events)
         needed = {path[0] for path in plan.needed_columns} | {time} | ({type_} if type_ is not None else set())
         super().__init__(schema, time, type_, sorted(needed), ["intervals", plan.text, time, str(type_)])
         self._bound, self._plan = bind_intervals(plan, schema, time, type_), plan

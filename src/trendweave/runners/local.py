@@ -12,7 +12,7 @@ from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.aggregate_table import NUMBERS, Numbers
 from trendweave.rows.dropped import report_dropped
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema, as_arrow
 
 if TYPE_CHECKING:
     from trendweave.queries import Query
@@ -77,7 +77,7 @@ def aggregate_table(
 def result_columns(plan: Plan, events: Any, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
     """The columns of the result for events with this schema."""
     check_numbers(numbers)
-    schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    schema = arrow_schema(events)
     return bind(plan, schema, time, type_, numbers).schema
 
 

@@ -44,6 +44,8 @@ def _in_case(of_ascii: Callable[[Value], Value], of_text: Callable[[str], str]) 
     by Python, each distinct one once."""
 
     def in_case(column: pa.Array) -> pa.Array:
+        # Copied, so that its text begins at byte 0: of a slice, Arrow's ASCII functions give damaged text.
+        column = pa.concat_arrays([column, column.slice(0, 0)])
         others = pc.fill_null(pc.invert(pc.string_is_ascii(column)), False)
         if not pc.any(others).as_py():
             return of_ascii(column)

@@ -19,7 +19,7 @@ from trendweave.programs.intervals.situations import Lengths, SituationBuffers, 
 from trendweave.results.interval_table import IntervalResults, interval_result_schema
 from trendweave.results.types import times_type
 from trendweave.rows.dropped import Dropped, report_dropped
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.rows.times import TimeType, time_type
 
 if TYPE_CHECKING:
@@ -120,5 +120,5 @@ def run_local_intervals(query: IntervalQuery, events: Any, time: str, type_: str
 
 
 def interval_columns(query: IntervalQuery, events: Any, time: str, type_: str | None) -> pa.Schema:
-    schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    schema = arrow_schema(events)
     return bind_intervals(query.plan, schema, time, type_).schema

@@ -25,7 +25,7 @@ from trendweave.programs.intervals.rows import (
 from trendweave.programs.intervals.situations import SituationBuffers, in_order
 from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.rows.times import has_time
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _marked(query: PointsQuery, events: pa.Table, time: str, type_: str | None) 
 
 
 def with_columns(query: PointsQuery, events: Any) -> pa.Schema:
-    schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    schema = arrow_schema(events)
     for name in query.columns:
         schema = schema.append(pa.field(name, pa.bool_()))
     return schema

@@ -21,7 +21,7 @@ from trendweave.results.aggregate_table import Numbers
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import count_dropped
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import arrow_schema
 from trendweave.rows.times import has_time
 from trendweave.runners.incremental import Incremental, State, needed_columns
 from trendweave.runners.local import check_numbers
@@ -110,7 +110,7 @@ class PointsIncremental(Incremental):
     def __init__(self, query: PointsQuery, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
         check_numbers(numbers)
         query.check(events, time, type_)
-        schema = events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+        schema = arrow_schema(events)
         self._points = bind_points(query, schema, time, type_, numbers)
         self._begin(self._points.trend, list(self._points.needed), str(query))
 
