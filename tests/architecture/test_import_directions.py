@@ -48,7 +48,6 @@ ROOMS: dict[str, set[str]] = {
 # an entry that is no longer needed fails a test.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("build/intervals.py", "interval_queries"): "one Query is to come",
-    ("build/intervals.py", "planning.relations"): "the names of relations belong to the language",
     ("cli/demo.py", "kernels"): "kernels are warmed up by their own name",
     ("cli/demo.py", "queries"): "public names are to be used",
     ("cli/demo.py", "results"): "the type of numbers has no public name yet",

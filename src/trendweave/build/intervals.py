@@ -36,7 +36,7 @@ from trendweave.language.interval_tree import (
     IntervalTree,
     Situation,
 )
-from trendweave.planning.relations import RELATIONS
+from trendweave.language.relations import RELATIONS
 
 __all__ = [
     "avg", "count", "define", "duration", "first", "given", "last", "maximum", "minimum", "prev", "query", "relate",

@@ -54,7 +54,8 @@ class PartitionTask:
         windows = self.number_windows(pieces, groups)
         parts = [self.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
-            parts = [_pairs_of_trends(*parts, outputs=len(self.plan.aggregates))]
+            one, other, both = parts
+            parts = [_pairs_of_trends(one, other, both, outputs=len(self.plan.aggregates))]
         merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=False)])
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)
