@@ -7,18 +7,26 @@ PATTERN Stock S+
 WITHIN 1 minute SLIDE 10 seconds
 """
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from trendweave import errors
 from trendweave.errors import TrendweaveError
+from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.queries import Query, query
 
-__all__ = ["Metrics", "Query", "TrendweaveError", "errors", "query", "warm_up"]
-try:
-    __version__ = version("trendweave")
-except PackageNotFoundError:  # a zip of the package, as executors of Spark may get it, is not installed
-    __version__ = "unknown"
+__all__ = [
+    "IntervalPlan",
+    "Metrics",
+    "Plan",
+    "Query",
+    "SituatedPlan",
+    "TrendweaveError",
+    "errors",
+    "query",
+    "warm_up",
+]
+__version__ = version("trendweave")
 
 
 def __getattr__(name: str) -> Any:

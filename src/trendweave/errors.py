@@ -15,6 +15,7 @@ __all__ = [
     "DataError",
     "ExecutionError",
     "LanguageError",
+    "OptionError",
     "PlanningError",
     "Problem",
     "TrendweaveError",
@@ -104,6 +105,7 @@ CODES: dict[str, str] = {
     "TW411": "state store of the session cannot keep the state",
     "TW412": "too many trends to show",
     "TW413": "trends need more memory than allowed",
+    "TW414": "option does not go with the query",
     "TW451": "pattern over intervals has too many matches",
     "TW452": "interval query needs WITHIN to run piece by piece",
 }
@@ -185,6 +187,13 @@ class ExecutionError(TrendweaveError):
     """Something went wrong while the query ran."""
 
     stage = "execution"
+
+
+class OptionError(ExecutionError, ValueError, TypeError):
+    """An option that is not known, has a value that it cannot have, or does not go with the query.
+
+    It is a ValueError and a TypeError as well, as Python calls wrong arguments.
+    """
 
 
 _STAGES: dict[str, type[TrendweaveError]] = {

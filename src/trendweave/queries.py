@@ -1,180 +1,479 @@
-"""A query that was read, checked and planned."""
+"""A query that was read, checked and planned: the one thing that users of the package hold."""
 
 from __future__ import annotations
 
 import builtins
+import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 
-from trendweave.errors import Problem, raise_problems
+from trendweave.errors import DataError, OptionError, Problem, near_names, raise_problems
 from trendweave.events import schema_of
-from trendweave.interval_queries import IntervalQuery, interval_query
-from trendweave.language import QueryTree, parse, print_query
-from trendweave.language.interval_parser import is_interval_text
-from trendweave.planning import Plan, make_plan
-from trendweave.sessions import Pushed
-from trendweave.situated_queries import PointsQuery, is_points_text, points_query
+from trendweave.language import Tree, parse, print_tree
+from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
 
 if TYPE_CHECKING:
-    from trendweave.programs.trends.detection import Detection
-    from trendweave.results.aggregate_table import Numbers
-    from trendweave.runners.incremental import Incremental
-    from trendweave.runners.local import TrendBatches
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
-ExplainFormat = Literal["text", "mermaid", "dot", "json"]
+    from trendweave.language.outline import QueryKind
+    from trendweave.planning.show import ExplainFormat
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.interval_incremental import IntervalIncremental
+    from trendweave.runners.local import Batches
+    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.session import PushSession
+
+    ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
+    Engine: TypeAlias = Incremental | IntervalIncremental
+
+_FORMATS = ("text", "mermaid", "dot", "json")
+
+
+class Auto(Enum):
+    """Stands for what a query decides by itself."""
+
+    AUTO = "auto"
+
+
+#: The default of `type`: the column `type` for queries that look for trends, no column for interval queries.
+AUTO: Final = Auto.AUTO
+TypeColumn: TypeAlias = "str | Auto | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Pushed):
-    """Immutable; equal queries have equal trees. `str()` is canonical text, `source` is what was written."""
+class Query:
+    """A query of any kind. Immutable; equal queries have equal trees.
 
-    tree: QueryTree
-    plan: Plan = field(compare=False, repr=False)
+    Attributes:
+        tree: What was written, as data. `str()` prints it as canonical text.
+        plan: What will be computed, and how. Its class tells the kind of query: `Plan` (trends), `IntervalPlan`
+            (matches of situations) or `SituatedPlan` (trends whose events lie in situations).
+        source: The text as it was written.
+    """
+
+    tree: Tree
+    plan: QueryPlan = field(compare=False, repr=False)
     source: str = field(compare=False, repr=False)
 
     def __str__(self) -> str:
-        return print_query(self.tree)
+        return print_tree(self.tree)
+
+    @property
+    def kind(self) -> QueryKind:
+        """What the query looks for: "trends", "intervals" (matches of situations), or "trends in situations"."""
+        match self.plan:
+            case Plan():
+                return "trends"
+            case IntervalPlan():
+                return "intervals"
+            case SituatedPlan():
+                return "trends in situations"
+
+    @property
+    def lists_trends(self) -> bool:
+        """Whether rows are whole trends, with their events: RETURN TRENDS or COMPLETE TRENDS."""
+        plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
+        return isinstance(plan, Plan) and plan.returns in ("trends", "complete trends")
+
+    @property
+    def value_count(self) -> int:
+        """How many columns of a result, its last ones, hold what a row tells; those before them tell rows apart."""
+        from trendweave.planning.outputs import TREND_COLUMNS
+
+        plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
+        if isinstance(plan, IntervalPlan):
+            return len(plan.outputs)
+        return len(TREND_COLUMNS) if self.lists_trends else len(plan.aggregates)
 
     @property
     def values(self) -> int:
-        """How many columns at the end of a row are what it tells; those before tell rows apart."""
-        from trendweave.planning.outputs import TREND_COLUMNS
-
-        listed = self.plan.returns in ("trends", "complete trends")
-        return len(TREND_COLUMNS) if listed else len(self.plan.aggregates)
+        """Deprecated: the old name of `value_count`."""
+        warnings.warn("Query.values is now called Query.value_count", DeprecationWarning, stacklevel=2)
+        return self.value_count
 
     def explain(self, format: ExplainFormat = "text") -> str:
-        """What will be computed and how: as text, as a drawing of the template (mermaid, dot), or as JSON."""
-        from trendweave.planning.show.drawing import as_json, dot, mermaid
-        from trendweave.planning.show.explain import explain_text
+        """What will be computed and how.
 
-        ways = {"text": explain_text, "mermaid": mermaid, "dot": dot, "json": as_json}
-        if format not in ways:
-            raise ValueError(f"explain knows the formats {', '.join(ways)}, not {format}")
-        return ways[format](self.plan)
+        Args:
+            format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
+                "json".
 
-    def check(self, schema: Any, time: str = "time", type: str | None = "type") -> None:
-        """Raise DataError with everything that does not fit a table: columns, types, time and type.
-
-        `schema` is an Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column
-        names to types.
+        Raises:
+            OptionError: The format is not known.
         """
-        from trendweave.planning.schema_check import check_schema
+        if format not in _FORMATS:
+            hint = near_names(str(format), _FORMATS) or "leave it out for text"
+            message = f"explain knows the formats {', '.join(_FORMATS)}, not {format}"
+            raise OptionError([Problem("TW408", message, hint)])
+        from trendweave.planning.show import show_plan
 
-        raise_problems(check_schema(self.tree, self.plan, schema_of(schema), str(time), type), self.source)
+        return show_plan(self.plan, format)
 
+    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
+        """Find everything that does not fit a table: columns, their types, time and type.
+
+        Args:
+            schema: An Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column names
+                to types.
+            time: The column that holds the time.
+            type: The column that holds the type; see `run`.
+
+        Raises:
+            DataError: With all that does not fit.
+        """
+        from trendweave.planning.checks import check_query
+
+        problems = check_query(self.tree, self.plan, schema_of(schema), str(time), self._type_column(type))
+        raise_problems(problems, self.source)
+
+    @overload
+    def run(
+        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> DataFrame: ...
+    @overload
     def run(
         self,
-        events: Any,
+        events: pl.DataFrame | pl.LazyFrame,
         time: str = "time",
-        type: str | None = "type",
-        *,
-        numbers: Numbers | None = None,
-        memory: str | int | None = None,
-        max_trends: int | None = None,
-        strategy: str | None = None,
-        **spark_options: Any,
-    ) -> Any:
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pl.DataFrame: ...
+    @overload
+    def run(
+        self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pd.DataFrame: ...
+    @overload
+    def run(
+        self, events: ArrowEvents, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pa.Table: ...
+    def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
         """The rows that the query asks for, as the kind of table that the events came in.
 
-        `events` is an Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-        DataFrame and takes further options (docs/spark.md); rows may be in any order. `time` and
-        `type` name the columns that hold the time (a timestamp, or a number of seconds) and the type; with
-        `type=None` every row is of the pattern's one type. `numbers` is how counts and sums of whole numbers are
-        written: "decimal" (exact up to 38 digits), "int64", "text" (exact, any size), "float64", or "log2" of counts.
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
+                DataFrame (of a stream, a streaming one). Rows may be in any order. A query FROM INTERVALS takes
+                intervals instead, and names their columns itself.
+            time: The column that holds the time: a timestamp, or a number of seconds.
+            type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
+                that look for trends read the column `type`, and all rows are events of interval queries; with it, only
+                rows of the type that FROM names are.
+            **options: See `trendweave.Options`.
 
-        Queries that show trends one by one take `memory`, such as "512 MB", `max_trends`, above which they refuse
-        (one million unless given), and `strategy`, which forces a way to find trends: see `iter`.
+        Returns:
+            The rows, in a table of the same kind.
+
+        Raises:
+            DataError: The query does not fit the events.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: The query fits, but cannot be carried out on these rows.
         """
-        detection = self._detection(memory, max_trends, strategy)
-        if builtins.type(events).__module__.startswith("pyspark."):
-            if events.isStreaming:
-                from trendweave.runners.spark.stream import run_stream
+        column = self._type_column(type)
+        if _is_spark(events):
+            place = _places().SPARK_STREAM if events.isStreaming else _places().SPARK_BATCH
+            settings = self._settings(place, options, events)
+            self.check(events, time, column)
+            run = _run_stream if events.isStreaming else _run_batch
+            return run(self.plan, events, time, column, settings)
+        settings = self._settings(_places().RUN, options)
+        from trendweave.rows.tables import as_arrow
 
-                return run_stream(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
-            from trendweave.runners.spark.batch import run_spark
+        table, give_back = as_arrow(events)
+        self.check(table.schema, time, column)
+        return give_back(_run_in_process(self.plan, table, time, column, settings))
 
-            return run_spark(self, events, time, type, numbers=numbers, detection=detection, **spark_options)
-        if spark_options:
-            raise TypeError(f"only Spark DataFrames take the options {', '.join(sorted(spark_options))}")
-        from trendweave.runners.local import run_local
-
-        return run_local(self, events, time, type, numbers or "decimal", detection)
-
-    def iter(
-        self,
-        events: Any,
-        time: str = "time",
-        type: str | None = "type",
-        *,
-        numbers: Numbers = "decimal",
-        memory: str | int | None = None,
-        max_trends: int | None = None,
-        strategy: str | None = None,
-    ) -> TrendBatches:
+    def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
         """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
 
-        `trends` of what comes back is their number, counted before the first one is built. `memory` is how much
-        finding them may use ("512 MB" unless given). `strategy` is one of CET's algorithms: "m-cet" walks with one
-        trend in memory, "t-cet" keeps all beginnings of trends, "h-cet" keeps pieces of trends in stretches of time
-        and joins them, "baseline" extends every trend by every event; without it the optimiser chooses.
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An iterator with `schema`, and with `trends`: how many will be shown, counted before the first one is
+            built, or None where that turns out only on the way, or none are asked for.
+
+        Raises:
+            DataError: The query does not fit the events.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: The query fits, but cannot be carried out on these rows.
         """
-        from trendweave.runners.local import iter_local
+        column = self._type_column(type)
+        settings = self._settings(_places().ITER, options)
+        from trendweave.rows.tables import as_arrow
 
-        return iter_local(self, events, time, type, numbers, self._detection(memory, max_trends, strategy))
+        table, _ = as_arrow(events)
+        self.check(table.schema, time, column)
+        return _iterate(self.plan, table, time, column, settings)
 
-    def _detection(self, memory: str | int | None, max_trends: int | None, strategy: str | None) -> Detection | None:
-        from trendweave.programs.trends.detection import detection
-
-        return detection(self.plan, memory, max_trends, strategy)
-
+    @overload
     def schema(
-        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
-    ) -> Any:
-        """The columns of the result, without running anything: an Arrow schema; for a Spark DataFrame, a Spark one."""
-        self.check(events, time, type)
-        if builtins.type(events).__module__.startswith("pyspark."):
-            from trendweave.runners.spark.schema import result_columns as spark_columns
+        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> StructType: ...
+    @overload
+    def schema(
+        self,
+        events: pa.Schema | ArrowEvents | pd.DataFrame | pl.DataFrame | pl.LazyFrame,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pa.Schema: ...
+    def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
+        """The columns of the result of `run`, without running anything.
 
-            return spark_columns(self.plan, events, time, type, numbers)
-        from trendweave.runners.local import result_columns
+        Args:
+            events: What `run` takes, or an Arrow schema.
+            time: As in `run`.
+            type: As in `run`.
+            **options: As in `run`; settings of the Spark session count as they do there.
 
-        return result_columns(self.plan, events, time, type, numbers)
+        Returns:
+            An Arrow schema; for a Spark DataFrame, a Spark one.
+
+        Raises:
+            DataError: The query does not fit the events.
+            OptionError: An option is not known, or has a wrong value.
+        """
+        column = self._type_column(type)
+        if _is_spark(events):
+            settings = self._settings(_places().SCHEMA, options, events)
+            self.check(events, time, column)
+            return _columns_on_spark(self.plan, events, time, column, settings)
+        settings = self._settings(_places().SCHEMA, options)
+        schema = _arrow_schema(events)
+        self.check(schema, time, column)
+        return _columns_in_process(self.plan, schema, time, column, settings)
 
     def incremental(
-        self, events: Any, time: str = "time", type: str | None = "type", *, numbers: Numbers = "decimal"
-    ) -> Incremental:
-        """Run the query on events that come piece by piece; `events` is their schema, or a table that has it.
+        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Engine:
+        """Run the query on events that come piece by piece.
 
-        `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows of the windows
-        that the watermark has closed, `finish(state)` the rest. Options are those of `run`.
+        `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows that the watermark
+        has made certain (of trends, those of the windows that it has closed), `finish(state)` the rest.
+
+        Args:
+            events: The schema of the events, or a table that has it.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An engine, which holds no state of its own.
+
+        Raises:
+            DataError: The query does not fit the events.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: The query cannot run piece by piece.
         """
-        from trendweave.runners.incremental import Incremental
+        return self._engine(events, time, type, self._settings(_places().INCREMENTAL, options))
 
-        return Incremental(self, events, time, type, numbers)
+    def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
+        """A session in this process that takes events one by one.
+
+        `send(event)` takes a mapping and gives the rows that have become certain with it, `send_table` takes a table,
+        `finish()` gives the rest.
+
+        Args:
+            events: The schema of the events, or a table that has it.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`. Events may be behind the latest one by `watermark` ("0 seconds" unless
+                given); `state` goes on with a session that another process left with `session.state()`.
+
+        Raises:
+            DataError: The query does not fit the events, or the state is not one of this query.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: The query cannot run piece by piece, or nothing of it would ever be certain.
+        """
+        from trendweave.runners.session import PushSession
+
+        settings = self._settings(_places().PUSH, options)
+        return PushSession(
+            self._engine(events, time, type, settings), settings.watermark or "0 seconds", settings.state
+        )
+
+    def _engine(self, events: Any, time: str, type: TypeColumn, settings: Settings) -> Engine:
+        column, schema = self._type_column(type), _arrow_schema(events)
+        self.check(schema, time, column)
+        return _make_engine(self.plan, schema, time, column, settings)
+
+    def _type_column(self, type: TypeColumn) -> str | None:
+        if type is not AUTO:
+            return type
+        return None if isinstance(self.plan, IntervalPlan) else "type"
+
+    def _settings(self, place: Place, options: Any, events: DataFrame | None = None) -> Settings:
+        from trendweave.runners.options import make_settings
+
+        def read_setting(name: str) -> str | None:
+            assert events is not None
+            return events.sparkSession.conf.get(name, None)
+
+        return make_settings(self.plan, place, options, None if events is None else read_setting)
 
 
-AnyQuery: TypeAlias = Query | IntervalQuery | PointsQuery
+def query(text: str) -> Query:
+    """Read, check and plan a query of any kind.
 
+    Args:
+        text: A trend query (`RETURN ... PATTERN ...`), an interval query (`FROM ... DEFINE ... PATTERN A before B`),
+            or a trend query with `DEFINE` and conditions such as `S DURING X`.
 
-def query(text: str) -> AnyQuery:
-    """Read, check and plan a query. All problems are raised together, as one TrendweaveError.
+    Returns:
+        The query; the class of its plan tells the kind.
 
-    The text of an interval query (`FROM ... DEFINE ... PATTERN A before B`) gives an `IntervalQuery`, which has the
-    same methods, and so has what a trend query with `DEFINE` and `S DURING X` gives; all other text gives a `Query`.
+    Raises:
+        TrendweaveError: All problems together.
     """
-    if is_interval_text(text):
-        return interval_query(text)
-    if is_points_text(text):
-        return points_query(text)
     tree, problems = parse(text)
-    return planned(tree, problems, text)
+    return make_query(tree, problems, text)
 
 
-def planned(tree: QueryTree, problems: list[Problem], source: str) -> Query:
+def make_query(tree: Tree, problems: list[Problem], source: str) -> Query:
     """Plan a tree; `problems` are those found while it was read."""
     found = list(problems)
-    plan = make_plan(tree, found)
+    plan = plan_query(tree, found)
     raise_problems(found, source)
     assert plan is not None, "a query without a plan has problems"
     return Query(tree, plan, source)
+
+
+def _is_spark(events: object) -> bool:
+    module = builtins.type(events).__module__
+    if module.startswith("pyspark.pandas"):
+        message = "the events are a pandas-on-Spark frame"
+        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
+    return module.startswith("pyspark.")
+
+
+def _arrow_schema(events: Any) -> pa.Schema:
+    import pyarrow as pa
+
+    from trendweave.rows.tables import as_arrow
+
+    return events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+
+
+def _places() -> builtins.type[Place]:
+    from trendweave.runners.options import Place
+
+    return Place
+
+
+# The places where plans run. Only here a place is told which kind of query it runs.
+
+
+def _run_in_process(plan: QueryPlan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> pa.Table:
+    from trendweave.runners import local
+
+    match plan:
+        case Plan():
+            return local.run_trends(plan, table, time, type_, settings)
+        case IntervalPlan():
+            return local.run_intervals(plan, table, time, type_)
+        case SituatedPlan():
+            marked = local.mark_events(plan, table, time, type_)
+            return local.run_trends(plan.trend, marked, time, type_, settings)
+
+
+def _iterate(plan: QueryPlan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> Batches:
+    from trendweave.runners import local
+
+    match plan:
+        case Plan():
+            return local.iterate_trends(plan, table, time, type_, settings)
+        case IntervalPlan():
+            rows = local.run_intervals(plan, table, time, type_)
+            return local.Batches(rows.schema, iter(rows.to_batches()))
+        case SituatedPlan():
+            marked = local.mark_events(plan, table, time, type_)
+            return local.iterate_trends(plan.trend, marked, time, type_, settings)
+
+
+def _columns_in_process(
+    plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings
+) -> pa.Schema:
+    from trendweave.programs.intervals.program import bind_intervals
+    from trendweave.programs.situated.marking import with_columns
+    from trendweave.programs.trends.program import bind
+
+    match plan:
+        case Plan():
+            return bind(plan, schema, time, type_, settings.numbers).schema
+        case IntervalPlan():
+            return bind_intervals(plan, schema, time, type_).schema
+        case SituatedPlan():
+            return bind(plan.trend, with_columns(plan, schema), time, type_, settings.numbers).schema
+
+
+def _make_engine(plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> Engine:
+    match plan:
+        case Plan():
+            from trendweave.runners.incremental import Incremental
+
+            return Incremental(plan, schema, time, type_, settings)
+        case IntervalPlan():
+            from trendweave.runners.interval_incremental import IntervalIncremental
+
+            return IntervalIncremental(plan, schema, time, type_)
+        case SituatedPlan():
+            from trendweave.programs.situated.program import PointsIncremental
+
+            return PointsIncremental(plan, schema, time, type_, settings)
+
+
+def _run_batch(plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings) -> DataFrame:
+    from trendweave.runners.spark.batch import run_spark
+
+    match plan:
+        case Plan():
+            return run_spark(plan, events, time, type_, settings)
+        case IntervalPlan():
+            from trendweave.runners.spark.interval_batch import run_spark_intervals
+
+            return run_spark_intervals(plan, events, time, type_, settings)
+        case SituatedPlan():
+            from trendweave.runners.spark.situated_batch import with_situations
+
+            return run_spark(plan.trend, with_situations(plan, events, time, type_), time, type_, settings)
+
+
+def _run_stream(plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings) -> DataFrame:
+    match plan:
+        case Plan():
+            from trendweave.runners.spark.stream import run_stream
+
+            return run_stream(plan, events, time, type_, settings)
+        case IntervalPlan():
+            from trendweave.runners.spark.interval_stream import run_interval_stream
+
+            return run_interval_stream(plan, events, time, type_, settings)
+        case SituatedPlan():
+            from trendweave.runners.spark.situated_stream import run_points_stream
+
+            return run_points_stream(plan, events, time, type_, settings)
+
+
+def _columns_on_spark(
+    plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings
+) -> StructType:
+    from trendweave.runners.spark.schema import result_columns
+
+    match plan:
+        case Plan():
+            return result_columns(plan, events, time, type_, settings.numbers)
+        case IntervalPlan():
+            from trendweave.runners.spark.interval_batch import interval_type
+
+            return interval_type(plan, events, time, type_)
+        case SituatedPlan():
+            from trendweave.runners.spark.situated_batch import with_empty_columns
+
+            return result_columns(plan.trend, with_empty_columns(plan, events), time, type_, settings.numbers)

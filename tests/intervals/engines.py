@@ -12,7 +12,6 @@ from tests.reference.intervals.query import Query, text
 from tests.reference.intervals.relations import can_hold
 from tests.reference.intervals.streams import COLUMN_TYPES, INTERVAL_COLUMN_TYPES
 from trendweave.errors import PlanningError
-from trendweave.interval_queries import IntervalQuery
 
 ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 
@@ -37,7 +36,7 @@ def full_text(query: Query) -> str:
     return "\n".join([line, f"DEFINE {missing}", *others])
 
 
-def planned(query: Query) -> IntervalQuery | None:
+def planned(query: Query) -> trendweave.Query | None:
     """None where the planner has rightly found that the constraints can never hold together."""
     if can_hold([definition.name for definition in query.definitions], query.constraints):
         return trendweave.query(full_text(query))

@@ -17,10 +17,10 @@ from tests.language.fixture_files import read_fixture
 from trendweave.build import attr
 from trendweave.build import intervals as b
 from trendweave.errors import LanguageError, TrendweaveError
-from trendweave.interval_queries import IntervalQuery
-from trendweave.language.interval_parser import is_interval_text, parse_intervals
+from trendweave.language import parse
 from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import IntervalTree
+from trendweave.language.outline import tell_kind
 
 FIXTURES = Path(__file__).parent / "fixtures"
 IDENTITY = [text for text, _ in read_fixture(FIXTURES / "identity.txt")]
@@ -34,16 +34,16 @@ def one_line(text: str) -> str:
 
 @pytest.mark.parametrize("text", IDENTITY)
 def test_canonical_text_is_printed_as_it_was_read(text: str) -> None:
-    tree, problems = parse_intervals(text)
+    tree, problems = parse(text, "intervals")
     assert problems == []
     assert one_line(print_intervals(tree)) == text
-    assert parse_intervals(print_intervals(tree))[0] == tree
+    assert parse(print_intervals(tree), "intervals")[0] == tree
 
 
 @pytest.mark.parametrize("text", IDENTITY)
 def test_canonical_text_is_a_query(text: str) -> None:
     query = trendweave.query(text)
-    assert isinstance(query, IntervalQuery)
+    assert query.kind == "intervals"
     assert one_line(str(query)) == text
     assert query.explain().startswith("query\n")
     assert json.loads(query.explain("json"))["version"] == 1
@@ -56,16 +56,16 @@ def test_canonical_text_is_a_query(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), SPELLINGS)
 def test_other_spellings_mean_the_canonical_text(text: str, expected: list[str]) -> None:
-    tree, problems = parse_intervals(text)
+    tree, problems = parse(text, "intervals")
     assert problems == []
     assert [one_line(print_intervals(tree))] == expected
-    assert tree == parse_intervals(expected[0])[0]
+    assert tree == parse(expected[0], "intervals")[0]
 
 
 @given(interval_queries)
 def test_every_tree_survives_printing_and_parsing(tree: IntervalTree) -> None:
     text = print_intervals(tree)
-    again, problems = parse_intervals(text)
+    again, problems = parse(text, "intervals")
     assert [problem for problem in problems if problem.code not in ("TW109", "TW113")] == []
     assert again == tree
 
@@ -83,7 +83,7 @@ def test_every_tree_survives_printing_and_parsing(tree: IntervalTree) -> None:
     ],
 )
 def test_interval_queries_are_told_from_trend_queries(text: str, expected: bool) -> None:
-    assert is_interval_text(text) is expected
+    assert (tell_kind(text) == "intervals") is expected
 
 
 @given(hs.sampled_from(IDENTITY), hs.data())

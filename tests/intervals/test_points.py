@@ -15,7 +15,6 @@ import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from trendweave.errors import DataError, TrendweaveError
-from trendweave.situated_queries import PointsQuery
 
 TREND = "RETURN k, COUNT(*), SUM(S.v) PATTERN SEQ(E S+, E T) WHERE [k] AND {s} AND {t} AND S.v <= NEXT(S).v GROUP-BY k"
 DEFINED = " FROM E DEFINE X AS v > 2 AT LEAST 2 seconds, Y AS v < PREV(v) AT MOST 3 seconds"
@@ -89,7 +88,7 @@ def test_events_inside_and_outside_of_situations(source: str | None, rows: list[
 
 def test_printed_and_read_again_it_is_the_same_query() -> None:
     query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + DEFINED)
-    assert isinstance(query, PointsQuery)
+    assert query.kind == "trends in situations"
     assert trendweave.query(str(query)) == query
     assert "S DURING X AND NOT T DURING Y" in str(query)
     assert "situations that events lie in" in query.explain()

@@ -9,7 +9,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import TwsTester
 
 from tests.streaming.simulated import SimulatedStream
-from trendweave.interval_queries import IntervalQuery
+from trendweave.queries import Query
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.spark.interval_operator import IntervalProcessor, IntervalWork
 from trendweave.runners.spark.interval_stream import ONE_PANE, bucket_keys
@@ -21,7 +21,7 @@ Event = dict[str, Any]
 class SimulatedIntervals(SimulatedStream):
     """Takes micro-batches of events whose times are whole seconds; gives the rows that have become certain."""
 
-    def __init__(self, query: IntervalQuery, schema: pa.Schema, delay: int, buckets: int = 3) -> None:
+    def __init__(self, query: Query, schema: pa.Schema, delay: int, buckets: int = 3) -> None:
         self.engine = query.incremental(schema, type="type" if "type" in schema.names else None)
         self.columns, self.delay, self.buckets = schema, delay, buckets
         prepared = self.engine.bound.prepare(schema.empty_table())[0].schema

@@ -10,19 +10,19 @@ from pyspark.sql.streaming import TwsTester
 
 from tests.streaming.simulated import SimulatedStream
 from trendweave.programs.situated.program import bind_points
+from trendweave.queries import Query
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import time_type
 from trendweave.runners.spark.pieces import PackTask
 from trendweave.runners.spark.prepare import groups_span_keys
 from trendweave.runners.spark.situated_stream import PointsProcessor, PointsWork
-from trendweave.situated_queries import PointsQuery
 
 
 class SimulatedPoints(SimulatedStream):
-    def __init__(self, query: PointsQuery, schema: pa.Schema, key: str, delay: int, buckets: int = 3) -> None:
-        self.points, self.columns, self.key = bind_points(query, schema, "time", "type", "decimal"), schema, key
+    def __init__(self, query: Query, schema: pa.Schema, key: str, delay: int, buckets: int = 3) -> None:
+        self.points, self.columns, self.key = bind_points(query.plan, schema, "time", "type", "decimal"), schema, key
         self.bound = self.points.trend
-        closing = Closing.of(query.trend.plan.window, time_type(schema.field("time").type))
+        closing = Closing.of(query.plan.trend.window, time_type(schema.field("time").type))
         assert closing is not None
         self.partial = groups_span_keys(self.bound)
         self.schema = self.points.kept(schema.empty_table()).schema

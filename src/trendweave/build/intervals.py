@@ -25,7 +25,6 @@ from datetime import timedelta
 
 from trendweave.build.queries import Scalar, avg, count, first, last, length_of, lit, maximum, minimum, output_of, total
 from trendweave.errors import LanguageError, Problem, near_names, raise_problems
-from trendweave.interval_queries import IntervalQuery, planned_intervals
 from trendweave.language import syntax_tree as st
 from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import (
@@ -37,6 +36,7 @@ from trendweave.language.interval_tree import (
     Situation,
 )
 from trendweave.language.relations import RELATIONS
+from trendweave.queries import Query, make_query
 
 __all__ = [
     "avg", "count", "define", "duration", "first", "given", "last", "maximum", "minimum", "prev", "query", "relate",
@@ -99,7 +99,7 @@ def query(
     detect_at_end: bool = False,
     returns: IntervalReturn | Iterable[st.Output | str] | None = None,
     every: str | timedelta | None = None,
-) -> IntervalQuery:
+) -> Query:
     """Check and plan a query. `returns` is a list of outputs, or what `situations` gives."""
     problems: list[Problem] = []
     if returns is not None and not isinstance(returns, IntervalReturn):
@@ -115,4 +115,4 @@ def query(
         every=length_of(every, problems),
     )
     raise_problems(problems)
-    return planned_intervals(tree, problems, print_intervals(tree))
+    return make_query(tree, problems, print_intervals(tree))

@@ -19,7 +19,7 @@ from trendweave.language.functions import (
     argument_count,
 )
 from trendweave.language.printer import print_query
-from trendweave.queries import Query, planned
+from trendweave.queries import Query, make_query
 
 __all__ = [
     "Scalar",
@@ -223,9 +223,8 @@ def lit(value: Value) -> Scalar:
             return Scalar(st.DateLiteral((value - date(1970, 1, 1)).days))
         case timedelta():
             return Scalar(st.Duration(value // timedelta(microseconds=1) * 1000))
-    item = getattr(value, "item", None)
-    if item is not None:
-        value = item()  # a numpy scalar
+    if hasattr(value, "item"):
+        value = value.item()  # a numpy scalar
     if not isinstance(value, bool | int | float | str | None):
         raise TypeError(f"a query has no literal for {type(value).__name__}")
     return Scalar(st.Literal(value))
@@ -395,7 +394,7 @@ def query(
         choice=choice,
     )
     raise_problems(problems)
-    return planned(tree, problems, print_query(tree))
+    return make_query(tree, problems, print_query(tree))
 
 
 def length_of(length: str | timedelta | None, problems: list[Problem]) -> st.Duration | None:

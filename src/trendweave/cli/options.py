@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trendweave.queries import Query, query
+from trendweave import Query, query
 
 
 class NumberFormat(StrEnum):

@@ -12,21 +12,19 @@ from types import ModuleType
 import pyarrow as pa
 from rich.console import Console
 
+from trendweave import IntervalPlan, Query
 from trendweave.cli import files
 from trendweave.cli.event_types import type_column
 from trendweave.cli.terminal import Failure, print_table
 from trendweave.cli.trend_text import write_trends_as_text
-from trendweave.interval_queries import IntervalQuery
-from trendweave.queries import AnyQuery
 from trendweave.results.aggregate_table import Numbers
-from trendweave.situated_queries import PointsQuery
 
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
     """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
 
-    query: AnyQuery
+    query: Query
     events: Sequence[str]
     out: str
     time: str
@@ -49,8 +47,8 @@ def run_in_process(run: FileRun, console: Console) -> None:
         step = progress.add_task("reading events", total=3)
         table = files.read_tables(files.find_files(run.events))
         progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        options = {} if isinstance(run.query, IntervalQuery) else {"numbers": run.numbers}
-        result = run.query.run(table, run.time, type_column(run.query, run.type, table.column_names), **options)
+        type_ = type_column(run.query, run.type, table.column_names)
+        result = run.query.run(table, run.time, type_, numbers=run.numbers)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         if run.out != "-":
             files.write_table(result, Path(run.out))
@@ -105,8 +103,7 @@ def check_show(run: FileRun) -> None:
     """Refuse to draw what is no list of trends, before anything runs."""
     if run.show is None:
         return
-    plan = run.query.trend.plan if isinstance(run.query, PointsQuery) else run.query.plan
-    if not isinstance(run.query, IntervalQuery) and plan.returns not in ("trends", "complete trends"):
+    if run.query.kind != "intervals" and not run.query.lists_trends:
         raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
@@ -120,8 +117,8 @@ def draw(run: FileRun, result: pa.Table) -> None:
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 
-    if isinstance(run.query, IntervalQuery):
-        plan = run.query.plan
+    plan = run.query.plan
+    if isinstance(plan, IntervalPlan):
         keys = plan.key_names
         if plan.returns != "situations":
             keys = tuple(output.name for output in plan.outputs if output.function is None)

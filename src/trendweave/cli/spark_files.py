@@ -17,11 +17,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from trendweave.cli.files import FileKind, find_files, is_elsewhere, kind_of, readable, unreadable
 from trendweave.cli.spark_session import plain_message, told_plainly
 from trendweave.cli.terminal import Failure
-from trendweave.interval_queries import IntervalQuery
 from trendweave.rows.dropped import Dropped, report_dropped
 
 if TYPE_CHECKING:
-    from trendweave.queries import Query
+    from trendweave import Query
     from trendweave.results.aggregate_table import Numbers
 
 #: What a file cannot be read with is an error; Spark would make NULLs of it.
@@ -89,15 +88,14 @@ class SparkRun:
     def __init__(self, query: Query, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> None:
         self._query = query
         self._seen = Observation()
-        options = {} if isinstance(query, IntervalQuery) else {"numbers": numbers}
-        self._result = query.run(events, time, type_, observation=self._seen, **options)
+        self._result = query.run(events, time, type_, observation=self._seen, numbers=numbers)
 
     def rows(self) -> pa.Table:
         """All rows on this machine, ordered by window and group."""
         with told_plainly():
             table = self._result.toArrow()
         self._report()
-        names = table.schema.names[: table.num_columns - self._query.values]
+        names = table.schema.names[: table.num_columns - self._query.value_count]
         return table.sort_by([(name, "ascending") for name in names])
 
     def write(self, folder: str, kind: FileKind) -> None:

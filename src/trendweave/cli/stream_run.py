@@ -27,7 +27,7 @@ from trendweave.cli.terminal import Failure
 from trendweave.results.aggregate_table import Numbers
 
 if TYPE_CHECKING:
-    from trendweave.queries import AnyQuery
+    from trendweave import Query
 
 BUCKETS = 16
 _LOOK_EVERY = 0.25  # seconds
@@ -62,7 +62,7 @@ def _cores(master: str) -> int:
 class StreamRun:
     """What is to run. Without a sink, rows go to the view. `trigger` is None for as soon as possible."""
 
-    query: AnyQuery
+    query: Query
     source: Source
     sink: Sink | None
     checkpoint: str
@@ -91,7 +91,7 @@ class StreamRun:
 
     def keys(self, rows: DataFrame) -> int:
         """How many columns, the first ones, tell rows apart: the window and the groups."""
-        return len(rows.columns) - self.query.values
+        return len(rows.columns) - self.query.value_count
 
 
 class Stopped(Exception):

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import Kind, Schema
 from trendweave.language import syntax_tree as st
+from trendweave.planning.checks.trends import find_column
 from trendweave.planning.plan import Path
-from trendweave.planning.schema_check import find_column
 
 __all__ = ["spark_column", "spark_sql"]
 

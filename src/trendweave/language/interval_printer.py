@@ -6,7 +6,8 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.interval_tree import Constraint, IntervalColumns, IntervalReturn, IntervalTree, Situation
 from trendweave.language.interval_tree_builder import without_length
-from trendweave.language.printer import print_expression, print_name, print_output_value
+from trendweave.language.printer import print_expression, print_name, print_output_value, print_query
+from trendweave.language.situated_tree import SituatedTree, Tree
 
 
 def print_intervals(tree: IntervalTree) -> str:
@@ -15,7 +16,7 @@ def print_intervals(tree: IntervalTree) -> str:
     if tree.source is not None or keys:
         lines.append(" ".join(part for part in (_source(tree.source), keys) if part))
     if tree.situations:
-        lines.append("DEFINE " + ",\n       ".join(map(print_situation, tree.situations)))
+        lines.append(print_definitions(tree.situations))
     if tree.pattern:
         lines.append("PATTERN " + "\n    AND ".join(map(print_constraint, tree.pattern)))
     if tree.within is not None:
@@ -27,6 +28,30 @@ def print_intervals(tree: IntervalTree) -> str:
     if tree.every is not None:
         lines.append(f"EVERY {print_expression(tree.every)}")
     return "\n".join(lines)
+
+
+def print_situated(tree: SituatedTree) -> str:
+    """The trend query, then the situations that its events lie in."""
+    lines = [print_query(tree.trend)]
+    definitions = _source(tree.source)
+    if tree.situations:
+        definitions = f"{definitions} {print_definitions(tree.situations)}".strip()
+    return "\n".join([*lines, definitions] if definitions else lines)
+
+
+def print_tree(tree: Tree) -> str:
+    """Canonical text of a query of any kind, one clause a line."""
+    match tree:
+        case IntervalTree():
+            return print_intervals(tree)
+        case SituatedTree():
+            return print_situated(tree)
+        case _:
+            return print_query(tree)
+
+
+def print_definitions(situations: tuple[Situation, ...]) -> str:
+    return "DEFINE " + ",\n       ".join(map(print_situation, situations))
 
 
 def _source(source: str | IntervalColumns | None) -> str:

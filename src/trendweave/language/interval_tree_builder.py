@@ -36,6 +36,9 @@ class IntervalTreeBuilder(TreeBuilder):
     def interval_query(self, meta: Meta, children: list[Any]) -> list[Clause]:
         return children
 
+    def situated_query(self, meta: Meta, children: list[Any]) -> list[Clause]:
+        return children
+
     # Where the intervals come from
 
     def from_events(self, meta: Meta, children: list[Any]) -> Clause:
@@ -56,6 +59,10 @@ class IntervalTreeBuilder(TreeBuilder):
         condition = next((part for part in parts if not isinstance(part, tuple)), None)
         if bounds is None and condition is not None:
             condition, bounds = without_length(condition, meta.end_pos)
+        for node in condition.walk() if condition is not None else ():
+            if isinstance(node, st.During):
+                hint = "define a situation by columns of its events; DURING belongs into WHERE"
+                self._problem(node.span or name.span, "TW253", "DURING is a condition of trends", hint)
         low, high = bounds or (None, None)
         self._check_bounds(low, high, _span(meta))
         return Situation(str(name), condition, low, high, span=name.span)

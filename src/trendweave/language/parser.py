@@ -8,6 +8,7 @@ finds.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +17,10 @@ from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput, UnexpectedT
 from lark.exceptions import VisitError
 
 from trendweave.errors import LanguageError, Problem, near_names
+from trendweave.language.interval_tree import IntervalTree
+from trendweave.language.interval_tree_builder import IntervalTreeBuilder
+from trendweave.language.outline import QueryKind, find_foreign_clause, tell_kind
+from trendweave.language.situated_tree import SituatedTree, Tree
 from trendweave.language.syntax_tree import MAX_DEPTH, QueryTree, Span, problem_at, too_deep
 from trendweave.language.tree_builder import Clause, TreeBuilder
 
@@ -24,37 +29,71 @@ CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLI
 CHOICES = ("LIMIT", "LONGEST", "SAMPLE")
 
 
-def parse(text: str) -> tuple[QueryTree, list[Problem]]:
-    """The tree of a query, and the problems that did not keep it from being read. Raises LanguageError otherwise."""
-    builder = TreeBuilder()
-    clauses = read_clauses(text, _grammar(), builder)
-    return assembled(clauses, text, builder.problems), builder.problems
+def parse(text: str, kind: QueryKind | None = None) -> tuple[Tree, list[Problem]]:
+    """Read the text of a query.
 
+    Args:
+        text: The query, of any kind.
+        kind: The kind that it is; without it the clauses tell.
 
-def read_clauses(text: str, grammar: Lark, builder: TreeBuilder) -> list[Clause]:
-    """The clauses of a text, as the builder makes them. Raises LanguageError where it cannot be read."""
-    size = len(text.encode("utf-8", errors="surrogatepass"))
-    if size > MAX_TEXT_BYTES:
-        message = f"the query text has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read"
-        raise LanguageError([Problem("TW102", message, "shorten it; long lists of values belong into a column")])
+    Returns:
+        The tree, and the problems that did not keep the text from being read.
+
+    Raises:
+        LanguageError: The text cannot be read.
+    """
+    _check_size(text)
     _check_brackets(text)
+    if kind is None:
+        try:
+            return _read(text, "trends")
+        except UnexpectedInput as error:
+            kind = tell_kind(text)
+            if kind == "trends":
+                raise LanguageError([_syntax_problem(error, text, kind)], text) from None
     try:
-        clauses: list[Clause] = builder.transform(grammar.parse(text))
+        return _read(text, kind)
     except UnexpectedInput as error:
-        raise LanguageError([_syntax_problem(error, text)], text) from None
+        raise LanguageError([_syntax_problem(error, text, kind)], text) from None
+
+
+def _read(text: str, kind: QueryKind) -> tuple[Tree, list[Problem]]:
+    """Raises Lark's UnexpectedInput where the grammar of the kind does not know the text."""
+    parsed = _grammar(kind).parse(text)
+    make_builder, assemble = _ASSEMBLED[kind]
+    builder = make_builder()
+    try:
+        clauses: list[Clause] = builder.transform(parsed)
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
             raise LanguageError(error.orig_exc.problems, text) from None
         raise
     if any(problem.code == "TW101" for problem in builder.problems):
         raise LanguageError(builder.problems, text)
-    return clauses
+    return assemble(clauses, text, builder.problems), builder.problems
+
+
+def _check_size(text: str) -> None:
+    size = len(text.encode("utf-8", errors="surrogatepass"))
+    if size > MAX_TEXT_BYTES:
+        message = f"the query text has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read"
+        raise LanguageError([Problem("TW102", message, "shorten it; long lists of values belong into a column")])
+
+
+#: The start of each kind, and the files that its rules are in: all kinds share conditions, outputs, lengths and names.
+_STARTS: dict[QueryKind, tuple[str, tuple[str, ...]]] = {
+    "trends": ("trend_query", ("grammar",)),
+    "intervals": ("interval_query", ("grammar", "intervals")),
+    "trends in situations": ("situated_query", ("grammar", "intervals", "situated")),
+}
 
 
 @cache
-def _grammar() -> Lark:
-    grammar = files("trendweave.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", propagate_positions=True)
+def _grammar(kind: QueryKind) -> Lark:
+    start, names = _STARTS[kind]
+    room = files("trendweave.language")
+    rules = "\n".join(room.joinpath(f"{name}.lark").read_text(encoding="utf-8") for name in names)
+    return Lark(rules, parser="lalr", start=start, propagate_positions=True)
 
 
 _BRACKETS_AND_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/|[()]""")
@@ -74,13 +113,21 @@ def _span(text: str, start: int, end: int) -> Span:
     return Span(start, end, text.count("\n", 0, start) + 1, start - line_start + 1)
 
 
-def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> QueryTree:
-    """Clauses in any order -> a query. A clause given twice counts once, and is a problem."""
+def _each_once(clauses: list[Clause], problems: list[Problem]) -> dict[str, Any]:
+    """What each clause says, by keyword. A clause given twice counts once, and is a problem."""
     given: dict[str, Any] = {}
     for keyword, value, span in clauses:
         if keyword in given:
             problems.append(problem_at(span, "TW105", f"{keyword} is given twice", f"join both into one {keyword}"))
         given.setdefault(keyword, value)
+    return given
+
+
+def _assemble_trends(clauses: list[Clause], text: str, problems: list[Problem]) -> Tree:
+    return _trend_tree(_each_once(clauses, problems), text, problems)
+
+
+def _trend_tree(given: dict[str, Any], text: str, problems: list[Problem]) -> QueryTree:
     choices = [given[keyword] for keyword in CHOICES if keyword in given]
     if len(choices) > 1:
         named = " and ".join(keyword for keyword in CHOICES if keyword in given)
@@ -101,6 +148,35 @@ def assembled(clauses: list[Clause], text: str, problems: list[Problem]) -> Quer
         choice=choices[0] if choices else None,
         span=_span(text, 0, len(text)),
     )
+
+
+def _assemble_intervals(clauses: list[Clause], text: str, problems: list[Problem]) -> Tree:
+    given = _each_once(clauses, problems)
+    return IntervalTree(
+        source=given.get("FROM"),
+        partition_by=given.get("PARTITION BY", ()),
+        situations=given.get("DEFINE", ()),
+        pattern=given.get("PATTERN", ()),
+        within=given.get("WITHIN"),
+        detect_at_end=given.get("DETECT", False),
+        returns=given.get("RETURN"),
+        every=given.get("EVERY"),
+        span=Span(0, 1, 1, 1),
+    )
+
+
+def _assemble_situated(clauses: list[Clause], text: str, problems: list[Problem]) -> Tree:
+    given = _each_once(clauses, problems)
+    trend = _trend_tree(given, text, problems)
+    return SituatedTree(trend, given.get("DEFINE", ()), given.get("FROM"), span=trend.span)
+
+
+#: Who builds the clauses of each kind, and who puts them together.
+_ASSEMBLED: dict[QueryKind, tuple[Callable[[], TreeBuilder], Callable[[list[Clause], str, list[Problem]], Tree]]] = {
+    "trends": (TreeBuilder, _assemble_trends),
+    "intervals": (IntervalTreeBuilder, _assemble_intervals),
+    "trends in situations": (IntervalTreeBuilder, _assemble_situated),
+}
 
 
 #: How a reader would call what the grammar expects; terminals that are not listed are called by their text.
@@ -139,7 +215,12 @@ _TERMINALS = {
 _TELLING = ("a name", "a number", *CLAUSES, ")", "]", "}", ",")
 
 
-def _syntax_problem(error: UnexpectedInput, text: str) -> Problem:
+def _syntax_problem(error: UnexpectedInput, text: str, kind: QueryKind) -> Problem:
+    foreign = find_foreign_clause(text, kind)
+    if foreign is not None and foreign.start <= (error.pos_in_stream or len(text)):
+        span = _span(text, foreign.start, foreign.start + len(foreign.keyword))
+        hint = "conditions belong into DEFINE" if foreign.keyword == "WHERE" else f"leave {foreign.keyword} out"
+        return problem_at(span, "TW101", f"an interval query has no {foreign.keyword}", hint)
     expected: set[str] = set()
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         token: Token = error.token

@@ -133,6 +133,8 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"DATE '{(date(1970, 1, 1) + timedelta(days=days)).isoformat()}'", _SCALAR
         case st.Duration(nanoseconds=nanoseconds):
             return duration_text(nanoseconds or 0), _SCALAR
+        case st.During(variable=variable, situation=situation):
+            return f"{print_name(variable)} DURING {print_name(situation)}", _COMPARE
         case st.Attribute(names=names):
             return _names(names), _SCALAR
         case st.NextAttribute(variable=variable, names=names):

@@ -59,7 +59,7 @@ _PARTS: dict[type, tuple[str, ...]] = {}
 def parts_of(kind: type[Node]) -> tuple[str, ...]:
     """The fields that make a node what it is, in the order of the text."""
     if kind not in _PARTS:
-        _PARTS[kind] = tuple(spec.name for spec in fields(kind) if spec.name not in ("span", "depth"))
+        _PARTS[kind] = tuple(spec.name for spec in fields(kind) if spec.name not in ("span", "depth", "situation_span"))
     return _PARTS[kind]
 
 
@@ -168,6 +168,40 @@ class Attribute(Node):
     """A dotted name: `price`, `S.price`, `S.address.city`."""
 
     names: tuple[str, ...]
+
+
+#: How the column is called that says whether an event lies in a situation. No query names such a column by accident.
+_DURING = "during "
+
+
+@dataclass(frozen=True, slots=True)
+class During(Attribute):
+    """`S DURING Busy`: the events read as S lie in a situation.
+
+    For everything after the language it is an attribute like others: a boolean column of the event, which whoever
+    runs the query fills in.
+    """
+
+    situation_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @classmethod
+    def of(
+        cls, variable: str, situation: str, *, span: Span | None = None, situation_span: Span | None = None
+    ) -> During:
+        return cls((variable, during_column(situation)), span=span, situation_span=situation_span)
+
+    @property
+    def variable(self) -> str:
+        return self.names[0]
+
+    @property
+    def situation(self) -> str:
+        return self.names[1].removeprefix(_DURING)
+
+
+def during_column(situation: str) -> str:
+    """The column of an event that says whether it lies in such a situation."""
+    return _DURING + situation
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     # Clauses
 
-    def start(self, meta: Meta, children: list[Any]) -> list[Clause]:
+    def trend_query(self, meta: Meta, children: list[Any]) -> list[Clause]:
         return cast("list[Clause]", children)
 
     def _returns(kind: st.ReturnKind, known: tuple[str, ...] = ()) -> Callable[..., Clause]:  # type: ignore[misc]
@@ -254,6 +254,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def like(self, meta: Meta, children: list[Any]) -> st.Expression:
         return st.Like(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
+
+    def during(self, meta: Meta, children: list[Any]) -> st.Expression:
+        variable, _, situation = children
+        return st.During.of(str(variable), str(situation), span=_span(meta), situation_span=situation.span)
+
+    def not_during(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.Inverse(self.during(meta, children), span=_span(meta))
 
     def equivalence(self, meta: Meta, children: list[Any]) -> st.Expression:
         return st.Equivalence(tuple(children), span=_span(meta))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,18 +17,14 @@ from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Plan
 from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
 from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.aggregate_table import Numbers
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
-from trendweave.rows.tables import arrow_schema, as_arrow
+from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import as_steps
 from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
-from trendweave.runners.local import check_numbers
-
-if TYPE_CHECKING:
-    from trendweave.queries import Query
+from trendweave.runners.options import Settings
 
 #: Written into every state; a state of another version is refused.
 STATE_VERSION = 1
@@ -89,12 +85,9 @@ def needed_columns(plan: Plan, time: str, type_: str | None) -> list[str]:
 class Incremental(PieceEngine):
     """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
 
-    def __init__(self, query: Query, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
-        check_numbers(numbers)
-        query.check(events, time, type_)
-        schema = arrow_schema(events)
-        needed = needed_columns(query.plan, time, type_)
-        self._begin(bind(query.plan, schema, time, type_, numbers), needed, query.plan.text)
+    def __init__(self, plan: Plan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> None:
+        bound = bind(plan, schema, time, type_, settings.numbers, detection=settings.detection)
+        self._begin(bound, needed_columns(plan, time, type_), plan.text)
 
     def _begin(self, bound: BoundQuery, needed: list[str], text: str) -> None:
         super().__init__(

@@ -8,7 +8,7 @@ one batch over all events that were not late.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,31 +16,26 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.intervals.situations import RUNNING
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
 from trendweave.programs.intervals.rows import TIME
 from trendweave.programs.intervals.state import IntervalState
 from trendweave.programs.intervals.step import IntervalPiece
-from trendweave.rows.tables import arrow_schema, as_arrow
+from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import as_steps, steps_of
 from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
-
-if TYPE_CHECKING:
-    from trendweave.interval_queries import IntervalQuery
 
 
 class IntervalIncremental(PieceEngine):
     """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
 
-    def __init__(self, query: IntervalQuery, events: Any, time: str, type_: str | None) -> None:
-        query.check(events, time, type_)
-        plan = query.plan
+    def __init__(self, plan: IntervalPlan, schema: pa.Schema, time: str, type_: str | None) -> None:
         if plan.intervals is not None:
             message = "given intervals cannot be run piece by piece"
             raise ExecutionError([Problem("TW404", message, "run them as one table")])
         if plan.within is None and plan.returns != "situations":
             message = "without WITHIN, every situation would have to be kept for ever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
-        schema = arrow_schema(events)
         needed = {path[0] for path in plan.needed_columns} | {time} | ({type_} if type_ is not None else set())
         super().__init__(schema, time, type_, sorted(needed), ["intervals", plan.text, time, str(type_)])
         self._bound, self._plan = bind_intervals(plan, schema, time, type_), plan

@@ -3,59 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
-from trendweave.programs.trends.detection import Detection
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.aggregate_table import NUMBERS, Numbers
+from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.situated.marking import marked_events
+from trendweave.programs.trends.program import bind
+from trendweave.results.aggregate_table import Numbers
 from trendweave.rows.dropped import report_dropped
-from trendweave.rows.tables import arrow_schema, as_arrow
-
-if TYPE_CHECKING:
-    from trendweave.queries import Query
+from trendweave.runners.options import Settings
 
 
-def run_local(
-    query: Query, events: Any, time: str, type_: str | None, numbers: Numbers, detection: Detection | None
-) -> Any:
-    """The rows of a query, as the kind of table that the events came in."""
-    check_numbers(numbers)
-    table, give_back = as_arrow(events)
-    query.check(table.schema, time, type_)
-    if query.plan.returns == "aggregates":
-        return give_back(aggregate_table(query.plan, table, time, type_, numbers))
-    batches = TrendBatches(bind(query.plan, table.schema, time, type_, numbers, detection=detection), table)
-    return give_back(pa.Table.from_batches(batches, batches.schema))
+def run_trends(plan: Plan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> pa.Table:
+    """The rows of a trend query; the number of dropped rows is in the metadata of the schema."""
+    if plan.returns == "aggregates":
+        return aggregate_table(plan, table, time, type_, settings.numbers)
+    batches = iterate_trends(plan, table, time, type_, settings)
+    return pa.Table.from_batches(batches, batches.schema)
 
 
-def iter_local(
-    query: Query, events: Any, time: str, type_: str | None, numbers: Numbers, detection: Detection | None
-) -> TrendBatches:
-    """The rows of a query as Arrow batches; the first one is computed when it is asked for."""
-    check_numbers(numbers)
-    table, _ = as_arrow(events)
-    query.check(table.schema, time, type_)
-    return TrendBatches(bind(query.plan, table.schema, time, type_, numbers, detection=detection), table)
+def iterate_trends(plan: Plan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> Batches:
+    """The rows of a trend query as Arrow batches; the first one is computed when it is asked for."""
+    bound = bind(plan, table.schema, time, type_, settings.numbers, detection=settings.detection)
+    rows, dropped = bound.prepare(table)
+    report_dropped(dropped)
+    schema = bound.schema.with_metadata(dropped.metadata)
+    if not bound.shows_trends:
+        return Batches(schema, iter(bound.compute(rows).to_batches()))
+    written = bound.trends(rows)
+    return Batches(schema, written.batches(), written.trends)
 
 
-class TrendBatches:
-    """An iterator over Arrow record batches. Trends were counted before it was made: `trends` is how many will be
-    shown, or None where that turns out only on the way (checked complete trends) or none are asked for."""
+def run_intervals(plan: IntervalPlan, table: pa.Table, time: str, type_: str | None) -> pa.Table:
+    """The rows of an interval query; the number of dropped rows is in the metadata of the schema."""
+    bound = bind_intervals(plan, table.schema, time, type_)
+    rows, dropped = bound.prepare(table)
+    report_dropped(dropped)
+    return bound.compute(rows).replace_schema_metadata(dropped.metadata)
 
-    def __init__(self, bound: BoundQuery, events: pa.Table) -> None:
-        rows, dropped = bound.prepare(events)
-        report_dropped(dropped)
-        self.schema: pa.Schema = bound.schema.with_metadata(dropped.metadata)
-        self.trends: int | None = None
-        if bound.shows_trends:
-            written = bound.trends(rows)
-            self.trends = written.trends
-            self._batches: Iterator[pa.RecordBatch] = written.batches()
-        else:
-            self._batches = iter(bound.compute(rows).to_batches())
+
+def mark_events(plan: SituatedPlan, table: pa.Table, time: str, type_: str | None) -> pa.Table:
+    """The events, with a column for each situation that says whether they lie in one."""
+    return marked_events(bind_intervals(plan.situations, table.schema, time, type_), plan.columns, table)
+
+
+class Batches:
+    """An iterator over Arrow record batches.
+
+    Attributes:
+        schema: The columns of all batches.
+        trends: How many trends will be shown, counted before the first one is built; None where that turns out only on
+            the way (checked complete trends) or none are asked for.
+    """
+
+    def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch], trends: int | None = None) -> None:
+        self.schema, self.trends = schema, trends
+        self._batches = batches
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
@@ -72,15 +78,3 @@ def aggregate_table(
     rows, dropped = bound.prepare(events)
     report_dropped(dropped)
     return bound.compute(rows).replace_schema_metadata(dropped.metadata)
-
-
-def result_columns(plan: Plan, events: Any, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
-    """The columns of the result for events with this schema."""
-    check_numbers(numbers)
-    schema = arrow_schema(events)
-    return bind(plan, schema, time, type_, numbers).schema
-
-
-def check_numbers(numbers: str) -> None:
-    if numbers not in NUMBERS:
-        raise ValueError(f"numbers is one of {', '.join(NUMBERS)}, not {numbers}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from trendweave.interval_queries import interval_query
 from trendweave.language import parse
-from trendweave.planning import make_plan
+from trendweave.planning import IntervalPlan, Plan, plan_query
 from trendweave.programs.intervals.program import bind_intervals
-from trendweave.programs.trends.detection import STRATEGIES, detection
+from trendweave.programs.trends.detection import STRATEGIES, Detection, Strategy
 from trendweave.programs.trends.program import bind
 
 _EVENTS = pa.table(
@@ -41,15 +40,16 @@ def run_trend_queries() -> None:
             _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} {_WINDOW}", strategy)
 
 
-def _run_trends(text: str, strategy: str | None) -> None:
-    tree, problems = parse(text)
-    plan = make_plan(tree, problems)
-    assert plan is not None, problems
-    bound = bind(plan, _EVENTS.schema, "time", "type", "decimal", detection=detection(plan, None, None, strategy))
+def _run_trends(text: str, strategy: Strategy | None) -> None:
+    plan = plan_query(*parse(text))
+    assert isinstance(plan, Plan)
+    bound = bind(plan, _EVENTS.schema, "time", "type", "decimal", detection=Detection(strategy=strategy))
     bound.compute(bound.prepare(_EVENTS)[0])
 
 
 def run_interval_queries() -> None:
     for text in _INTERVALS:
-        bound = bind_intervals(interval_query(text).plan, _EVENTS.schema, "time", None)
+        plan = plan_query(*parse(text))
+        assert isinstance(plan, IntervalPlan)
+        bound = bind_intervals(plan, _EVENTS.schema, "time", None)
         bound.compute(bound.prepare(_EVENTS)[0])

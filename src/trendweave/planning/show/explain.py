@@ -14,14 +14,18 @@ _LABEL = 13
 
 def explain_text(plan: Plan) -> str:
     """The whole plan as aligned text."""
-    lines = [*_query(plan), "", *_overview(plan)]
+    return "\n".join([*_query(plan), "", *explain_plan(plan)])
+
+
+def explain_plan(plan: Plan) -> list[str]:
+    """The plan line by line, without the query."""
+    lines = _overview(plan)
     titles = ("template",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
     for title, template in zip(titles, plan.templates, strict=True):
         lines += ["", *_template(title, template, plan)]
     for negated in plan.negations:
         lines += ["", *_template(f"negation: NOT {negated.text}", negated.template, plan)]
-    lines += ["", *_columns(plan)]
-    return "\n".join(lines)
+    return [*lines, "", *_columns(plan)]
 
 
 def _query(plan: Plan) -> list[str]:

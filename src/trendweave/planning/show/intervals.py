@@ -20,15 +20,19 @@ _CERTAIN = ("start of {b}", "start of {b}", "end of {a}", "both ends", "end of {
 
 
 def explain_text(plan: IntervalPlan) -> str:
-    lines = ["query", *(f"  {line}" for line in plan.text.split("\n")), "", *_overview(plan), "", *_situations(plan)]
+    return "\n".join(["query", *(f"  {line}" for line in plan.text.split("\n")), "", *explain_plan(plan)])
+
+
+def explain_plan(plan: IntervalPlan) -> list[str]:
+    """The plan line by line, without the query."""
+    lines = [*_overview(plan), "", *_situations(plan)]
     if plan.pairs:
         lines += ["", *_constraints(plan)]
     implied = list(_implied(plan))
     if implied:
         lines += ["", "implied", *_table(implied)]
     columns = ", ".join(".".join(map(print_name, path)) for path in plan.needed_columns)
-    lines += ["", "columns read", f"  {columns or '(time only)'}"]
-    return "\n".join(lines)
+    return [*lines, "", "columns read", f"  {columns or '(time only)'}"]
 
 
 def _overview(plan: IntervalPlan) -> list[str]:
@@ -151,19 +155,25 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def mermaid(plan: IntervalPlan) -> str:
-    lines = ["flowchart LR"]
-    lines += [f'  s{i}["{_quoted(_label(situation))}"]' for i, situation in enumerate(plan.situations)]
-    lines += [f'  s{pair.left} -- "{"; ".join(names_of(pair.mask))}" --> s{pair.right}' for pair in plan.pairs]
-    return "\n".join(lines)
+    return "\n".join(["flowchart LR", *draw_mermaid(plan)])
+
+
+def draw_mermaid(plan: IntervalPlan) -> list[str]:
+    """The lines of a drawing, without its head."""
+    lines = [f'  s{i}["{_quoted(_label(situation))}"]' for i, situation in enumerate(plan.situations)]
+    return lines + [f'  s{pair.left} -- "{"; ".join(names_of(pair.mask))}" --> s{pair.right}' for pair in plan.pairs]
 
 
 def dot(plan: IntervalPlan) -> str:
-    lines = ["digraph intervals {", "  rankdir=LR; node [shape=box];"]
-    lines += [f"  s{i} [label={json.dumps(_label(situation))}];" for i, situation in enumerate(plan.situations)]
-    lines += [
+    return "\n".join(["digraph intervals {", "  rankdir=LR; node [shape=box];", *draw_dot(plan), "}"])
+
+
+def draw_dot(plan: IntervalPlan) -> list[str]:
+    """The lines of a drawing, without its head and end."""
+    lines = [f"  s{i} [label={json.dumps(_label(situation))}];" for i, situation in enumerate(plan.situations)]
+    return lines + [
         f"  s{pair.left} -> s{pair.right} [label={json.dumps('; '.join(names_of(pair.mask)))}];" for pair in plan.pairs
     ]
-    return "\n".join([*lines, "}"])
 
 
 def _label(situation: SituationPlan) -> str:
@@ -176,7 +186,7 @@ def _label(situation: SituationPlan) -> str:
 
 
 def _quoted(text: str) -> str:
-    return text.replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return text.replace("\n", " ").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
 
 
 def as_json(plan: IntervalPlan) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,8 @@ from trendweave.programs.intervals.rows import CHUNK, IntervalRows, encode_event
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived
 from trendweave.results.interval_table import IntervalResults, interval_result_schema
 from trendweave.results.types import times_type
-from trendweave.rows.dropped import Dropped, report_dropped
-from trendweave.rows.tables import arrow_schema, as_arrow
+from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import TimeType, time_type
-
-if TYPE_CHECKING:
-    from trendweave.interval_queries import IntervalQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +102,3 @@ def in_time(situations: SituationBuffers, found: FoundMatches) -> FoundMatches:
 
 def bind_intervals(plan: IntervalPlan, events: pa.Schema, time: str, type_: str | None) -> BoundIntervals:
     return BoundIntervals(plan, prepare_intervals(plan), events, time, type_)
-
-
-def run_local_intervals(query: IntervalQuery, events: Any, time: str, type_: str | None) -> Any:
-    """The result, as the kind of table that the events came in; dropped rows are counted in the schema's metadata."""
-    table, give_back = as_arrow(events)
-    query.check(table.schema, time, type_)
-    bound = bind_intervals(query.plan, table.schema, time, type_)
-    prepared, dropped = bound.prepare(table)
-    report_dropped(dropped)
-    return give_back(bound.compute(prepared).replace_schema_metadata(dropped.metadata))
-
-
-def interval_columns(query: IntervalQuery, events: Any, time: str, type_: str | None) -> pa.Schema:
-    schema = arrow_schema(events)
-    return bind_intervals(query.plan, schema, time, type_).schema

@@ -6,7 +6,7 @@ Events may come in pieces. What is kept of earlier ones is which conditions hold
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from trendweave.kernels.intervals.covered_rows import covered_rows
 from trendweave.kernels.intervals.situations import RUNNING, Situations, derive_situations
-from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
+from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.intervals.program import BoundIntervals
 from trendweave.programs.intervals.rows import (
     BITS,
     IntervalRows,
@@ -25,29 +26,12 @@ from trendweave.programs.intervals.rows import (
 from trendweave.programs.intervals.situations import SituationBuffers, in_order
 from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.rows.times import has_time
 
-if TYPE_CHECKING:
-    from trendweave.situated_queries import PointsQuery
 
-
-def run_local_points(query: PointsQuery, events: Any, time: str, type_: str | None, options: dict[str, Any]) -> Any:
-    table, give_back = as_arrow(events)
-    return give_back(query.trend.run(_marked(query, table, time, type_), time, type_, **options))
-
-
-def iter_local_points(query: PointsQuery, events: Any, time: str, type_: str | None, options: dict[str, Any]) -> Any:
-    return query.trend.iter(_marked(query, as_arrow(events)[0], time, type_), time, type_, **options)
-
-
-def _marked(query: PointsQuery, events: pa.Table, time: str, type_: str | None) -> pa.Table:
-    return marked_events(bind_intervals(query.plan, events.schema, time, type_), query.columns, events)
-
-
-def with_columns(query: PointsQuery, events: Any) -> pa.Schema:
-    schema = arrow_schema(events)
-    for name in query.columns:
+def with_columns(plan: SituatedPlan, schema: pa.Schema) -> pa.Schema:
+    """The columns of events, and one for each situation."""
+    for name in plan.columns:
         schema = schema.append(pa.field(name, pa.bool_()))
     return schema
 

@@ -7,12 +7,13 @@ enough, or too long. After the longest length that a definition names, that is s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
 from trendweave.programs.situated.marking import marked_events, runs_after, with_columns
 from trendweave.programs.situated.open_runs import OpenRuns
@@ -21,14 +22,12 @@ from trendweave.results.aggregate_table import Numbers
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import count_dropped
-from trendweave.rows.tables import arrow_schema
 from trendweave.rows.times import has_time
 from trendweave.runners.incremental import Incremental, State, needed_columns
-from trendweave.runners.local import check_numbers
+from trendweave.runners.options import Settings
 
 if TYPE_CHECKING:
     from trendweave.programs.trends.detection import Detection
-    from trendweave.situated_queries import PointsQuery
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
@@ -91,28 +90,25 @@ class BoundPoints:
 
 
 def bind_points(
-    query: PointsQuery,
+    plan: SituatedPlan,
     schema: pa.Schema,
     time: str,
     type_: str | None,
     numbers: Numbers,
     detection: Detection | None = None,
 ) -> BoundPoints:
-    trend = bind(query.trend.plan, with_columns(query, schema), time, type_, numbers, detection=detection)
-    situations = bind_intervals(query.plan, schema, time, type_)
-    needed = {*needed_columns(query.trend.plan, time, type_), *(path[0] for path in query.plan.needed_columns)}
-    return BoundPoints(trend, situations, query.columns, tuple(sorted(needed - set(query.columns))))
+    trend = bind(plan.trend, with_columns(plan, schema), time, type_, numbers, detection=detection)
+    situations = bind_intervals(plan.situations, schema, time, type_)
+    needed = {*needed_columns(plan.trend, time, type_), *(path[0] for path in plan.situations.needed_columns)}
+    return BoundPoints(trend, situations, plan.columns, tuple(sorted(needed - set(plan.columns))))
 
 
 class PointsIncremental(Incremental):
     """Takes events in pieces, as `Incremental` does."""
 
-    def __init__(self, query: PointsQuery, events: Any, time: str, type_: str | None, numbers: Numbers) -> None:
-        check_numbers(numbers)
-        query.check(events, time, type_)
-        schema = arrow_schema(events)
-        self._points = bind_points(query, schema, time, type_, numbers)
-        self._begin(self._points.trend, list(self._points.needed), str(query))
+    def __init__(self, plan: SituatedPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> None:
+        self._points = bind_points(plan, schema, time, type_, settings.numbers, settings.detection)
+        self._begin(self._points.trend, list(self._points.needed), plan.text)
 
     def due(self, earliest: int, latest: int, watermark: int | None) -> int:
         return super().due(earliest, latest, self._settled(watermark)) + self._points.delay

@@ -7,8 +7,6 @@ none, still makes many tasks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -16,13 +14,13 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
 from trendweave.events import schema_of
 from trendweave.planning.chunks import choose_chunks
-from trendweave.programs.trends.detection import Detection
+from trendweave.planning.plan import Plan
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.partial_table import WINDOW, group_names, partial_schema
 from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.chunks import PackedTimes, chunked, in_steps
 from trendweave.runners.spark.metrics import Metrics, observed
-from trendweave.runners.spark.options import SparkOptions, options_of
 from trendweave.runners.spark.prepare import (
     Preparation,
     arrow_schema,
@@ -34,37 +32,28 @@ from trendweave.runners.spark.schema import result_type
 from trendweave.runners.spark.task import PEAK, TRENDS, AggregateTask, Limits, MergeTask
 from trendweave.runners.spark.trend_task import TrendsTask
 
-if TYPE_CHECKING:
-    from pyspark.sql import Observation
-
-    from trendweave.queries import Query
-
 
 def run_spark(
-    query: Query,
+    plan: Plan,
     events: DataFrame,
     time: str,
     type_: str | None,
-    observation: Observation | Metrics | None = None,
-    detection: Detection | None = None,
-    **given: Any,
+    options: Settings,
 ) -> DataFrame:
     """The rows of a query. Nothing runs before an action on the result does."""
-    query.check(events, time, type_)
-    options = options_of(events.sparkSession, given)
-    events = in_plain_strings(events)
-    bound = bind(query.plan, arrow_schema(events.schema), time, type_, options.numbers, detection=detection)
+    events, observation = in_plain_strings(events), options.observation
+    bound = bind(plan, arrow_schema(events.schema), time, type_, options.numbers, detection=options.detection)
     metrics = observation if isinstance(observation, Metrics) else None
     if metrics is not None:
-        events = metrics.of_events(query.plan, events, time, type_)
+        events = metrics.of_events(plan, events, time, type_)
     elif observation is not None:
-        events = observed(query.plan, events, time, type_, observation)
+        events = observed(plan, events, time, type_, observation)
     prepared = Preparation(bound, schema_of(events), events).frame(all_letters=False)
     return _aggregated(bound, prepared, events.schema, options, metrics)
 
 
 def _aggregated(
-    bound: BoundQuery, prepared: DataFrame, events: StructType, options: SparkOptions, metrics: Metrics | None
+    bound: BoundQuery, prepared: DataFrame, events: StructType, options: Settings, metrics: Metrics | None
 ) -> DataFrame:
     keys, measured = shuffle_keys(bound), metrics is not None
     wanted = options.chunks if isinstance(options.chunks, int) else None

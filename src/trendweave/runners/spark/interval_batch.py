@@ -18,35 +18,27 @@ from pyspark.sql.types import StructType
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
 from trendweave.programs.intervals.rows import BITS, CHUNK, TIME
 from trendweave.programs.intervals.stretches import PIECE_SCHEMA, IntervalTask, MergePiecesTask, PieceTask
-from trendweave.runners.spark.options import options_of
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.prepare import arrow_schema, has_time, in_plain_strings, time_in_steps
 from trendweave.runners.spark.task import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
 
-    from trendweave.interval_queries import IntervalQuery
-
 #: A chunk of time is this many times as long as the window that it reads beyond its end.
 _CHUNK_FACTOR = 9
 
 
 def run_spark_intervals(
-    query: IntervalQuery,
-    events: DataFrame,
-    time: str,
-    type_: str | None,
-    observation: Observation | None = None,
-    **given: Any,
+    plan: IntervalPlan, events: DataFrame, time: str, type_: str | None, options: Settings
 ) -> DataFrame:
     """Matches, counts or situations. Nothing runs before an action on the result does."""
-    query.check(events, time, type_)
-    options = options_of(events.sparkSession, given)
-    events = in_plain_strings(events)
-    bound = bind_intervals(query.plan, arrow_schema(events.schema), time, type_)
+    events, observation = in_plain_strings(events), options.observation
+    bound = bind_intervals(plan, arrow_schema(events.schema), time, type_)
     limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
     result = in_spark(bound.schema)
     if bound.plan.intervals is not None:
@@ -74,9 +66,9 @@ def run_spark_intervals(
     return _summed(bound, placed.mapInArrow(task.__call__, result), result)
 
 
-def interval_type(query: IntervalQuery, events: DataFrame, time: str, type_: str | None) -> StructType:
+def interval_type(plan: IntervalPlan, events: DataFrame, time: str, type_: str | None) -> StructType:
     """The columns of the result; those of a stream are the same."""
-    return in_spark(bind_intervals(query.plan, arrow_schema(in_plain_strings(events).schema), time, type_).schema)
+    return in_spark(bind_intervals(plan, arrow_schema(in_plain_strings(events).schema), time, type_).schema)
 
 
 def in_spark(schema: Any) -> StructType:

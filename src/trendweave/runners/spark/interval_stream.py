@@ -6,20 +6,19 @@ wait in the state until the watermark has passed them; then situations are the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.programs.intervals.program import BoundIntervals
 from trendweave.rows.closing import Closing
 from trendweave.runners.interval_incremental import IntervalIncremental
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.interval_batch import in_spark, prepared_rows
 from trendweave.runners.spark.interval_operator import IntervalProcessor, IntervalWork
 from trendweave.runners.spark.metrics import counts_of_rows
-from trendweave.runners.spark.options import StreamOptions, stream_options_of
 from trendweave.runners.spark.pieces import PackTask
 from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
 from trendweave.runners.spark.stream import (
@@ -32,22 +31,17 @@ from trendweave.runners.spark.stream import (
     with_watermark,
 )
 
-if TYPE_CHECKING:
-    from trendweave.interval_queries import IntervalQuery
-
 #: Rows wait for the watermark and not for a window, so time is not cut into panes.
 ONE_PANE = Closing(2**62, 2**62)
 
 
 def run_interval_stream(
-    query: IntervalQuery, events: DataFrame, time: str, type_: str | None, **given: Any
+    plan: IntervalPlan, events: DataFrame, time: str, type_: str | None, options: Settings
 ) -> DataFrame:
     """Matches, counts or situations of a stream. Nothing runs before the user starts it."""
-    query.check(events, time, type_)
-    options = stream_options_of(events.sparkSession, given)
     plain = in_plain_strings(events)
-    engine = IntervalIncremental(query, arrow_schema(plain.schema), time, type_)
-    _check(query, plain, options)
+    engine = IntervalIncremental(plan, arrow_schema(plain.schema), time, type_)
+    _check(plan, plain, options)
     bound = engine.bound
     watched = with_watermark(bound, plain, options)
     counts = counts_of_rows({bound.plan.source or ""}, watched, time, type_)
@@ -55,16 +49,16 @@ def run_interval_stream(
     return _rows(engine, plain.schema, prepared_rows(bound, counted, *originals(plain, options)), options)
 
 
-def _check(query: IntervalQuery, events: DataFrame, options: StreamOptions) -> None:
+def _check(plan: IntervalPlan, events: DataFrame, options: Settings) -> None:
     problems = stream_problems(events, options)
     if options.early:
         message = "matches of an interval query come out as soon as they are certain; there are no earlier ones"
         problems.insert(0, Problem("TW409", message, "leave early out"))
     if problems:
-        raise ExecutionError(problems, query.plan.text)
+        raise ExecutionError(problems, plan.text)
 
 
-def _rows(engine: IntervalIncremental, events: StructType, prepared: DataFrame, options: StreamOptions) -> DataFrame:
+def _rows(engine: IntervalIncremental, events: StructType, prepared: DataFrame, options: Settings) -> DataFrame:
     bound = engine.bound
     schema = kept_schema(prepared)
     keys = [f"`{name}`" for name in bucket_keys(bound)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,37 +17,25 @@ from pyspark.sql.streaming import StatefulProcessorHandle
 
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
+from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
 from trendweave.programs.situated.program import BoundPoints, bind_points
-from trendweave.programs.trends.detection import detection
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.metrics import counts_of_rows
-from trendweave.runners.spark.options import stream_options_of
 from trendweave.runners.spark.pieces import PackTask, Piece, from_pieces
 from trendweave.runners.spark.prepare import arrow_schema, has_time, in_plain_strings, shuffle_keys
 from trendweave.runners.spark.stream import TrendStream, checked_closing, kept_schema, originals, with_watermark
 from trendweave.runners.spark.stream_operator import CheckedBytes, TrendProcessor
 from trendweave.runners.spark.stream_work import StreamWork
 
-if TYPE_CHECKING:
-    from trendweave.situated_queries import PointsQuery
-
 
 def run_points_stream(
-    query: PointsQuery,
-    events: DataFrame,
-    time: str,
-    type_: str | None,
-    memory: str | int | None = None,
-    max_trends: int | None = None,
-    strategy: str | None = None,
-    **given: Any,
+    plan: SituatedPlan, events: DataFrame, time: str, type_: str | None, options: Settings
 ) -> DataFrame:
     """The rows of a query on a stream. Nothing runs before the user starts it."""
-    options = stream_options_of(events.sparkSession, given)
     plain = in_plain_strings(events)
-    shown = detection(query.trend.plan, memory, max_trends, strategy)
-    points = bind_points(query, arrow_schema(plain.schema), time, type_, options.numbers, shown)
+    points = bind_points(plan, arrow_schema(plain.schema), time, type_, options.numbers, options.detection)
     closing = checked_closing(points.trend, plain, options, in_situations=True)
     watched = with_watermark(points.trend, plain, options)
     types = {variable.type for variable in points.trend.plan.variables}
@@ -56,7 +43,7 @@ def run_points_stream(
     kept = _kept(points, counted, originals(plain, options))
     schema = kept_schema(kept)
     stream = TrendStream(points.trend, closing, plain.schema, options)
-    made_for = stream.made_for(str(query), schema)
+    made_for = stream.made_for(plan.text, schema)
     work = PointsWork(points.trend, closing, schema, stream.partial, points)
     pack = CheckedPackTask(PackTask(schema, closing), made_for, options.buckets)
     return stream.processed(kept, _bucket_keys(points), pack, PointsProcessor(work, made_for, options.buckets, False))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -24,16 +24,15 @@ from trendweave.expressions.spark_sql import spark_column
 from trendweave.language.durations import read_duration
 from trendweave.planning.plan import Plan
 from trendweave.programs.intervals.program import BoundIntervals
-from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.program import BoundQuery, bind
 from trendweave.results.partial_table import WINDOW, group_names, partial_schema
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import time_type
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.metrics import counts_of_rows
-from trendweave.runners.spark.options import StreamOptions, stream_options_of
 from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PIECE, PackTask, stored_schema
 from trendweave.runners.spark.prepare import (
     Preparation,
@@ -48,10 +47,6 @@ from trendweave.runners.spark.schema import result_type
 from trendweave.runners.spark.stream_operator import OUTPUT, PieceProcessor, TrendProcessor
 from trendweave.runners.spark.stream_work import StreamWork
 from trendweave.runners.spark.task import MergeTask
-from trendweave.runners.spark.versions import find_version_problems
-
-if TYPE_CHECKING:
-    from trendweave.queries import Query
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _WATERMARK = "spark.watermarkDelayMs"
@@ -59,29 +54,24 @@ _MOMENT = "trendweave_moment"
 
 
 def run_stream(
-    query: Query,
+    plan: Plan,
     events: DataFrame,
     time: str,
     type_: str | None,
-    detection: Detection | None = None,
-    **given: Any,
+    options: Settings,
 ) -> DataFrame:
     """The rows of a query on a stream. Nothing runs before the user starts it."""
-    query.check(events, time, type_)
-    options = stream_options_of(events.sparkSession, given)
     plain = in_plain_strings(events)
-    bound = bind(query.plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=detection)
+    bound = bind(plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=options.detection)
     closing = checked_closing(bound, plain, options)
     watched = with_watermark(bound, plain, options)
-    types = {variable.type for variable in query.plan.variables}
+    types = {variable.type for variable in plan.variables}
     counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(types, watched, time, type_))
     prepared = Preparation(bound, schema_of(counted), counted).frame(*originals(plain, options))
     return TrendStream(bound, closing, plain.schema, options).rows(prepared)
 
 
-def checked_closing(
-    bound: BoundQuery, events: DataFrame, options: StreamOptions, in_situations: bool = False
-) -> Closing:
+def checked_closing(bound: BoundQuery, events: DataFrame, options: Settings, in_situations: bool = False) -> Closing:
     """Everything that can be known to be wrong before the stream starts, with the way out."""
     problems = []
     closing = Closing.of(bound.plan.window, time_type(bound.events.field(bound.time).type))
@@ -104,9 +94,9 @@ def checked_closing(
     return closing
 
 
-def stream_problems(events: DataFrame, options: StreamOptions) -> list[Problem]:
+def stream_problems(events: DataFrame, options: Settings) -> list[Problem]:
     """What is wrong with the stream and its session, whatever the query is."""
-    problems = find_version_problems(events)
+    problems = []
     if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
         message = "the stream has no watermark, so no window would ever close"
         problems.append(
@@ -114,8 +104,9 @@ def stream_problems(events: DataFrame, options: StreamOptions) -> list[Problem]:
         )
     store = events.sparkSession.conf.get(_STORE, "")
     if "RocksDB" not in store:
-        shown = store.rpartition(".")[2] or "Spark's default one"
-        message = f"the state store of the session is {shown}; Spark keeps such state in RocksDB only"
+        message = (
+            f"the state store of the session is {store.rpartition('.')[2]}; Spark keeps such state in RocksDB only"
+        )
         name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         problems.append(Problem("TW411", message, f"set {_STORE} to {name}"))
     return problems
@@ -125,7 +116,7 @@ def _can_be_withdrawn(plan: Plan) -> bool:
     return bool(plan.negations) or plan.strategy != "skip-till-any-match"
 
 
-def with_watermark(bound: BoundQuery | BoundIntervals, events: DataFrame, options: StreamOptions) -> DataFrame:
+def with_watermark(bound: BoundQuery | BoundIntervals, events: DataFrame, options: Settings) -> DataFrame:
     """With the watermark of the call: on a column of its own, as Spark knows watermarks of timestamps alone."""
     if options.watermark is None:
         return events
@@ -142,7 +133,7 @@ def _milliseconds(watermark: str) -> int:
     return -(-read_duration(watermark, "watermark", or_none_at_all=True) // 1_000_000)
 
 
-def originals(events: DataFrame, options: StreamOptions) -> list[Any]:
+def originals(events: DataFrame, options: Settings) -> list[Any]:
     """Whole events travel along where late ones are wanted; they do not enter the state."""
     columns = [F.col(spark_column((name,))) for name in events.columns]
     return [F.struct(*columns).alias(ORIGINAL)] if options.late_rows else []
@@ -155,7 +146,7 @@ class TrendStream:
     bound: BoundQuery
     closing: Closing
     events: StructType
-    options: StreamOptions
+    options: Settings
 
     def rows(self, prepared: DataFrame) -> DataFrame:
         schema = stored_schema(kept_schema(prepared), len(self.bound.plan.variables))
@@ -212,7 +203,7 @@ class TrendStream:
 
 
 def through_state(
-    kept: DataFrame, keys: Sequence[str], pack: CheckedPackTask, processor: PieceProcessor, options: StreamOptions
+    kept: DataFrame, keys: Sequence[str], pack: CheckedPackTask, processor: PieceProcessor, options: Settings
 ) -> DataFrame:
     """What the stateful operator gives out, one call per bucket of these keys, without rows that are there for the
     counts alone."""

@@ -10,10 +10,10 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
 from trendweave.language.printer import print_expression, print_output_value
 from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
-from trendweave.planning.schema_check import find_column
 
 _TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)

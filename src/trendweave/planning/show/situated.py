@@ -1,0 +1,37 @@
+"""Plan of a trend query whose events lie in situations -> text, drawings and JSON, of the trend and the situations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trendweave.planning.show import drawing, explain, intervals
+from trendweave.planning.situated_plan import SituatedPlan
+
+
+def explain_text(plan: SituatedPlan) -> str:
+    """The plan of the trend, then that of the situations."""
+    lines = ["query", *(f"  {line}" for line in plan.text.split("\n")), "", *explain.explain_plan(plan.trend)]
+    return "\n".join([*lines, "", "situations that events lie in", "", *intervals.explain_plan(plan.situations)])
+
+
+def mermaid(plan: SituatedPlan) -> str:
+    """The templates of the trend, and a box with the situations."""
+    boxes = [f"  {line}" for line in intervals.draw_mermaid(plan.situations)]
+    return "\n".join([drawing.mermaid(plan.trend), '  subgraph situations["situations"]', *boxes, "  end"])
+
+
+def dot(plan: SituatedPlan) -> str:
+    """The templates of the trend, and a box with the situations."""
+    *trend, end = drawing.dot(plan.trend).split("\n")
+    boxes = [f"  {line}" for line in intervals.draw_dot(plan.situations)]
+    opened = ["  subgraph cluster_situations {", '    label="situations"; node [shape=box];']
+    return "\n".join([*trend, *opened, *boxes, "  }", end])
+
+
+def as_json(plan: SituatedPlan) -> str:
+    """What is said of a trend query, with the whole text, and under `situations` what is said of an interval query."""
+    content: dict[str, Any] = json.loads(drawing.as_json(plan.trend))
+    content["text"] = plan.text
+    content["situations"] = json.loads(intervals.as_json(plan.situations))
+    return json.dumps(content, indent=2, ensure_ascii=False)

@@ -1,0 +1,304 @@
+"""The options of every place where a query runs: what they are called, what they may be, and what holds without them.
+
+Arguments win over the session's `spark.trendweave.*`, and those over defaults. A wrong one is an error before anything
+runs.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
+
+from trendweave.errors import OptionError, Problem, near_names
+from trendweave.language.durations import read_duration
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.programs.trends.detection import (
+    DEFAULTS,
+    LEAST_MEMORY,
+    MAX_TRENDS,
+    MEMORY,
+    STRATEGIES,
+    Detection,
+    Strategy,
+)
+from trendweave.results.aggregate_table import NUMBERS, Numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import Observation
+
+    from trendweave.runners.spark.metrics import Metrics
+
+
+class Options(TypedDict, total=False):
+    """Options of `run` and its siblings. Each place takes those that mean something there; None is as if not given."""
+
+    numbers: Numbers | None
+    """How counts and sums of whole numbers are written: "decimal" (exact up to 38 digits; the default), "int64",
+    "text" (exact, any size), "float64", or "log2" of counts. Everywhere."""
+    memory: str | int | None
+    """How much finding trends one by one may use, such as "512 MB" (the default), or a number of bytes. Everywhere."""
+    max_trends: int | None
+    """A query that would show more trends is refused; one million unless given. Everywhere."""
+    strategy: Strategy | None
+    """How trends are found: "m-cet" walks with one trend in memory, "t-cet" keeps all beginnings of trends, "h-cet"
+    keeps pieces of trends in stretches of time and joins them, "baseline" extends every trend by every event. Without
+    it the optimiser chooses. Everywhere."""
+    chunks: str | None
+    """The length of chunks of time, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
+    rows_at_once: int | str | None
+    """Rows that a task computes at once; keys are never cut. Spark batch."""
+    max_rows_of_a_key: int | str | None
+    """A key (in its chunk of time) with more rows is an error. Spark batch."""
+    buckets: int | str | None
+    """Into how many parts the keys of a stream are cut. Spark streams."""
+    watermark: str | None
+    """How far events may be behind the latest one, such as "10 seconds". Spark streams and `push`."""
+    early: bool | None
+    """Rows of windows that are still open come out with every micro-batch. Spark streams."""
+    late_rows: bool | None
+    """Events that are late come out as well, in a column `late`. Spark streams."""
+    metrics: Metrics | str | None
+    """Counts of what was read, dropped and found: in Spark batch a `trendweave.Metrics`, which has them after the
+    first action; on Spark streams the name under which they are in the progress of the query."""
+    observation: Observation | Metrics | None
+    """A `pyspark.sql.Observation` that gets the counts of rows. Spark batch."""
+    state: bytes | None
+    """What another session left with `session.state()`, to go on with. `push`."""
+
+
+class Place(Enum):
+    """Where a query is asked to run; the value is how an error calls it."""
+
+    RUN = "run()"
+    ITER = "iter()"
+    SCHEMA = "schema()"
+    INCREMENTAL = "incremental()"
+    PUSH = "push()"
+    SPARK_BATCH = "run() on a Spark DataFrame"
+    SPARK_STREAM = "run() on a Spark stream"
+
+
+_EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
+_IN_BATCH = ("metrics", "observation", "chunks", "rows_at_once", "max_rows_of_a_key")
+_ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
+_TAKEN: dict[Place, tuple[str, ...]] = {
+    Place.RUN: _EVERYWHERE,
+    Place.ITER: _EVERYWHERE,
+    Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS))),
+    Place.INCREMENTAL: _EVERYWHERE,
+    Place.PUSH: (*_EVERYWHERE, "watermark", "state"),
+    Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
+    Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
+}
+#: Keyword argument -> the setting's name after `spark.trendweave.`.
+_SETTINGS = {
+    "numbers": "numbers",
+    "chunks": "chunks",
+    "rows_at_once": "rowsAtOnce",
+    "max_rows_of_a_key": "maxRowsOfAKey",
+    "buckets": "buckets",
+}
+_Word = TypeVar("_Word", bound=str)
+_UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All options of a run, checked, with defaults where nothing was given.
+
+    `chunks` is "auto", "off", or the length of a chunk of time in nanoseconds. `metrics` is the name of counts on a
+    stream, `observation` what gets them in batch.
+    """
+
+    numbers: Numbers = "decimal"
+    detection: Detection = DEFAULTS
+    chunks: Literal["auto", "off"] | int = "auto"
+    rows_at_once: int = 1_000_000
+    max_rows_of_a_key: int = 20_000_000
+    buckets: int = 16
+    watermark: str | None = None
+    early: bool = False
+    late_rows: bool = False
+    metrics: str = "trendweave"
+    observation: Any = None
+    state: bytes | None = None
+
+
+_DEFAULTS = Settings()
+
+
+def make_settings(
+    plan: QueryPlan,
+    place: Place,
+    given: Mapping[str, Any],
+    read_setting: Callable[[str], str | None] | None = None,
+) -> Settings:
+    """Check the options of a call and fill in what was not given.
+
+    Args:
+        plan: The plan of the query, as some options only go with some queries.
+        place: Where it is to run.
+        given: The keyword arguments of the call.
+        read_setting: Gives the value of a setting of the Spark session by its full name, None where it is not set.
+            None outside of Spark.
+
+    Raises:
+        OptionError: An option is not known here, has a value that it cannot have, or does not go with the query.
+    """
+    _check_names(given, place)
+    options = {name: value for name, value in given.items() if value is not None}
+    if read_setting is not None:
+        for name, setting in _SETTINGS.items():
+            value = (
+                None if name in options or name not in _TAKEN[place] else read_setting(f"spark.trendweave.{setting}")
+            )
+            options |= {} if value is None else {name: value}
+    watermark = options.get("watermark")
+    if watermark is not None:
+        read_duration(watermark, "watermark", or_none_at_all=True)
+    observation, metrics = _observers(place, options)
+    return Settings(
+        numbers=_one_of("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
+        detection=_detection(plan, options),
+        chunks=_chunks(options.get("chunks", _DEFAULTS.chunks)),
+        rows_at_once=_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
+        max_rows_of_a_key=_positive("max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)),
+        buckets=_positive("buckets", options.get("buckets", _DEFAULTS.buckets)),
+        watermark=watermark,
+        early=_flag("early", options.get("early", False)),
+        late_rows=_flag("late_rows", options.get("late_rows", False)),
+        metrics=metrics,
+        observation=observation,
+        state=_bytes("state", options.get("state")),
+    )
+
+
+def _refuse(message: str, hint: str, code: str = "TW408") -> OptionError:
+    return OptionError([Problem(code, message, hint)])
+
+
+def _check_names(given: Mapping[str, Any], place: Place) -> None:
+    known = _TAKEN[place]
+    unknown = sorted(set(given) - set(known))
+    if not unknown:
+        return
+    on_spark = {*_IN_BATCH, *_ON_STREAMS}
+    if place in (Place.RUN, Place.ITER) and set(unknown) <= on_spark:
+        message = f"only Spark DataFrames take the options {', '.join(unknown)}"
+        raise _refuse(message, "leave them out, or give the query a Spark DataFrame")
+    everywhere = [other.value for other in Place if unknown[0] in _TAKEN[other] and other is not Place.SCHEMA]
+    hint = near_names(unknown[0], known) or f"leave {unknown[0]} out"
+    if everywhere:
+        hint = f"{unknown[0]} is an option of {' and '.join(everywhere)}"
+    raise _refuse(f"{place.value} knows the options {', '.join(known)}, not {', '.join(unknown)}", hint)
+
+
+def _one_of(name: str, value: object, known: tuple[_Word, ...]) -> _Word:
+    for word in known:
+        if value == word:
+            return word
+    hint = near_names(str(value), known) or f"choose one of them, or leave {name} out"
+    raise _refuse(f"{name} is one of {', '.join(known)}, not {value}", hint)
+
+
+def _chunks(value: object) -> Literal["auto", "off"] | int:
+    if value == "auto" or value == "off":
+        return cast("Literal['auto', 'off']", value)
+    return read_duration(str(value), "chunks")
+
+
+def _positive(name: str, value: object) -> int:
+    text = str(value)
+    if not text.isdecimal() or int(text) == 0:
+        message = f"{name} is {text!r} (or spark.trendweave.{_SETTINGS[name]})"
+        raise _refuse(message, "give a whole number, at least 1")
+    return int(text)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _refuse(f"{name} is True or False, not {value!r}", f"give {name}=True, or leave it out")
+    return value
+
+
+def _bytes(name: str, value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    message = f"{name} is bytes, not {type(value).__name__}"
+    raise _refuse(message, "give what session.state() has returned")
+
+
+def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """What gets the counts of a batch, and the name of those of a stream."""
+    metrics, observation = options.get("metrics"), options.get("observation")
+    if place is Place.SPARK_STREAM:
+        if metrics is not None and not (isinstance(metrics, str) and metrics):
+            message = f"on a stream metrics is a name, not {type(metrics).__name__}"
+            raise _refuse(message, 'give for example metrics="falling"; counts are in the progress of the query')
+        return None, metrics or _DEFAULTS.metrics
+    if metrics is not None and not hasattr(type(metrics), "of_events") and place is Place.SPARK_BATCH:
+        message = f"on a DataFrame metrics is a trendweave.Metrics, not {type(metrics).__name__}"
+        hint = "metrics = trendweave.Metrics(); query.run(events, metrics=metrics); a name is for streams"
+        raise _refuse(message, hint)
+    if observation is not None and not hasattr(type(observation), "get"):
+        message = f"observation is a pyspark.sql.Observation, not {type(observation).__name__}"
+        raise _refuse(message, "give an Observation, or metrics=trendweave.Metrics()")
+    if metrics is not None and observation is not None:
+        raise _refuse("metrics and observation are both given", "keep one; metrics counts all that observation does")
+    return metrics if metrics is not None else observation, _DEFAULTS.metrics
+
+
+def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
+    """Options of queries that show trends."""
+    if not any(name in options for name in ("memory", "max_trends", "strategy")):
+        return _DEFAULTS.detection
+    trend = plan.trend if isinstance(plan, SituatedPlan) else plan
+    if isinstance(trend, IntervalPlan) or trend.returns == "aggregates":
+        others = "interval queries" if isinstance(trend, IntervalPlan) else "aggregates"
+        message = f"memory, max_trends and strategy are for queries that show trends, not for {others}"
+        raise _refuse(message, "leave them out", "TW414")
+    strategy = options.get("strategy")
+    if strategy is not None:
+        strategy = _one_of("strategy", strategy, STRATEGIES)
+    if strategy not in (None, "m-cet") and trend.choice is not None:
+        message = f"{trend.choice.kind.upper()} walks from event to event (m-cet); it has no other strategy"
+        raise _refuse(message, "leave strategy out", "TW414")
+    if strategy not in (None, "m-cet") and trend.is_complete and not trend.reduced_graph_is_exact:
+        message = "complete trends that need a check at each step have one strategy, m-cet"
+        raise _refuse(message, "leave strategy out", "TW414")
+    return Detection(
+        read_memory(options.get("memory", MEMORY)), _max_trends(options.get("max_trends", MAX_TRENDS)), strategy
+    )
+
+
+def _max_trends(value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise _refuse(f"max_trends is 1 or more, not {value!r}", "give a whole number")
+    return number
+
+
+def read_memory(memory: str | int) -> int:
+    """`"512 MB"`, or a number of bytes, as a number of bytes."""
+    size = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(memory))
+    if size is None or size[2].upper() not in _UNITS:
+        message = f'memory is a size such as "512 MB" or "2 GB", not {memory!r}'
+        raise _refuse(message, f"the units are {_in_order(_UNITS)}")
+    bytes_ = int(float(size[1]) * _UNITS[size[2].upper()])
+    if bytes_ < LEAST_MEMORY:
+        raise _refuse(f"memory is at least {LEAST_MEMORY >> 20} MB, not {memory!r}", "leave it out, or give more")
+    return bytes_
+
+
+def _in_order(units: Iterable[str]) -> str:
+    return ", ".join(unit for unit in units if unit)

@@ -1,0 +1,218 @@
+"""One Query for all kinds: the kind comes from clauses, checks run once, every place has the same options."""
+
+from __future__ import annotations
+
+import json
+import typing
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave.errors import ExecutionError, LanguageError, OptionError, PlanningError, TrendweaveError
+from trendweave.language import parse, print_tree
+from trendweave.language.outline import find_clauses
+from trendweave.runners.options import Options, Place, Settings, make_settings
+
+TREND = "RETURN COUNT(*) PATTERN E S+ WITHIN 4 seconds SLIDE 4 seconds"
+LISTED = "RETURN TRENDS(S.v) PATTERN E S+ WITHIN 4 seconds SLIDE 4 seconds"
+MATCHES = "DEFINE X AS v > 2, Y AS v < 2 PATTERN X before Y WITHIN 9 seconds"
+SITUATED = "RETURN COUNT(*) PATTERN E S+ WHERE S DURING X WITHIN 4 seconds SLIDE 4 seconds DEFINE X AS v > 2"
+EVENTS = pa.table({"time": [1, 2, 3, 4], "type": ["E"] * 4, "v": [3, 4, 1, 5]})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (TREND, "trends"),
+        (MATCHES, "intervals"),
+        (SITUATED, "trends in situations"),
+        ("FROM E DEFINE X AS v > 2 RETURN COUNT(*) PATTERN E S+ WHERE S DURING X", "trends in situations"),
+        ("RETURN COUNT(*) PATTERN SEQ(FROM, DEFINE d+)", "trends"),
+        ("RETURN COUNT(*) PATTERN FROM define+ WHERE define.x > 1", "trends"),
+        ("RETURN COUNT(*) PATTERN A+ WHERE A.x = 'DEFINE X AS v > 2'", "trends"),
+        ("FROM E DEFINE X AS v > 2 RETURN SITUATIONS", "intervals"),
+        ("FROM INTERVALS PATTERN A before B", "intervals"),
+    ],
+)
+def test_the_kind_is_told_by_clauses(text: str, kind: str) -> None:
+    query = trendweave.query(text)
+    assert isinstance(query, trendweave.Query)
+    assert query.kind == kind
+    assert trendweave.query(str(query)) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("DEFINE A AS x > 1, B AS y > 2 WHERE x > 3 PATTERN A during B", "an interval query has no WHERE"),
+        ("DEFINE A AS x > 1 RETURN SITUATIONS GROUP-BY x", "an interval query has no GROUP BY"),
+        ("PATTERN A before B WHERE A.x > 1", "an interval query has no WHERE"),
+        ("FROM E DEFINE A AS x > 1 PATTERN A befor B", "unknown relation befor"),
+    ],
+)
+def test_a_mistaken_query_gets_the_errors_of_its_own_language(text: str, message: str) -> None:
+    with pytest.raises(LanguageError, match=message):
+        trendweave.query(text)
+
+
+def test_situations_that_nothing_names_and_nothing_defines_are_refused() -> None:
+    with pytest.raises(PlanningError, match="unknown situation X"):
+        trendweave.query("RETURN COUNT(*) PATTERN E S+ WHERE S DURING X")
+    with pytest.raises(PlanningError, match="no condition of the trend names a situation"):
+        trendweave.query("RETURN COUNT(*) PATTERN E S+ WHERE S.v > 1 DEFINE X AS v > 2")
+
+
+def test_problems_of_the_trend_and_of_its_situations_come_together() -> None:
+    with pytest.raises(TrendweaveError) as caught:
+        trendweave.query("RETURN SUM(T.v) PATTERN E S+ WHERE S DURING Z DEFINE X AS v > 2, X AS v > 3")
+    assert {problem.code for problem in caught.value.problems} == {"TW201", "TW251", "TW252"}
+
+
+def test_clauses_are_found_outside_of_brackets_quotes_and_comments() -> None:
+    text = "return `FROM`, COUNT(*) -- WHERE\nPATTERN SEQ(WHERE, A) group by A.within /* SLIDE */ LIMIT 3"
+    assert [clause.keyword for clause in find_clauses(text)] == ["RETURN", "PATTERN", "GROUP BY", "LIMIT"]
+
+
+def test_the_plan_of_situations_is_in_every_format() -> None:
+    query = trendweave.query(SITUATED.replace("v > 2", "v > 2 AND note != 'one\n\ntwo'"))
+    shown = query.explain()
+    assert shown.startswith("query\n  RETURN COUNT(*)\n")
+    assert "\nreturns      count = COUNT(*)\n" in shown
+    assert "\nsituations that events lie in\n\nreturns      the situations themselves\n" in shown
+    content = json.loads(query.explain("json"))
+    assert content["version"] == 1
+    assert content["text"] == str(query)
+    assert [situation["name"] for situation in content["situations"]["situations"]] == ["X"]
+    for drawn in ("mermaid", "dot"):
+        assert "situations" in query.explain(drawn)  # type: ignore[arg-type]
+        assert "2 AND note != 'one" in query.explain(drawn)  # type: ignore[arg-type]
+        assert "\n\n" not in query.explain(drawn)  # type: ignore[arg-type]
+    assert query.explain("mermaid").count("subgraph") == query.explain("mermaid").count("\n  end")
+    assert query.explain("dot").count("{") == query.explain("dot").count("}")
+
+
+def test_negation_of_during_keeps_its_meaning_when_printed() -> None:
+    tree, _ = parse("RETURN COUNT(*) PATTERN E S+ WHERE NOT (S DURING X OR S.v > 1) DEFINE X AS v > 2")
+    assert "NOT (S DURING X OR S.v > 1)" in print_tree(tree)
+    assert parse(print_tree(tree))[0] == tree
+
+
+@pytest.mark.parametrize("text", [TREND, LISTED, MATCHES, SITUATED])
+def test_batches_are_the_rows_of_run(text: str) -> None:
+    query = trendweave.query(text)
+    batches = query.iter(EVENTS)
+    assert batches.schema.equals(query.schema(EVENTS))
+    assert pa.Table.from_batches(batches, batches.schema).to_pylist() == query.run(EVENTS).to_pylist()
+
+
+@pytest.mark.parametrize("text", [TREND, MATCHES, SITUATED])
+def test_a_table_is_checked_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trendweave.planning import checks
+
+    query, original, calls = trendweave.query(text), checks.check_query, []
+
+    def count_calls(*given: Any) -> Any:
+        calls.append(given)
+        return original(*given)
+
+    monkeypatch.setattr(checks, "check_query", count_calls)
+    for ask in (query.run, query.iter, query.schema, query.incremental, query.push):
+        calls.clear()
+        ask(EVENTS)
+        assert len(calls) == 1, ask
+
+
+def test_the_old_name_of_the_number_of_values_warns() -> None:
+    query = trendweave.query("RETURN COUNT(*), SUM(S.v) PATTERN E S+")
+    assert query.value_count == 2
+    with pytest.warns(DeprecationWarning, match="value_count"):
+        assert query.values == 2
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message", "hint"),
+    [
+        (TREND, {"numbers": "foo"}, "numbers is one of decimal, int64, text, float64, log2, not foo", "choose one"),
+        (TREND, {"numbers": "decimals"}, "not decimals", "did you mean decimal?"),
+        (TREND, {"numbres": "text"}, "knows the options numbers, .*, not numbres", "did you mean numbers?"),
+        (TREND, {"memory": "1 GB"}, "not for aggregates", "leave them out"),
+        (MATCHES, {"max_trends": 5}, "not for interval queries", "leave them out"),
+        (LISTED, {"max_trends": -1}, "max_trends is 1 or more, not -1", "whole number"),
+        (LISTED, {"max_trends": "many"}, "max_trends is 1 or more, not 'many'", "whole number"),
+        (LISTED, {"memory": "1 MB"}, "memory is at least 16 MB, not '1 MB'", "give more"),
+        (LISTED, {"memory": "lots"}, "memory is a size such as", "KB, MB, GB"),
+        (LISTED, {"strategy": "h_cet"}, "strategy is one of", "did you mean"),
+        (f"{LISTED} LIMIT 3", {"strategy": "t-cet"}, "LIMIT walks from event to event", "leave strategy out"),
+    ],
+)
+@pytest.mark.parametrize("method", ["run", "iter", "schema", "incremental", "push"])
+def test_wrong_options_are_our_errors_in_every_place(
+    method: str, text: str, options: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(OptionError, match=message) as caught:
+        getattr(trendweave.query(text), method)(EVENTS, **options)
+    (problem,) = caught.value.problems
+    assert problem.code in ("TW408", "TW414")
+    assert hint in problem.hint
+    assert isinstance(caught.value, ExecutionError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_an_option_of_another_place_says_where_it_belongs() -> None:
+    query = trendweave.query(TREND)
+    with pytest.raises(OptionError, match="only Spark DataFrames take the options chunks"):
+        query.run(EVENTS, chunks="off")
+    with pytest.raises(OptionError, match=r"state is an option of push\(\)"):
+        query.incremental(EVENTS, state=b"")
+    with pytest.raises(OptionError, match="state is bytes, not str"):
+        query.push(EVENTS, state="left")  # type: ignore[typeddict-item]
+    with pytest.raises(OptionError, match="explain knows the formats"):
+        query.explain("mermaids")  # type: ignore[arg-type]
+
+
+def test_sessions_and_pieces_take_the_limits_of_trends() -> None:
+    query, rows = trendweave.query(LISTED), EVENTS.slice(0, 3)
+    session = query.push(EVENTS, max_trends=2)
+    session.send_table(rows)
+    with pytest.raises(ExecutionError, match="TW412"):
+        session.finish()
+    engine = query.incremental(EVENTS, max_trends=2)
+    with pytest.raises(ExecutionError, match="TW412"):
+        engine.finish(engine.push(engine.start(), rows)[0])
+    assert len(query.push(EVENTS, max_trends=7).send_table(EVENTS)) == 7
+
+
+def test_options_and_settings_speak_of_the_same_things() -> None:
+    named = set(typing.get_type_hints(Options, localns={"Metrics": Any, "Observation": Any}))
+    held = set(Settings.__dataclass_fields__)
+    assert named - {"memory", "max_trends", "strategy"} == held - {"detection"}
+
+
+def test_settings_of_the_session_count_where_no_argument_is_given() -> None:
+    plan = trendweave.query(TREND).plan
+    session = {"spark.trendweave.numbers": "text", "spark.trendweave.rowsAtOnce": "5", "spark.trendweave.buckets": "3"}
+    batch = make_settings(plan, Place.SPARK_BATCH, {"rows_at_once": 9}, session.get)
+    assert (batch.numbers, batch.rows_at_once, batch.max_rows_of_a_key) == ("text", 9, 20_000_000)
+    assert make_settings(plan, Place.SPARK_STREAM, {}, session.get).buckets == 3
+    assert make_settings(plan, Place.SCHEMA, {}, session.get).numbers == "text"
+    with pytest.raises(OptionError, match="numbers is one of"):
+        make_settings(plan, Place.SPARK_BATCH, {}, {"spark.trendweave.numbers": "roman"}.get)
+
+
+def test_metrics_is_an_object_in_batch_and_a_name_on_streams() -> None:
+    plan = trendweave.query(TREND).plan
+    assert make_settings(plan, Place.SPARK_STREAM, {"metrics": "falling"}).metrics == "falling"
+    with pytest.raises(OptionError, match="on a DataFrame metrics is a trendweave"):
+        make_settings(plan, Place.SPARK_BATCH, {"metrics": "falling"})
+    metrics = trendweave.Metrics()
+    assert make_settings(plan, Place.SPARK_BATCH, {"metrics": metrics}).observation is metrics
+    assert make_settings(plan, Place.SPARK_BATCH, {"observation": metrics}).observation is metrics
+    with pytest.raises(OptionError, match="on a stream metrics is a name, not Metrics"):
+        make_settings(plan, Place.SPARK_STREAM, {"metrics": metrics})
+    with pytest.raises(OptionError, match="early is True or False"):
+        make_settings(plan, Place.SPARK_STREAM, {"early": "yes"})
