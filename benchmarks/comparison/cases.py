@@ -167,7 +167,7 @@ def _listed() -> Call:
 @case("limit, overlapping windows", "trends")
 def _limited() -> Call:
     text = "RETURN COMPLETE TRENDS(price) PATTERN S+ WHERE S.price > NEXT(S).price "
-    return call_of(text + "WITHIN 2000 s SLIDE 400 s LIMIT 100", _drifting(6_000), type=None)
+    return call_of(text + "WITHIN 10000 s SLIDE 2000 s LIMIT 1000", _drifting(60_000), type=None)
 
 
 @case("sample of 1000 trends", "trends")

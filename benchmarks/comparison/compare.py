@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from benchmarks.result_rows import at_most, duration
 
 #: How much slower than before a call may be.
 MOST = 1.05
+#: Seconds that the timed calls of one tree should take together, and how many there are at most.
+_ENOUGH, _MOST_CALLS = 3.0, 60
 HERE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -60,7 +63,7 @@ def compare(before: Path, names: Sequence[str], repeat: int) -> Iterator[ResultR
     Args:
         before: The folder of the earlier package.
         names: Cases, as `choose_cases` gives them.
-        repeat: Timed calls of each tree, after one that is not timed.
+        repeat: Timed calls of each tree, at least; there are more of short ones.
 
     Yields:
         One row per case, whose value is the time of a call now, as a multiple of that before.
@@ -83,14 +86,17 @@ def _compare_case(name: str, trees: dict[str, Session], repeat: int) -> ResultRo
     if rows["before"] != rows["after"]:
         raise AssertionError(f"{name}: {rows['before']:,.0f} rows before, {rows['after']:,.0f} after")
     seconds: dict[str, list[float]] = {which: [] for which in trees}
-    for number in range(repeat):
+    # Short calls are timed more often: one that takes a few milliseconds is at the mercy of a single interruption.
+    shortest = min(session.ask(f"run {name}") for session in trees.values())
+    calls = max(repeat, min(_MOST_CALLS, math.ceil(_ENOUGH / max(shortest, 1e-6))))
+    for number in range(calls):
         # Now one is first, now the other, so that a machine that slows down or speeds up favours neither.
         for which in list(trees) if number % 2 == 0 else list(trees)[::-1]:
             seconds[which].append(trees[which].ask(f"run {name}"))
     ratio = median(seconds["after"]) / median(seconds["before"])
     fastest = min(seconds["after"]) / min(seconds["before"])
     times = f"{duration(median(seconds['before']))} before, {duration(median(seconds['after']))} after"
-    note = f"{times}; fastest calls {fastest:.3f} x; {repeat} calls each, {rows['after']:,.0f} rows"
+    note = f"{times}; fastest calls {fastest:.3f} x; {calls} calls each, {rows['after']:,.0f} rows"
     return at_most(name, f"{cases.CASES[name].group}: time after / before", ratio, "x", MOST, note)
 
 

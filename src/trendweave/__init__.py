@@ -7,7 +7,7 @@ PATTERN Stock S+
 WITHIN 1 minute SLIDE 10 seconds
 """
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from trendweave import errors
@@ -26,7 +26,10 @@ __all__ = [
     "query",
     "warm_up",
 ]
-__version__ = version("trendweave")
+try:
+    __version__ = version("trendweave")
+except PackageNotFoundError:  # a zip of the package, as executors of Spark may get it, is not installed
+    __version__ = "unknown"
 
 
 def __getattr__(name: str) -> Any:

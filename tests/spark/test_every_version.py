@@ -10,17 +10,27 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import GroupedData
+from pyspark.sql.pandas.group_ops import PandasGroupedOpsMixin
 from pyspark.sql.types import ArrayType, StructField, StructType, TimestampNTZType, TimestampType, VariantType
 
 import trendweave
 from tests.spark.comparing import assert_same, settings
 from tests.streaming.running import ROCKSDB, Files, run_to_the_end
+from trendweave.errors import ExecutionError
 from trendweave.runners.spark.arrow_types import to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    # Before 4.2 Spark leaves the socket of toArrow to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+_STREAMS = hasattr(GroupedData, "transformWithState")
 
 _TREND = "PATTERN SEQ(A+, B) WHERE [k] AND A.x < NEXT(A).x"
 _WINDOW = "WITHIN 20 seconds SLIDE 10 seconds"
@@ -65,6 +75,7 @@ def test_batch_gives_the_rows_of_the_local_runner(spark: SparkSession, kind: str
     assert_same(expected, query.run(frame).toArrow())
 
 
+@pytest.mark.skipif(not _STREAMS, reason="Spark 4.0 has no streams of rows")
 @pytest.mark.parametrize("kind", QUERIES)
 def test_stream_gives_the_rows_of_the_local_runner(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     query = trendweave.query(QUERIES[kind])
@@ -78,6 +89,21 @@ def test_stream_gives_the_rows_of_the_local_runner(spark: SparkSession, tmp_path
         found, _ = run_to_the_end(rows, tmp_path / "checkpoint")
 
     assert_same(query.run(_events()), found)
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_a_spark_without_streams_of_rows_is_told(
+    spark: SparkSession, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if _STREAMS:
+        monkeypatch.delattr(PandasGroupedOpsMixin, "transformWithState")
+    files = Files(tmp_path / "events")
+
+    with (
+        settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB),
+        pytest.raises(ExecutionError, match=r"TW409: streams need Spark 4\.1 or newer, and this is Spark 4"),
+    ):
+        trendweave.query(QUERIES[kind]).run(files.stream(spark, COLUMNS), watermark="1 second")
 
 
 def test_types_of_columns_are_those_of_the_tasks() -> None:

@@ -58,6 +58,18 @@ def test_all_problems_at_once_with_another_state_store(streaming: SparkSession, 
     assert "RocksDBStateStoreProvider" in refused.value.problems[-1].hint
 
 
+def test_a_session_that_names_no_state_store(spark: SparkSession, stream: DataFrame) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name, None)
+    spark.conf.unset(name)
+    try:
+        with pytest.raises(TrendweaveError, match=r"TW411: the state store of the session is Spark's default one;"):
+            trendweave.query(SLIDING).run(stream, watermark="5 seconds")
+    finally:
+        if before is not None:
+            spark.conf.set(name, before)
+
+
 def test_unknown_options(stream: DataFrame) -> None:
     with pytest.raises(TypeError, match=r"knows the options .*watermark.*, not chunks, watermrk"):
         trendweave.query(SLIDING).run(stream, watermrk="5 seconds", chunks="off")

@@ -223,8 +223,9 @@ def lit(value: Value) -> Scalar:
             return Scalar(st.DateLiteral((value - date(1970, 1, 1)).days))
         case timedelta():
             return Scalar(st.Duration(value // timedelta(microseconds=1) * 1000))
-    if hasattr(value, "item"):
-        value = value.item()  # a numpy scalar
+    item = getattr(value, "item", None)
+    if item is not None:
+        value = item()  # a numpy scalar
     if not isinstance(value, bool | int | float | str | None):
         raise TypeError(f"a query has no literal for {type(value).__name__}")
     return Scalar(st.Literal(value))

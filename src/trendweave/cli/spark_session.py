@@ -7,8 +7,8 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib.resources import files
+from contextlib import ExitStack, contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -33,20 +33,22 @@ def session(
     Spark, where the command can."""
     _prepare_environment(master, without)
     builder = SparkSession.builder.master(master)
-    for key, value in (_defaults(master, progress) | dict(conf)).items():
-        builder = builder.config(key, value)
-    try:
-        spark = builder.getOrCreate()
-    except (PySparkException, Py4JError, ValueError) as error:
-        message = f"Spark cannot be started with the master {master}: {plain_message(error)}"
-        raise Failure(message, f"see what Java said above{without}") from error
-    try:
+    with ExitStack() as stack:
+        # A file of its own, also where the package lies in a zip, into which Java cannot look.
+        log = stack.enter_context(as_file(files("trendweave.cli").joinpath("quiet_log4j2.properties")))
+        for key, value in (_defaults(master, progress, log) | dict(conf)).items():
+            builder = builder.config(key, value)
+        try:
+            spark = builder.getOrCreate()
+        except (PySparkException, Py4JError, ValueError) as error:
+            message = f"Spark cannot be started with the master {master}: {plain_message(error)}"
+            raise Failure(message, f"see what Java said above{without}") from error
+        stack.callback(spark.stop)
         yield spark
-    finally:
-        spark.stop()
 
 
-def _defaults(master: str, progress: bool) -> dict[str, str]:
+def _defaults(master: str, progress: bool, log: Path) -> dict[str, str]:
+    """What is set unless the user sets it; `log` says what Java may write."""
     found = {
         "spark.app.name": "trendweave",
         "spark.ui.enabled": "false",  # nobody looks at it, and its port may be taken
@@ -55,7 +57,6 @@ def _defaults(master: str, progress: bool) -> dict[str, str]:
         "spark.sql.timestampType": "TIMESTAMP_NTZ",  # times without a zone in CSV and JSON are read as such
     }
     if is_local(master):
-        log = files("trendweave.cli").joinpath("quiet_log4j2.properties")
         found |= {
             "spark.driver.bindAddress": LOOPBACK,
             "spark.driver.host": LOOPBACK,

@@ -109,7 +109,8 @@ def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachC
 
 
 def _tabulate(folds: list[_Fold], rows: int, dtype: type) -> Folds:
-    values, known = np.zeros((len(folds), rows), dtype), np.ones((len(folds), rows), np.bool_)
+    values: np.ndarray = np.zeros((len(folds), rows), dtype)
+    known = np.ones((len(folds), rows), np.bool_)
     for place, one in enumerate(folds):
         values[place] = one.values
         if one.known is not None:

@@ -58,7 +58,8 @@ class _NumberWriter:
         return array.cast(self.kind)
 
     def _average(self, component: Component) -> np.ndarray:
-        weight = np.where(component.known, component.weight, 1)
+        assert component.weight is not None, "an average is weighted by the number of its values"
+        weight = component.weight if component.known is None else np.where(component.known, component.weight, 1)
         if weight.dtype == np.float64 and np.isinf(weight).any():
             self._too_large(int(np.flatnonzero(np.isinf(weight))[0]), None)
         if component.kind == "avg":

@@ -40,8 +40,11 @@ def _is_float(column: AggregateColumn | None, events: pa.Schema, numbers: Number
     """Does a kernel give floats for this aggregate? MIN and MAX are what the column is."""
     if column is None or column.path is None:
         return numbers == "float64"
-    of_floats = pa.types.is_floating(column_type(events, column.path))
-    return of_floats or (numbers == "float64" and column.function not in ("MIN", "MAX"))
+    return _is_of_floats(column, events) or (numbers == "float64" and column.function not in ("MIN", "MAX"))
+
+
+def _is_of_floats(column: AggregateColumn, events: pa.Schema) -> bool:
+    return column.path is not None and bool(pa.types.is_floating(column_type(events, column.path)))
 
 
 def _number_fields(name: str, is_float: bool) -> list[pa.Field]:
@@ -82,7 +85,7 @@ def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials
         values = _numbers(table, f"value_{index}")
         known = f"known_{index}"
         kind = {"MIN": "min", "MAX": "max"}.get(column.function if column is not None else "", "sum")
-        if column is not None and column.function == "AVG" and pa.types.is_floating(column_type(events, column.path)):
+        if column is not None and column.function == "AVG" and _is_of_floats(column, events):
             # Averages of whole numbers travel as sums, also where those are floats.
             kind = "avg"
         components.append(

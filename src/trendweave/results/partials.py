@@ -55,18 +55,21 @@ def merge(parts: list[Partials]) -> Partials:
     """One entry per (window, group), ordered by both."""
     window = np.concatenate([part.window for part in parts])
     group = np.concatenate([part.group for part in parts])
-    columns = [_joined([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
+    columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
     if not window.size:
         return Partials(window, group, tuple(columns))
     lowest, groups = int(window.min()), int(group.max()) + 1
     place, keys = present_codes((window - lowest) * groups + group)
-    merged = tuple(_merged(column, place, keys.size) for column in columns)
+    merged = tuple(_merge_entries(column, place, keys.size) for column in columns)
     return Partials(keys // groups + lowest, keys % groups, merged)
 
 
-def _joined(components: list[Component]) -> Component:
+def _join(components: list[Component]) -> Component:
+    """The entries of all, one after the other; a part that one component lacks is lacking in all of them."""
+
     def join(arrays: list[np.ndarray | None]) -> np.ndarray | None:
-        return None if arrays[0] is None else np.concatenate(arrays)
+        known = [array for array in arrays if array is not None]
+        return np.concatenate(known) if known else None
 
     return Component(
         components[0].kind,
@@ -76,7 +79,7 @@ def _joined(components: list[Component]) -> Component:
     )
 
 
-def _merged(component: Component, place: np.ndarray, count: int) -> Component:
+def _merge_entries(component: Component, place: np.ndarray, count: int) -> Component:
     if count == place.size:
         order = np.empty(count, np.int64)
         order[place] = np.arange(count)
@@ -87,8 +90,8 @@ def _merged(component: Component, place: np.ndarray, count: int) -> Component:
         weight = None if component.weight is None else exact_sums(place, component.weight, count)
         return Component("sum", exact_sums(place, values, count), known, weight)
     if component.kind == "avg":
-        return _average(component, place, count, known)
-    return Component(component.kind, _extremes(component, place, count), known)
+        return _merge_averages(component, place, count, known)
+    return Component(component.kind, _find_extremes(component, place, count), known)
 
 
 def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
@@ -102,7 +105,7 @@ def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     return large
 
 
-def _average(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
+def _merge_averages(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
     """Averages weighted by the number of values, which may be beyond any float."""
     assert component.weight is not None
     weight = exact_sums(place, component.weight, count)
@@ -113,11 +116,11 @@ def _average(component: Component, place: np.ndarray, count: int, known: np.ndar
             return Component("avg", totals / np.maximum(weight, 1), known, weight)
     order = np.argsort(place, kind="stable")
     cuts = np.searchsorted(place[order], np.arange(1, count))
-    values = [_weighted(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
+    values = [_weigh(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
     return Component("avg", np.array(values), known, weight)
 
 
-def _weighted(values: np.ndarray, weights: np.ndarray) -> float:
+def _weigh(values: np.ndarray, weights: np.ndarray) -> float:
     used = [(float(value), int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
     if len(used) == 1:
         return used[0][0]
@@ -127,7 +130,7 @@ def _weighted(values: np.ndarray, weights: np.ndarray) -> float:
     return float(sum((Fraction(value) * weight for value, weight in used), Fraction(0)) / total)
 
 
-def _extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:
+def _find_extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:
     """Smallest or largest known value by place. NaN is larger than every other number."""
     values = component.values
     known = np.ones(values.size, np.bool_) if component.known is None else component.known

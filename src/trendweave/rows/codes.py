@@ -9,6 +9,10 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import comparable
 
 NULL = -1
+#: Numbers that occur are marked in an array with a place for each number up to the largest, which reads and writes one
+#: byte per place; sorting them takes some eight times as long per number. A few places cost nothing in any case.
+_MARKS_PER_NUMBER = 8
+_FEW_MARKS = 1024
 
 
 def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
@@ -20,7 +24,7 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
         return _value_codes(columns[0])
     codes = np.zeros(length, np.int64)
     for column in columns:
-        codes = _combined(codes, _value_codes(column))
+        codes = _combine(codes, _value_codes(column))
     return codes
 
 
@@ -31,7 +35,7 @@ def first_of_each(codes: np.ndarray) -> np.ndarray:
     return first
 
 
-def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """`right` counts from 0 without gaps, and so does the result."""
     return present_codes(left * (int(right.max()) + 1) + right)[0] if left.size else left
 
@@ -39,7 +43,7 @@ def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers that occur, sorted, and the place of each number among them. Numbers are not negative."""
     highest = int(numbers.max()) + 1 if numbers.size else 0
-    if highest > 8 * numbers.size + 1024:
+    if highest > _MARKS_PER_NUMBER * numbers.size + _FEW_MARKS:
         values, places = np.unique(numbers, return_inverse=True)
         return places.astype(np.int64), values
     # Few enough to mark those that occur, which needs no sorting.
@@ -55,7 +59,9 @@ def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
         bits = ordered_bits(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
         array = pa.array(bits, mask=np.asarray(array.is_null()))
     elif pa.types.is_nested(kind):
-        array = pa.array([None if value is None else repr(_plain(value)) for value in array.to_pylist()], pa.string())
+        array = pa.array(
+            [None if value is None else repr(_drop_negative_zero(value)) for value in array.to_pylist()], pa.string()
+        )
     elif pa.types.is_dictionary(kind):
         # A given dictionary may hold duplicates or NULL; a fresh one does not.
         array = pc.cast(array, kind.value_type)
@@ -63,15 +69,15 @@ def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _plain(value: object) -> object:
+def _drop_negative_zero(value: object) -> object:
     """A nested value in which -0.0 is 0.0."""
     match value:
         case float():
             return value + 0.0
         case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
+            return {name: _drop_negative_zero(inner) for name, inner in value.items()}
         case list():
-            return [_plain(inner) for inner in value]
+            return [_drop_negative_zero(inner) for inner in value]
     return value
 
 
@@ -84,11 +90,11 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Codes of two columns such that comparing codes is comparing values; NULL is -1, all others are not negative."""
     columns = comparable([left] if left is right else [left, right])
-    ordered = [_ordered(column) for column in columns]
-    if any(part is None for part in ordered):
-        codes = _ranks(columns)
+    ordered = [part for part in map(_order_numbers, columns) if part is not None]
+    if len(ordered) < len(columns):
+        codes = _rank_values(columns)
     else:
-        codes = _non_negative([part[0] for part in ordered], [part[1] for part in ordered])
+        codes = _shift_to_zero([part[0] for part in ordered], [part[1] for part in ordered])
     return codes[0], codes[-1]
 
 
@@ -100,7 +106,7 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     for previous, following in pairs:
         both = np.concatenate([previous, following])
         known &= both >= 0
-        combined = _combined(combined, np.unique(both, return_inverse=True)[1])
+        combined = _combine(combined, np.unique(both, return_inverse=True)[1])
     codes = np.where(known, combined, NULL)
     if all(previous is following for previous, following in pairs):
         only = codes[:length]
@@ -108,7 +114,7 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     return codes[:length], codes[length:]
 
 
-def _ordered(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
+def _order_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
     """Order-preserving int64 numbers and where they are known (None: everywhere); None for values without such
     numbers."""
     kind = column.type
@@ -134,7 +140,7 @@ def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
     return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
 
 
-def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> list[np.ndarray]:
+def _shift_to_zero(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> list[np.ndarray]:
     """Moved so that the smallest is 0; ranked where their spread does not fit."""
     real = [part if mask is None else part[mask] for part, mask in zip(numbers, known, strict=True)]
     real = [part for part in real if part.size]
@@ -148,7 +154,7 @@ def _non_negative(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> 
     return [part if mask is None else np.where(mask, part, NULL) for part, mask in zip(codes, known, strict=True)]
 
 
-def _ranks(columns: list[pa.Array]) -> list[np.ndarray]:
+def _rank_values(columns: list[pa.Array]) -> list[np.ndarray]:
     """Ranks of strings, decimals and other values among all that occur; strings by their UTF-8 bytes."""
     encoded = pc.dictionary_encode(pa.concat_arrays(columns))
     values = encoded.dictionary

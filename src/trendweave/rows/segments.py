@@ -50,7 +50,7 @@ def bit_of(variable: int, words: int) -> np.ndarray:
     return bits
 
 
-def readable(segments: Segments, allowed: np.ndarray) -> Segments:
+def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
     """Only rows that can be read as an allowed variable, and only as those."""
     letters = segments.letters & allowed
     kept = letters.any(axis=1)
@@ -63,7 +63,7 @@ def readable(segments: Segments, allowed: np.ndarray) -> Segments:
     )
 
 
-def refined(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
+def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
     """One segment per value of the variable's key: its rows, and all rows that can be read as something else.
 
     `key` holds a number per row of the table. Segments without any row of the variable disappear: a trend that is

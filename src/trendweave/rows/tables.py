@@ -23,7 +23,7 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if twice:
         message = f"the table has two columns named {', '.join(twice)}"
         raise DataError([Problem("TW308", message, "rename or drop one of them")])
-    return pa.table({name: _plain(table.column(name)) for name in names}), give_back
+    return pa.table({name: _use_plain_type(table.column(name)) for name in names}), give_back
 
 
 def arrow_schema(events: Any) -> pa.Schema:
@@ -33,7 +33,7 @@ def arrow_schema(events: Any) -> pa.Schema:
     return pa.schema([field.with_type(_plain_type(field.type)) for field in events])
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _use_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Types that Arrow itself can compute with only in part, as those that stand for the same values."""
     kind = column.type
     if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):

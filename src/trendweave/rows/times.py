@@ -133,10 +133,10 @@ def as_times(steps: np.ndarray, kind: TimeType) -> pa.Array:
             raise _out_of_range(f"a window edge does not fit the time column, which is {kind.arrow}", hint)
         return seconds
     numbers = pa.array(steps, pa.int64())
-    return numbers.cast(kind.arrow) if pa.types.is_timestamp(kind.arrow) else _narrowed(numbers, kind.arrow)
+    return numbers.cast(kind.arrow) if pa.types.is_timestamp(kind.arrow) else _narrow(numbers, kind.arrow)
 
 
-def _narrowed(numbers: pa.Array, target: Any) -> pa.Array:
+def _narrow(numbers: pa.Array, target: Any) -> pa.Array:
     try:
         return numbers.cast(target)
     except pa.ArrowInvalid:

@@ -105,7 +105,7 @@ def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str
     """
     match window:
         case SlidingWindow():
-            columns = edges_of(keys, window, kind)
+            columns: tuple[pa.Array, ...] = edges_of(keys, window, kind)
         case MovingWindow():
             columns = (as_times(keys, kind),)
         case WholeInput():
@@ -153,10 +153,10 @@ def number_windows(
             if chunks is not None:
                 own = np.floor_divide(tick_steps[ends[0]], chunks.length) == chunks.of_tick[ends[0]]
                 ends = (ends[0][own], ends[1][own])
-            return _moving(window, kind, tick_steps, ends, only)
+            return _number_moving_windows(window, kind, tick_steps, ends, only)
 
 
-def _moving(
+def _number_moving_windows(
     window: MovingWindow,
     kind: TimeType,
     tick_steps: np.ndarray,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
-from trendweave.kernels.sorting import stable_order
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
+from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
 
 TIME = "time"
@@ -41,9 +42,8 @@ def prepared_events(
 
 
 def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:
-    kind = next(
-        kind for kind in (np.uint8, np.uint16, np.uint32, np.int64) if len(preparation.now) <= kind().itemsize * 8
-    )
+    sizes = (np.uint8, np.uint16, np.uint32, np.int64)
+    kind: Any = next(size for size in sizes if len(preparation.now) <= size().itemsize * 8)
     word = np.zeros(events.num_rows, kind)
     for number, condition in enumerate(preparation.now):
         if condition is not None:
@@ -99,25 +99,10 @@ def rows_of_partitions(table: pa.Table, codes: np.ndarray, count: int) -> Interv
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
     bits = table.column(BITS).to_numpy()
-    order, starts = _order(codes, moment, count)
+    order, starts = sort_by_key_and_time(codes, moment, count)
     if order is not None:
         moment, bits = moment[order], bits[order]
     return IntervalRows(table, order, kind, moment, bits, starts)
-
-
-def _order(codes: np.ndarray, moment: np.ndarray, count: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """Rows by (partition, time), and where each partition starts; None where they are in that order already."""
-    in_time = bool((moment[1:] >= moment[:-1]).all())
-    if count == 1:
-        return (None if in_time else np.argsort(moment, kind="stable")), np.array([0, moment.size])
-    if in_time:
-        return stable_order(codes, count)
-    ascending = codes[1:] > codes[:-1]
-    if bool((ascending | ((codes[1:] == codes[:-1]) & (moment[1:] >= moment[:-1]))).all()):
-        return None, np.searchsorted(codes, np.arange(count + 1))
-    by_time = np.argsort(moment, kind="stable")
-    order, starts = stable_order(codes[by_time], count)
-    return by_time[order], starts
 
 
 def with_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:

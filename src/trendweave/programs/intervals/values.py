@@ -13,9 +13,9 @@ from trendweave.kernels.intervals.running_aggregates import running_aggregates
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
-from trendweave.programs.trends.measured_values import as_numbers
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
+from trendweave.rows.numbers import as_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +158,8 @@ def written(output: OutputColumn, parts: Told, kind: pa.DataType | None, of: np.
         return pa.array((parts.rows if parts.known is None else parts.known)[of], pa.int64())
     assert kind is not None
     place = pa.array(of)
-    if parts.first is not None or parts.last is not None:
-        values = parts.last if parts.first is None else parts.first
+    values = parts.last if parts.first is None else parts.first
+    if values is not None:
         return values.take(place).cast(kind)
     assert parts.known is not None
     unknown = parts.known == 0
@@ -169,6 +169,7 @@ def written(output: OutputColumn, parts: Told, kind: pa.DataType | None, of: np.
         average = parts.total / np.where(unknown, 1, parts.known) / 10**scale
         return pa.array(average, pa.float64(), mask=unknown).take(place)
     numbers = {"SUM": parts.total, "MIN": parts.low, "MAX": parts.high}[str(output.function)]
+    assert numbers is not None
     return _typed(numbers, unknown, situation_aggregate_type(str(output.function), kind), scale).take(place)
 
 

@@ -17,7 +17,7 @@ from trendweave.programs.trends.kernel_inputs import ALWAYS, NEVER, KernelInputs
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measured_values
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import CHUNK, encode
+from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments
 from trendweave.rows.times import moving_reach
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
@@ -43,7 +43,7 @@ class TaskOptions:
 class PartitionTask:
     def __init__(self, plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> None:
         self.plan, self.options = plan, options
-        self.rows = encode(plan, preparation, table)
+        self.rows = encode_rows(plan, preparation, table)
         self.inputs = KernelInputs(plan, preparation, self.rows)
         self.measured = NOTHING if options.only_counts else measured_values(plan, preparation, self.rows.table)
         self.preparation = preparation
@@ -54,7 +54,8 @@ class PartitionTask:
         windows = self.number_windows(pieces, groups)
         parts = [self.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
-            parts = [_pairs_of_trends(*parts, outputs=len(self.plan.aggregates))]
+            one, other, both = parts
+            parts = [_pairs_of_trends(one, other, both, outputs=len(self.plan.aggregates))]
         merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=False)])
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)

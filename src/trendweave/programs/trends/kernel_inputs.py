@@ -15,7 +15,7 @@ from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.pair_tests import pair_test
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
-from trendweave.rows.segments import Segments, bit_of, readable, refined
+from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_segments
 
 NEVER = np.iinfo(np.int64).min
 ALWAYS = np.iinfo(np.int64).max
@@ -49,9 +49,9 @@ class KernelInputs:
 
     def _segments(self, part: BoundTemplate) -> Segments:
         names = {state.variable for state in part.template.states}
-        segments = readable(self.rows.partitions, self.bits(names))
+        segments = keep_readable(self.rows.partitions, self.bits(names))
         for variable in part.bound:
-            segments = refined(segments, variable, self.bits({variable}), self._key(variable))
+            segments = refine_segments(segments, variable, self.bits({variable}), self._key(variable))
         return segments
 
     def bits(self, names: set[str]) -> np.ndarray:
@@ -108,8 +108,10 @@ class KernelInputs:
     def _edge_condition(self, pair: tuple[str, str], segments: Segments) -> Condition:
         edge = self.preparation.edges[self._edges[pair]]
         equal = tuple((c.previous, c.next) for c in edge.comparisons if c.operator == "=")
-        codes = [("=", self.rows.same(equal))] if equal else []
-        codes += [(c.operator, self.rows.compared(c.previous, c.next)) for c in edge.comparisons if c.operator != "="]
+        codes = [("=", self.rows.equality_codes_of(equal))] if equal else []
+        codes += [
+            (c.operator, self.rows.order_codes_of(c.previous, c.next)) for c in edge.comparisons if c.operator != "="
+        ]
         comparisons = []
         for operator, (previous, following) in codes:
             taken = segments.take(previous)

@@ -79,8 +79,9 @@ class Measured:
 
     def _check_range(self, place: int, sums: np.ndarray) -> None:
         """Infinity is the sum of infinities; of finite numbers it would be wrong."""
-        beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else ()
-        if len(beyond) and np.isfinite(self.aggregates[place].values).all():
+        beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
+        values = self.aggregates[place].values
+        if beyond.size and values is not None and np.isfinite(values).all():
             raise SumTooLargeError(int(beyond[0]))
 
 

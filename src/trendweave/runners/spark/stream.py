@@ -47,6 +47,7 @@ from trendweave.runners.spark.schema import result_type
 from trendweave.runners.spark.stream_operator import OUTPUT, PieceProcessor, TrendProcessor
 from trendweave.runners.spark.stream_work import StreamWork
 from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.versions import find_version_problems
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _WATERMARK = "spark.watermarkDelayMs"
@@ -96,7 +97,7 @@ def checked_closing(bound: BoundQuery, events: DataFrame, options: Settings, in_
 
 def stream_problems(events: DataFrame, options: Settings) -> list[Problem]:
     """What is wrong with the stream and its session, whatever the query is."""
-    problems = []
+    problems = find_version_problems(events)
     if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
         message = "the stream has no watermark, so no window would ever close"
         problems.append(
@@ -104,9 +105,8 @@ def stream_problems(events: DataFrame, options: Settings) -> list[Problem]:
         )
     store = events.sparkSession.conf.get(_STORE, "")
     if "RocksDB" not in store:
-        message = (
-            f"the state store of the session is {store.rpartition('.')[2]}; Spark keeps such state in RocksDB only"
-        )
+        shown = store.rpartition(".")[2] or "Spark's default one"
+        message = f"the state store of the session is {shown}; Spark keeps such state in RocksDB only"
         name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         problems.append(Problem("TW411", message, f"set {_STORE} to {name}"))
     return problems
