@@ -148,7 +148,8 @@ class Query:
         self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pd.DataFrame: ...
     @overload
-    def run(
+    # Arrow and pandas publish no types, so that a checker may see one in both.
+    def run(  # type: ignore[overload-cannot-match]
         self, events: ArrowEvents, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pa.Table: ...
     def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.language.durations import read_duration
@@ -208,7 +208,7 @@ def _one_of(name: str, value: object, known: tuple[_Word, ...]) -> _Word:
 
 def _chunks(value: object) -> Literal["auto", "off"] | int:
     if value == "auto" or value == "off":
-        return cast("Literal['auto', 'off']", value)
+        return value
     return read_duration(str(value), "chunks")
 
 
