@@ -10,9 +10,11 @@ from trendweave.kernels import (
     Aggregate,
     Comparison,
     Condition,
+    Kernel,
     PairTest,
     Rows,
     Template,
+    Way,
     aggregate,
     match_starts,
     warm_up,
@@ -131,3 +133,36 @@ def test_unknown_arguments_are_refused(argument, named):
     rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
     with pytest.raises(ValueError, match=named):
         aggregate(rows, KLEENE, **argument)
+
+
+@pytest.mark.parametrize(
+    ("condition", "further", "named"),
+    [
+        (Condition((), np.zeros(1, np.int64), way=Way.RUNNING), {}, "RUNNING"),
+        (Condition(way=Way.QUEUE), {}, "QUEUE"),
+        (Condition(way=Way.RANKED), {}, "RANKED"),
+        (Condition((Comparison(np.zeros(1, int), "!=", np.zeros(1, int)),), way=Way.RANKED), {}, "RANKED"),
+        (Condition((Comparison(np.zeros(1, int), "<", np.zeros(1, int)),)), {"kernel": Kernel.TOTALS}, "totals"),
+        (Condition(), {"kernel": Kernel.RANKED_BLOCKS}, "ranked blocks"),
+        (Condition(), {"kernel": Kernel.TOTALS, "selection": "next"}, "totals"),
+    ],
+)
+def test_ways_and_kernels_that_cannot_serve_are_refused(condition, further, named):
+    rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
+    with pytest.raises(ValueError, match=named):
+        aggregate(rows, KLEENE, [condition], **{"kernel": Kernel.BLOCKS, **further})
+
+
+def test_floats_after_a_guard_cannot_be_searched_by_rank():
+    ranked = Condition((Comparison(np.zeros(1, int), "<", np.zeros(1, int)),), np.zeros(1, int), None, Way.RANKED)
+    rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
+    assert aggregate(rows, KLEENE, [ranked]).count.tolist() == [1]
+    with pytest.raises(ValueError, match="RANKED"):
+        aggregate(rows, KLEENE, [ranked._replace(inexact_way=Way.RANKED)], numbers="float64")
+
+
+def test_with_skip_till_next_match_all_transitions_of_a_state_are_scanned_or_none():
+    two = Template(np.array([0, 0]), np.ones(2, bool), np.ones(2, bool), np.array([0, 0]), np.array([0, 1]))
+    rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
+    with pytest.raises(ValueError, match="must be scanned"):
+        aggregate(rows, two, [Condition(way=Way.RUNNING), Condition(way=Way.SCAN)], selection="next")

@@ -63,10 +63,11 @@ def test_edge_predicates_become_one_value_of_each_event(predicate: str, expected
     ["A.x * B.y > 3", "A.x < B.y OR A.z < B.z", "B.y IN (A.x, A.z)", "B.y NOT BETWEEN A.x AND A.z", "A.x + B.y < A.z"],
 )
 def test_predicates_that_cannot_be_separated_are_general(predicate: str) -> None:
-    edge = plan_of(f"RETURN COUNT(*) PATTERN SEQ(A, B) WHERE {predicate}").edge("A", "B")
+    plan = plan_of(f"RETURN COUNT(*) PATTERN SEQ(A, B) WHERE {predicate}")
+    edge = plan.edge("A", "B")
     assert edge.comparisons == ()
     assert len(edge.general) == 1
-    assert edge.way is Way.SCAN
+    assert [step.summing.way for step in plan.template.transitions] == [Way.SCAN]
 
 
 def test_the_variable_written_first_is_the_earlier_event() -> None:
@@ -89,8 +90,8 @@ def test_a_condition_on_the_next_event_alone_holds_only_between_neighbours() -> 
     [
         ("", WholeInput()),
         ("WITHIN 10 seconds", MovingWindow(10 * 10**9)),
-        ("WITHIN 10 seconds SLIDE 4 seconds", SlidingWindow(10 * 10**9, 4 * 10**9, 2 * 10**9)),
-        ("WITHIN 1 minute SLIDE 60 s", SlidingWindow(60 * 10**9, 60 * 10**9, 60 * 10**9)),
+        ("WITHIN 10 seconds SLIDE 4 seconds", SlidingWindow(10 * 10**9, 4 * 10**9)),
+        ("WITHIN 1 minute SLIDE 60 s", SlidingWindow(60 * 10**9, 60 * 10**9)),
     ],
 )
 def test_windows(clauses: str, window: object) -> None:
@@ -147,11 +148,13 @@ def test_drawings_name_every_state_and_transition() -> None:
 def test_json_holds_the_whole_plan_and_its_version() -> None:
     query = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).y WITHIN 1 hour SLIDE 1 minute")
     plan = json.loads(query.explain("json"))
-    assert plan["version"] == 1
-    assert plan["window"] == {"kind": "SlidingWindow", "length": 3600 * 10**9, "slide": 60 * 10**9, "pane": 60 * 10**9}
+    assert plan["version"] == 2
+    assert plan["window"] == {"kind": "SlidingWindow", "length": 3600 * 10**9, "slide": 60 * 10**9}
     assert [state["variable"] for state in plan["templates"][0]["states"]] == ["A", "B"]
     assert plan["edges"][1]["comparisons"] == [{"previous": "x", "operator": "<", "next": "y"}]
-    assert plan["edges"][1]["way"] == "sums over ranks"
+    ways = [step["summing"]["way"] for step in plan["templates"][0]["transitions"]]
+    assert ways == ["running sums", "sums over ranks"]
+    assert plan["kernels"] == [["blocks"]]
 
 
 def test_an_unknown_format_is_refused() -> None:
@@ -164,11 +167,12 @@ def test_an_unknown_format_is_refused() -> None:
     [
         ("skip-till-any-match", "", Way.RUNNING_SUMS),
         ("skip-till-any-match", "WHERE A.k = NEXT(A).k AND A.j = NEXT(A).j", Way.SUMS_PER_VALUE),
-        ("skip-till-next-match", "", Way.SUCCESSORS),
+        ("skip-till-next-match", "", Way.RUNNING_SUMS),
         ("skip-till-next-match", "WHERE A.k = NEXT(A).k", Way.SCAN),
-        ("contiguous", "", Way.NEIGHBOURS),
+        ("contiguous", "", Way.RUNNING_SUMS),
         ("contiguous", "WHERE A.k * NEXT(A).k > 1", Way.NEIGHBOURS),
     ],
 )
 def test_the_way_to_sum_follows_the_strategy(strategy: str, where: str, way: Way) -> None:
-    assert plan_of(f"RETURN COUNT(*) PATTERN A+ SEMANTICS {strategy} {where}").edge("A", "A").way is way
+    plan = plan_of(f"RETURN COUNT(*) PATTERN A+ SEMANTICS {strategy} {where}")
+    assert [step.summing.way for step in plan.template.transitions] == [way]

@@ -4,6 +4,7 @@ Rows are sorted by (segment, time). Nothing here knows the query language: a tem
 variables, a condition compares two columns of order-preserving integer codes, a window is a number.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,23 @@ import numpy as np
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 SELECTIONS = ("any", "next", "contiguous")
 KINDS = ("count", "sum", "avg", "min", "max")
+
+
+class Way(IntEnum):
+    """How a transition finds the sum over an event's predecessors."""
+
+    RUNNING = 0  # one running sum
+    QUEUE = 1  # a queue whose oldest part leaves at a guard
+    RANKED = 2  # sums over ranks, per value, or both
+    SCAN = 3  # every predecessor is looked at
+
+
+class Kernel(IntEnum):
+    """What goes over the rows to count and sum; extrema are always found in blocks."""
+
+    TOTALS = 0  # totals per state, no predecessor is searched; whether windows overlap is seen in the rows
+    RANKED_BLOCKS = 1  # one state, one order comparison, nothing but counts
+    BLOCKS = 2  # every transition in its own way
 
 
 class Rows(NamedTuple):
@@ -65,11 +83,15 @@ class Condition(NamedTuple):
     """When a transition may be taken from p to e.
 
     All comparisons hold; tick[p] >= guard[e] (`guard` nondecreasing inside a segment); the pair test is true.
+    `way` is how counts and sums of whole numbers are found, `inexact_way` how floats and extrema are; a way that cannot
+    serve the condition is refused, None leaves the cheapest one that can.
     """
 
     comparisons: tuple = ()
     guard: np.ndarray | None = None
     pair_test: PairTest | None = None
+    way: Way | None = None
+    inexact_way: Way | None = None
 
 
 class Aggregate(NamedTuple):

@@ -7,10 +7,10 @@ of bound variables, which reads no other bound variable and ends only after all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
-from trendweave.planning.plan import End, Start, State, Template, Transition
+from trendweave.planning.plan import End, Start, State, Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _restricted(template: Template, wanted: tuple[str, ...], bound: tuple[str, .
     for number, (state, seen) in enumerate(order):
         for step in template.transitions:
             if step.source == state and variable[step.target] not in forbidden:
-                transitions.append(Transition(number, node(step.target, seen), step.guard))
+                transitions.append(replace(step, source=number, target=node(step.target, seen)))
     guards = {end.state: end.guard for end in template.ends}
     ends = [
         End(number, guards[state])
@@ -83,7 +83,7 @@ def _useful(template: Template) -> Template:
         tuple(State(number[s.number], s.variable, s.type) for s in template.states if s.number in useful),
         tuple(Start(number[s.state], s.guard) for s in template.starts if s.state in useful),
         tuple(
-            Transition(number[s.source], number[s.target], s.guard)
+            replace(s, source=number[s.source], target=number[s.target])
             for s in template.transitions
             if s.source in useful and s.target in useful
         ),

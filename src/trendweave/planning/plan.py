@@ -61,11 +61,49 @@ class End:
     guard: Guard = OPEN
 
 
+class Way(Enum):
+    """How the sum over an event's predecessors is found (cheapest first)."""
+
+    RUNNING_SUMS = "running sums"
+    QUEUED_SUMS = "queued sums"
+    SUMS_PER_VALUE = "sums per value"
+    SUMS_OVER_RANKS = "sums over ranks"
+    RANKS_PER_VALUE = "ranks per value"
+    NEIGHBOURS = "scan of neighbours"
+    SCAN = "scan"
+
+    @property
+    def cost(self) -> str:
+        """Cost per event; n is the number of events in a window, k that of events at one time."""
+        return {
+            Way.SUMS_OVER_RANKS: "O(log n)",
+            Way.RANKS_PER_VALUE: "O(log n)",
+            Way.NEIGHBOURS: "O(k)",
+            Way.SCAN: "O(n)",
+        }.get(self, "O(1)")
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """How the sum over predecessors is found along a transition, and in a few words why.
+
+    `way` serves counts and sums of whole numbers, `inexact` what cannot leave a sum again: floats, MIN and MAX, and
+    the starts of matches.
+    """
+
+    way: Way
+    inexact: Way
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
+    """A step from one state to another; how it is summed is decided once all predicates are known."""
+
     source: int
     target: int
     guard: Guard = OPEN
+    summing: Summing = Summing(Way.RUNNING_SUMS, Way.RUNNING_SUMS, "no edge predicate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,45 +165,26 @@ class EdgeComparison:
     next: Expression
 
 
-class Way(Enum):
-    """How the sum over an event's predecessors is found (cheapest first)."""
-
-    RUNNING_SUMS = "running sums"
-    NEIGHBOURS = "neighbours"
-    SUCCESSORS = "successors"
-    SUMS_PER_VALUE = "sums per value"
-    SUMS_OVER_RANKS = "sums over ranks"
-    RANKS_PER_VALUE = "ranks per value"
-    SCAN = "scan"
-
-    @property
-    def cost(self) -> str:
-        """Cost per event; n is the number of events in a window."""
-        return {
-            Way.SUMS_OVER_RANKS: "O(log n)",
-            Way.RANKS_PER_VALUE: "O(log n)",
-            Way.SCAN: "O(n)",
-        }.get(self, "O(1)")
-
-
 class Kernel(Enum):
-    """Which kernel goes over the events."""
+    """Which kernel goes over the events, and what takes its place where the events ask for it."""
 
-    STATE_SUMS = "state sums: one pass, a number per state"
-    SHARED_PANES = "shared panes: each event enters a queue of panes once, whatever the overlap of windows"
+    STATE_SUMS = "state sums: one pass, a number per state; blocks where numbers pass 61 bits"
+    SLIDING_SUMS = (
+        "sliding sums: each event enters a queue once, whatever the overlap of windows; "
+        "state sums where no event lies in two windows, blocks where numbers pass 61 bits"
+    )
+    RANKED_BLOCKS = "ranked blocks: one state searched by rank, windows of a block share the search"
     BLOCKS = "blocks: predecessors are found per transition, windows of a block share the search"
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePlan:
-    """What must hold when an event read as `later` directly follows one read as `earlier`, and how that is summed."""
+    """What must hold when an event read as `later` directly follows one read as `earlier`."""
 
     earlier: str
     later: str
     comparisons: tuple[EdgeComparison, ...]
     general: tuple[Expression, ...]
-    way: Way
-    reason: str
 
 
 # Windows and keys
@@ -173,11 +192,10 @@ class EdgePlan:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """`[i * slide, i * slide + length)`, in nanoseconds from the Unix epoch. Windows share panes."""
+    """`[i * slide, i * slide + length)`, in nanoseconds from the Unix epoch."""
 
     length: int
     slide: int
-    pane: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
+from dataclasses import replace
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
@@ -29,7 +29,7 @@ from trendweave.planning.template import (
     intersection,
 )
 from trendweave.planning.variables import Variables, check_places, find_variables
-from trendweave.planning.ways import choose_way
+from trendweave.planning.ways import choose_negated_ways, choose_ways
 
 
 def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
@@ -61,6 +61,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     shown = plan_shown(query, variables, needed, problems)
     if problems:
         return None
+    edges = _plan_edges(neighbours, variables, predicates)
     plan = p.Plan(
         text=print_query(query),
         returns="complete trends" if query.returns is None else query.returns.kind,
@@ -70,9 +71,11 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
             p.VariablePlan(name, type_, name not in variables.positive, tuple(predicates.local.get(name, ())))
             for name, type_ in variables.types.items()
         ),
-        templates=templates,
-        negations=negations,
-        edges=_plan_edges(neighbours, variables, predicates, strategy),
+        templates=tuple(choose_ways(template, edges, strategy) for template in templates),
+        negations=tuple(
+            replace(negated, template=choose_negated_ways(negated.template, edges)) for negated in negations
+        ),
+        edges=edges,
         partition_key=partition_key,
         bound_keys=bound_keys,
         groups=groups,
@@ -99,7 +102,7 @@ def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
         message = "SLIDE is larger than WITHIN, so events between windows would be lost"
         hint = "make SLIDE at most as long as WITHIN; equal lengths give windows side by side"
         problems.append(problem_at(query.slide.span, "TW220", message, hint))
-    return p.SlidingWindow(length, slide, math.gcd(length, slide))
+    return p.SlidingWindow(length, slide)
 
 
 def _build_templates(
@@ -207,14 +210,14 @@ def _check_bound_keys(
 
 
 def _plan_edges(
-    neighbours: frozenset[tuple[str, str]], variables: Variables, predicates: Predicates, strategy: str
+    neighbours: frozenset[tuple[str, str]], variables: Variables, predicates: Predicates
 ) -> tuple[p.EdgePlan, ...]:
     order = {name: index for index, name in enumerate(variables.types)}
     edges = []
     for pair in sorted(neighbours, key=lambda pair: (order[pair[0]], order[pair[1]])):
         comparisons = tuple(predicates.comparisons.get(pair, ()))
         general = tuple(predicates.general.get(pair, ()))
-        edges.append(p.EdgePlan(*pair, comparisons, general, *choose_way(comparisons, general, strategy)))
+        edges.append(p.EdgePlan(*pair, comparisons, general))
     return tuple(edges)
 
 

@@ -1,52 +1,169 @@
-"""The cheapest way to sum over predecessors that fits what must hold between neighbours, and the kernel that does
-it."""
+"""How sums over predecessors are found, per transition, and which kernel goes over the events.
+
+Whatever follows from the query alone is decided here; kernels are told, refuse what cannot be done, and choose nothing.
+"""
 
 from __future__ import annotations
 
-from trendweave.language.syntax_tree import Expression
-from trendweave.planning.plan import EdgeComparison, Guard, Kernel, MovingWindow, Plan, SlidingWindow, Template, Way
+from dataclasses import dataclass, replace
+
+from trendweave.planning.bindings import bound_templates
+from trendweave.planning.plan import (
+    EdgePlan,
+    Guard,
+    Kernel,
+    MovingWindow,
+    Plan,
+    SlidingWindow,
+    Summing,
+    Template,
+    Way,
+    Window,
+)
+
+_ANY, _NEXT, _CONTIGUOUS = "skip-till-any-match", "skip-till-next-match", "contiguous"
 
 
-def choose_way(
-    comparisons: tuple[EdgeComparison, ...], general: tuple[Expression, ...], strategy: str
-) -> tuple[Way, str]:
-    """The way and, in a few words, why."""
-    if strategy == "contiguous":
-        return Way.NEIGHBOURS, "contiguous: only events at the time just before can precede"
-    if general:
-        return Way.SCAN, "a predicate that cannot be split into one value per event"
-    if strategy == "skip-till-next-match":
-        if comparisons:
-            return Way.SCAN, "skip-till-next-match: the first event that can follow depends on a predicate"
-        return Way.SUCCESSORS, "skip-till-next-match: each event waits for the next time that can follow it"
-    equalities = sum(comparison.operator == "=" for comparison in comparisons)
-    orders = sum(comparison.operator in ("<", "<=", ">", ">=") for comparison in comparisons)
-    if equalities + orders < len(comparisons):
+def choose_ways(template: Template, edges: tuple[EdgePlan, ...], strategy: str) -> Template:
+    """The template with a way of summing on every transition.
+
+    Args:
+        template: A template of a query's pattern.
+        edges: What must hold between neighbours, for every pair of variables.
+        strategy: The query's selection strategy.
+
+    Returns:
+        The same template, its transitions decided.
+    """
+    by_pair = {(edge.earlier, edge.later): edge for edge in edges}
+    variable = [state.variable for state in template.states]
+    steps = [
+        replace(step, summing=_choose(by_pair[variable[step.source], variable[step.target]], step.guard, strategy))
+        for step in template.transitions
+    ]
+    if strategy == _NEXT:
+        # Which event is the next one is asked of all transitions that leave a state together.
+        scanned = {step.source for step in steps if step.summing.way is Way.SCAN}
+        reason = "skip-till-next-match: another transition from here is scanned"
+        steps = [
+            replace(step, summing=Summing(Way.SCAN, Way.SCAN, reason))
+            if step.source in scanned and step.summing.way is not Way.SCAN
+            else step
+            for step in steps
+        ]
+    return replace(template, transitions=tuple(steps))
+
+
+def choose_negated_ways(template: Template, edges: tuple[EdgePlan, ...]) -> Template:
+    """The same for a pattern under NOT: any match counts, and of all its matches the latest start."""
+    decided = choose_ways(template, edges, _ANY)
+    steps = (replace(step, summing=replace(step.summing, way=step.summing.inexact)) for step in decided.transitions)
+    return replace(decided, transitions=tuple(steps))
+
+
+def _choose(edge: EdgePlan, guard: Guard, strategy: str) -> Summing:
+    """The cheapest way that fits what must hold between two neighbours."""
+    without_predicate = Way.RUNNING_SUMS if guard.always_open else Way.QUEUED_SUMS
+    conditional = bool(edge.comparisons or edge.general)
+    if strategy == _CONTIGUOUS:
+        way = Way.NEIGHBOURS if conditional else without_predicate
+        return Summing(way, way, "contiguous: only events at the time just before can precede")
+    if edge.general:
+        return Summing(Way.SCAN, Way.SCAN, "a predicate that cannot be split into one value per event")
+    if strategy == _NEXT:
+        if conditional:
+            reason = "skip-till-next-match: the first event that can follow depends on a predicate"
+            return Summing(Way.SCAN, Way.SCAN, reason)
+        reason = "skip-till-next-match: each event waits for the next time that can follow it"
+        return Summing(without_predicate, without_predicate, reason)
+    if not conditional:
+        reason = "no edge predicate" if guard.always_open else "no edge predicate; events before a NOT leave the queue"
+        return Summing(without_predicate, without_predicate, reason)
+    way, reason = _searched(edge)
+    if way is Way.SCAN or guard.always_open:
+        return Summing(way, way, reason)
+    return Summing(
+        way, Way.SCAN, f"{reason}; after a NOT only whole numbers leave sums again: floats, MIN, MAX are scanned"
+    )
+
+
+def _searched(edge: EdgePlan) -> tuple[Way, str]:
+    """The way for comparisons alone, where any later event may follow."""
+    equalities = sum(comparison.operator == "=" for comparison in edge.comparisons)
+    orders = sum(comparison.operator in ("<", "<=", ">", ">=") for comparison in edge.comparisons)
+    if equalities + orders < len(edge.comparisons):
         return Way.SCAN, "!= has no order to search in"
     if orders > 1:
         return Way.SCAN, f"{orders} order comparisons at once"
-    if orders:
-        if equalities:
-            return Way.RANKS_PER_VALUE, "equality and one order comparison"
-        return Way.SUMS_OVER_RANKS, "one order comparison"
-    if equalities:
+    if not orders:
         return Way.SUMS_PER_VALUE, "equality" if equalities == 1 else f"{equalities} equalities at once"
-    return Way.RUNNING_SUMS, "no edge predicate"
+    if equalities:
+        return Way.RANKS_PER_VALUE, "equality and one order comparison"
+    return Way.SUMS_OVER_RANKS, "one order comparison"
 
 
-def choose_kernel(plan: Plan) -> Kernel:
-    """Where nothing has to hold between neighbours, all events of a state can be summed up in one number."""
-    free = all(edge.way is Way.RUNNING_SUMS for edge in plan.edges)
-    if not free or any(not guard.always_open for template in plan.templates for guard in _guards(template)):
+@dataclass(frozen=True, slots=True)
+class PiecePlan:
+    """The trends of a template that contain all of `bound` and no other bound variable, and the kernel that counts
+    and sums them."""
+
+    bound: tuple[str, ...]
+    template: Template
+    kernel: Kernel
+
+
+def plan_pieces(plan: Plan, template: Template) -> tuple[PiecePlan, ...]:
+    """One piece per set of bound variables that a trend of the template can contain.
+
+    Args:
+        plan: The plan that the template belongs to.
+        template: One of its templates, or that of a negated pattern.
+
+    Returns:
+        The pieces; one where no key is bound to a variable.
+    """
+    bound = tuple(dict.fromkeys(key.variable for key in plan.bound_keys if key.variable is not None))
+    return tuple(
+        PiecePlan(part.bound, part.template, choose_kernel(plan, part.template))
+        for part in bound_templates(template, bound)
+    )
+
+
+def choose_kernel(plan: Plan, template: Template) -> Kernel:
+    """The kernel that counts and sums over the trends of a template. MIN, MAX and starts of matches are always found
+    in blocks."""
+    guards = (
+        *(start.guard for start in template.starts),
+        *(step.guard for step in template.transitions),
+        *(end.guard for end in template.ends),
+    )
+    if plan.strategy != _ANY or not all(guard.always_open for guard in guards):
         return Kernel.BLOCKS
-    match plan.window:
+    ways = [step.summing.way for step in template.transitions]
+    if all(way is Way.RUNNING_SUMS for way in ways):
+        return Kernel.SLIDING_SUMS if _windows_overlap(plan.window) else Kernel.STATE_SUMS
+    one_state = len(template.states) == len(template.starts) == len(template.ends) == 1
+    if one_state and ways == [Way.SUMS_OVER_RANKS] and not _sums(plan):
+        return Kernel.RANKED_BLOCKS
+    return Kernel.BLOCKS
+
+
+def _windows_overlap(window: Window) -> bool:
+    match window:
         case MovingWindow():
-            return Kernel.SHARED_PANES
-        case SlidingWindow(length=length, slide=slide) if length > slide:
-            return Kernel.SHARED_PANES
-    return Kernel.STATE_SUMS
+            return True
+        case SlidingWindow(length=length, slide=slide):
+            return length > slide
+    return False
 
 
-def _guards(template: Template) -> tuple[Guard, ...]:
-    between = tuple(step.guard for step in template.transitions)
-    return (*(start.guard for start in template.starts), *between, *(end.guard for end in template.ends))
+def _sums(plan: Plan) -> bool:
+    """Does the pass that counts trends carry anything beside their number? Trends that are shown are only counted."""
+    return plan.returns == "aggregates" and any(
+        column.variable is not None and column.function not in ("MIN", "MAX") for column in plan.aggregates
+    )
+
+
+def finds_extrema(plan: Plan) -> bool:
+    """Is there a pass for MIN and MAX?"""
+    return plan.returns == "aggregates" and any(column.function in ("MIN", "MAX") for column in plan.aggregates)

@@ -1,10 +1,10 @@
-"""Which way each transition finds the sum over its predecessors, and the flat arrays that say so to the kernel."""
+"""The ways that transitions were told to find their sums in, checked, and the flat arrays that say so to the kernel."""
 
 import numpy as np
 
 from trendweave.kernels.aggregates.pair_test import WIDTH
-from trendweave.kernels.aggregates.program import LAST_TICK, PAIR, QUEUE, RANKED, RUNNING, SCAN, TEST_OPERATOR, Program
-from trendweave.kernels.inputs import OPERATORS
+from trendweave.kernels.aggregates.program import LAST_TICK, PAIR, QUEUE, RANKED, SCAN, TEST_OPERATOR, Program
+from trendweave.kernels.inputs import OPERATORS, Condition, Way
 
 WAYS = ("general", "scan")  # general: the cheapest way per transition, but no shortcut for whole templates
 
@@ -40,30 +40,44 @@ def writable(array: np.ndarray) -> np.ndarray:
     return array.copy()
 
 
-def way_of(condition, selection: str, exact_sums: bool, force_way: str | None) -> int:
-    """The cheapest way that fits one transition, or the forced one where it fits."""
+def fitting_ways(condition: Condition, selection: str, exact_sums: bool) -> list[Way]:
+    """The ways that can serve one transition, the cheapest first."""
     operators = [c.operator for c in condition.comparisons]
     equalities = operators.count("=")
     orders = sum(o in ("<", "<=", ">", ">=") for o in operators)
     guarded = condition.guard is not None
-    fitting = [SCAN]
-    if condition.pair_test is None:
-        if not operators:
-            fitting.insert(0, QUEUE if guarded else RUNNING)
-        elif equalities <= 1 and orders <= 1 and "!=" not in operators and selection == "any":
-            if exact_sums or not guarded:  # a guard takes vectors out of the tree again: integers only
-                fitting.insert(0, RANKED)
+    if condition.pair_test is not None:
+        return [Way.SCAN]
+    if not operators:
+        return [Way.QUEUE if guarded else Way.RUNNING, Way.SCAN]
+    searchable = equalities <= 1 and orders <= 1 and "!=" not in operators and selection == "any"
+    if searchable and (exact_sums or not guarded):  # a guard takes vectors out of the tree again: integers only
+        return [Way.RANKED, Way.SCAN]
+    return [Way.SCAN]
+
+
+def obey_ways(template, conditions, selection: str, exact_sums: bool, force_way: str | None) -> list[Way]:
+    """One way per transition: the one that its condition names, the cheapest one where it names none.
+
+    Raises:
+        ValueError: A named way cannot serve its transition.
+    """
     if force_way == "scan":
-        return SCAN
-    return fitting[0]
-
-
-def ways_of(template, conditions, selection: str, exact_sums: bool, force_way: str | None) -> list[int]:
-    """One way per transition."""
-    ways = [way_of(c, selection, exact_sums, force_way) for c in conditions]
+        return [Way.SCAN] * len(conditions)
+    named = [condition.way if exact_sums else condition.inexact_way for condition in conditions]
+    ways = []
+    for number, (condition, way) in enumerate(zip(conditions, named, strict=True)):
+        fitting = fitting_ways(condition, selection, exact_sums)
+        if way is not None and way not in fitting:
+            raise ValueError(f"transition {number} cannot be summed by {way.name}, only by {fitting}")
+        ways.append(fitting[0] if way is None else way)
     if selection == "next":  # the successor tick needs all conditions of a state in one place
-        scanned = {int(source) for source, way in zip(template.source, ways, strict=True) if way == SCAN}
-        ways = [SCAN if int(source) in scanned else way for source, way in zip(template.source, ways, strict=True)]
+        scanned = {int(source) for source, way in zip(template.source, ways, strict=True) if way is Way.SCAN}
+        for number, source in enumerate(template.source):
+            if int(source) in scanned and ways[number] is not Way.SCAN:
+                if named[number] is not None:
+                    raise ValueError(f"transition {number} must be scanned, as another one from its state is")
+                ways[number] = Way.SCAN
     return ways
 
 
@@ -73,7 +87,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
     A store serves all transitions that leave one state, find their sum the same way, and rank and guard alike.
     """
     states = len(template.state_variable)
-    ways = ways_of(template, conditions, selection, exact_sums, force_way)
+    ways = obey_ways(template, conditions, selection, exact_sums, force_way)
     guard_of = [-1 if c.guard is None else guards.number(c.guard) for c in conditions]
     rankings: dict = {}
     keys: list = []

@@ -16,7 +16,7 @@ from trendweave.kernels.aggregates.blocks import windows_found
 from trendweave.kernels.aggregates.compile_program import WAYS
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
 from trendweave.kernels.aggregates.vectors import NO_VALUE
-from trendweave.kernels.inputs import KINDS, SELECTIONS, Aggregate, Results, Rows, Template
+from trendweave.kernels.inputs import KINDS, SELECTIONS, Aggregate, Kernel, Results, Rows, Template
 
 NUMBERS = ("exact", "float64")
 
@@ -119,15 +119,17 @@ def aggregate(
     start_guards: Mapping[int, np.ndarray] | None = None,
     final_guards: Mapping[int, np.ndarray] | None = None,
     memory_limit: int = MEMORY_LIMIT,
+    kernel: Kernel | None = None,
 ) -> Results:
     """Aggregates over all trends, per segment and window with at least one trend.
 
     transition_conditions  one Condition (or None) per transition of the template
     selection    "any" (skip-till-any-match), "next" (skip-till-next-match), "contiguous"
     numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
-    force_way    None, or one of WAYS where it fits: for tests
+    force_way    None, or one of WAYS instead of the ways and the kernel that were chosen: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
+    kernel       what counts and sums, refused where it cannot; None: the fastest that can
     """
     check_choice("selection", selection, SELECTIONS)
     check_choice("numbers", numbers, NUMBERS)
@@ -135,7 +137,7 @@ def aggregate(
     for part in aggregates:
         check_choice("the kind of an aggregate", part.kind, KINDS)
     engine = Engine(
-        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit
+        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel
     )
     linear, floats, extrema, places = sort_out(aggregates, numbers)
     states = linear.states(template)

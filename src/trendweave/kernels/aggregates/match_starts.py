@@ -28,7 +28,7 @@ def match_starts(
     count = len(rows.tick)
     nowhere = np.zeros(count, np.int64)
     rows = rows._replace(window_first=nowhere, window_last=nowhere)
-    engine = Engine(rows, template, transition_conditions, selection, force_way, None, None, 0)
+    engine = Engine(rows, template, transition_conditions, selection, force_way)
     best = np.full(count, NO_TREND, np.int64)
     values = np.ascontiguousarray(engine.rows.tick.reshape(1, 1, count))
     states = np.zeros((1, len(template.state_variable)), np.bool_)

@@ -13,9 +13,10 @@ from trendweave.kernels.aggregates.blocks import cut_blocks, longest_overlap, na
 from trendweave.kernels.aggregates.compile_program import ColumnList, build_program, writable
 from trendweave.kernels.aggregates.program import RUNNING, WAY, Columns
 from trendweave.kernels.aggregates.propagate import propagate
+from trendweave.kernels.aggregates.ranked_one_state import serves
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
 from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
-from trendweave.kernels.inputs import NO_CONDITION, SELECTIONS, Condition, Rows
+from trendweave.kernels.inputs import NO_CONDITION, SELECTIONS, Condition, Kernel, Rows
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
 LIMBS_EXPECTED = 4  # of them, when numbers have limbs
@@ -57,7 +58,10 @@ def is_empty(condition) -> bool:
 class Engine:
     """One call's rows, template and conditions, ready for several passes over the same blocks of windows."""
 
-    def __init__(self, rows, template, conditions, selection, force_way, start_guards, final_guards, memory_limit):
+    def __init__(
+        self, rows, template, conditions, selection, force_way=None, start_guards=None, final_guards=None,
+        memory_limit=0, kernel=None,
+    ):  # fmt: skip
         self.rows = normal_rows(rows)
         self.template = template
         self.conditions = normal_conditions(conditions, len(template.source))
@@ -68,10 +72,13 @@ class Engine:
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
         self.programs: dict = {}
-        self.unconditional = (
-            force_way is None and selection == "any" and not start_guards and not final_guards
-            and all(map(is_empty, self.conditions))
-        )  # fmt: skip
+        self.kernel = None if force_way is not None else kernel
+        unconditional = (
+            selection == "any" and not start_guards and not final_guards and all(map(is_empty, self.conditions))
+        )
+        if self.kernel is Kernel.TOTALS and not unconditional:
+            raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
+        self.sums_totals = self.kernel is Kernel.TOTALS or (kernel is None and force_way is None and unconditional)
         self.overlap = int(longest_overlap(self.rows.window_first, self.rows.window_last))
         self.blocks = cut_blocks(self.rows, self.lanes_for(1))
 
@@ -101,9 +108,12 @@ class Engine:
             rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final, values,
             value_states,
         )  # fmt: skip
-        return propagate(
-            program, columns, blocks, limbs, bits_at_most, numbers, kind, SELECTIONS.index(self.selection), row_results
-        )
+        selection = SELECTIONS.index(self.selection)
+        can_rank = serves(program, numbers, kind, selection, row_results)
+        ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and kind == SUM
+        if ranked and not can_rank:
+            raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
+        return propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, selection, row_results, ranked)
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
         """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
@@ -113,7 +123,7 @@ class Engine:
         total = int(blocks.offset[-1])
         small = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
-        if values is not None and self.unconditional:
+        if values is not None and self.sums_totals:
             small, fits = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, True)
             if not fits.all():
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
@@ -177,7 +187,7 @@ class Engine:
         """float64 totals per window."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
-        if self.unconditional:
+        if self.sums_totals:
             out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, None)
         else:
             out, _, _ = self.run(blocks, values[:, None, :], states, SUM, 1, None, numbers)

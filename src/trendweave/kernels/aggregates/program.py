@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-# ways of a store
-RUNNING, QUEUE, RANKED, SCAN = 0, 1, 2, 3
+from trendweave.kernels.inputs import Way
+
+# ways of a store, as plain integers for the compiler
+RUNNING, QUEUE, RANKED, SCAN = int(Way.RUNNING), int(Way.QUEUE), int(Way.RANKED), int(Way.SCAN)
 # event selection
 ANY, NEXT, CONTIGUOUS = 0, 1, 2
 # a tick before all ticks

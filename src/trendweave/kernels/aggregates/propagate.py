@@ -39,7 +39,7 @@ from trendweave.kernels.aggregates.program import (
     VARIABLE,
     WAY,
 )  # fmt: skip
-from trendweave.kernels.aggregates.ranked_one_state import propagate_ranked, serves
+from trendweave.kernels.aggregates.ranked_one_state import propagate_ranked
 from trendweave.kernels.aggregates.ranked_sums import add_at_rank, add_prefix
 from trendweave.kernels.aggregates.ranks import rank_block
 from trendweave.kernels.aggregates.running_sums import push
@@ -300,8 +300,9 @@ def largest_needs(row_start, row_end, lanes, tick):
     return rows, cells, tied, tied_cells
 
 
-def propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, selection, row_results=None):
-    """Run all blocks; returns (results, fits, bits per limb). `bits_at_most` None: float64 numbers."""
+def propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, selection, row_results, ranked):
+    """Run all blocks, in the loop of `ranked_one_state` if `ranked`; returns (results, fits, bits per limb).
+    `bits_at_most` None: float64 numbers."""
     components = numbers * limbs
     number = np.float64 if bits_at_most is None else np.int64
     most_rows, most_cells, tied, tied_cells = largest_needs(
@@ -311,13 +312,13 @@ def propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, sele
     states = program.states.shape[0]
     stores = program.stores
     lists = int(stores[:, LISTED].max(initial=-1)) + 1
-    ranked = 0
+    trees = 0
     for ranking in stores[stores[:, WAY] == RANKED, RANKING]:
         k = program.rankings[ranking]
-        ranked += 1 if k[0] == k[1] and k[2] == k[3] else 2
+        trees += 1 if k[0] == k[1] and k[2] == k[3] else 2
     sorting = 2 * most_rows if program.rankings.shape[0] else 0
     work = Workspace(
-        nodes=np.empty((ranked * most_cells + stores.shape[0] * most_lanes) * components, number),
+        nodes=np.empty((trees * most_cells + stores.shape[0] * most_lanes) * components, number),
         vectors=np.empty(lists * most_cells * components, number),
         pending=np.empty(states * (tied_cells + most_lanes) * components, number),
         pending_place=np.empty((states * (tied + 1), 4), np.int64),
@@ -337,7 +338,7 @@ def propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, sele
     results = np.zeros((int(blocks.offset[-1]), components), number)
     fits = np.zeros(blocks.lanes.size, np.bool_)
     bits_used = np.zeros(blocks.lanes.size, np.int64)
-    if serves(program, numbers, kind, selection, row_results):
+    if ranked:
         propagate_ranked(program, columns, work, blocks, limbs, bits_at_most, results, fits, bits_used)
         return results, fits, bits_used
     if row_results is None:

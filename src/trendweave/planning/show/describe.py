@@ -17,6 +17,7 @@ from trendweave.planning.plan import (
     Path,
     Plan,
     SlidingWindow,
+    Summing,
     Template,
     WholeInput,
     Window,
@@ -90,18 +91,24 @@ def _with_variable(
 
 def window_text(window: Window) -> str:
     match window:
-        case SlidingWindow(length=length, slide=slide, pane=pane):
+        case SlidingWindow(length=length, slide=slide):
             if length == slide:
                 return f"{duration_text(length)}, one after the other"
             overlap = -(-length // slide)
             return (
                 f"{duration_text(length)}, sliding by {duration_text(slide)}; "
-                f"an event lies in up to {overlap:,} windows; panes of {duration_text(pane)}"
+                f"an event lies in up to {overlap:,} windows"
             )
         case MovingWindow(length=length):
             return f"{duration_text(length)}, moving with the stream: a row at each time at which trends end"
         case WholeInput():
             return "one over the whole input (batch only)"
+
+
+def way_text(summing: Summing) -> tuple[str, str]:
+    """The way to sum and its cost; both ways where some numbers need another one."""
+    ways = dict.fromkeys((summing.way, summing.inexact))
+    return ", or ".join(way.value for way in ways), ", or ".join(dict.fromkeys(way.cost for way in ways))
 
 
 def key_text(key: KeyColumn) -> str:

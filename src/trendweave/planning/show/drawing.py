@@ -12,8 +12,9 @@ from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.show import describe
+from trendweave.planning.ways import plan_pieces
 
-JSON_VERSION = 1
+JSON_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,10 @@ def _dot_text(text: str) -> str:
 
 
 def as_json(plan: Plan) -> str:
-    """The plan with a version number; expressions as text, columns of a later event as NEXT."""
-    return json.dumps({"version": JSON_VERSION, **_plain(plan)}, indent=2, ensure_ascii=False)
+    """The plan with a version number; expressions as text, columns of a later event as NEXT; at the end, per template,
+    the kernels of its pieces."""
+    kernels = [[piece.kernel.name.lower() for piece in plan_pieces(plan, template)] for template in plan.templates]
+    return json.dumps({"version": JSON_VERSION, **_plain(plan), "kernels": kernels}, indent=2, ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trendweave.planning.chunks import choose_chunks
-from trendweave.planning.plan import Guard, Plan, ShownAttribute, Template
+from trendweave.planning.plan import Guard, Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
-from trendweave.planning.ways import choose_kernel
+from trendweave.planning.ways import finds_extrema, plan_pieces
 
 _LABEL = 13
 
@@ -20,12 +20,15 @@ def explain_text(plan: Plan) -> str:
 def explain_plan(plan: Plan) -> list[str]:
     """The plan line by line, without the query."""
     lines = _overview(plan)
-    titles = ("template",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
-    for title, template in zip(titles, plan.templates, strict=True):
+    for title, template in zip(_titles(plan), plan.templates, strict=True):
         lines += ["", *_template(title, template, plan)]
     for negated in plan.negations:
         lines += ["", *_template(f"negation: NOT {negated.text}", negated.template, plan)]
     return [*lines, "", *_columns(plan)]
+
+
+def _titles(plan: Plan) -> tuple[str, ...]:
+    return ("first pattern", "second pattern", "both patterns") if plan.is_conjunction else ("template",)
 
 
 def _query(plan: Plan) -> list[str]:
@@ -40,7 +43,7 @@ def _overview(plan: Plan) -> list[str]:
         ("window", describe.window_text(plan.window)),
         ("strategy", plan.strategy),
         *_detection(plan),
-        ("kernel", choose_kernel(plan).value),
+        *_kernels(plan),
         ("partitions", f"by {unqualified}" if unqualified else "none: all events are one partition"),
     ]
     if bound:
@@ -97,6 +100,30 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
     return rows
 
 
+def _kernels(plan: Plan) -> list[tuple[str, str]]:
+    """What goes over the events: for counts and sums, then for whatever is found apart from them."""
+    served: dict[Kernel, list[str]] = {}
+    for title, template in zip(_titles(plan), plan.templates, strict=True):
+        pieces = plan_pieces(plan, template)
+        every = sorted({variable for piece in pieces for variable in piece.bound})
+        for piece in pieces:
+            with_keys = (
+                f"trends with {' and '.join(piece.bound)}" if piece.bound else f"trends without {', '.join(every)}"
+            )
+            served.setdefault(piece.kernel, []).append(title if plan.is_conjunction else with_keys)
+    rows = [
+        ("kernel", kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})")
+        for kernel, whom in served.items()
+    ]
+    if finds_extrema(plan) and set(served) != {Kernel.BLOCKS}:
+        rows.append(("MIN and MAX", Kernel.BLOCKS.value))
+    if isinstance(plan.window, MovingWindow):
+        rows.append(("row times", "blocks: times at which a trend ends that began inside the window"))
+    if plan.negations:
+        rows.append(("negations", "blocks: the latest start of a match, per negated pattern"))
+    return rows
+
+
 def _template(title: str, template: Template, plan: Plan) -> list[str]:
     names = describe.state_names(template)
     starts = {start.state: start.guard for start in template.starts}
@@ -115,7 +142,7 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
             guard = describe.guard_text(step.guard, plan) or "-"
             predicate = describe.edge_text(edge) or "-"
             arrow = f"{names[step.source]} -> {names[step.target]}"
-            steps.append((arrow, guard, predicate, edge.way.value, edge.way.cost, edge.reason))
+            steps.append((arrow, guard, predicate, *describe.way_text(step.summing), step.summing.reason))
         lines += ["", *_table(steps)]
     return lines
 

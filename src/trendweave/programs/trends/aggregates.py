@@ -13,7 +13,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import aggregate, match_starts
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.programs.trends.kernel_inputs import ALWAYS, NEVER, KernelInputs, Piece
+from trendweave.programs.trends.kernel_inputs import ALWAYS, KERNELS, NEVER, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measured_values
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
@@ -176,6 +176,7 @@ class PartitionTask:
             force_way=self.options.way,
             start_guards=self.start_guards(piece, windows, tick, of_row),
             final_guards=self.end_guards(piece, windows, tick, of_row, only_ending_at),
+            kernel=KERNELS[piece.kernel],
         )
         components = [Component("sum", results.count)]
         if only_ending_at is None:

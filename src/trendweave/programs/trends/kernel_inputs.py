@@ -8,10 +8,12 @@ import numpy as np
 
 from trendweave.kernels import Comparison as CodeComparison
 from trendweave.kernels import Condition, Rows, match_starts
+from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.planning.bindings import BoundTemplate, bound_templates
-from trendweave.planning.plan import Guard, Plan, Template
+from trendweave.kernels import Way as KernelWay
+from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
 from trendweave.planning.preparation import Preparation
+from trendweave.planning.ways import PiecePlan, plan_pieces
 from trendweave.programs.trends.pair_tests import pair_test
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
@@ -20,13 +22,32 @@ from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_seg
 NEVER = np.iinfo(np.int64).min
 ALWAYS = np.iinfo(np.int64).max
 
+#: The ways and kernels of plans, in the code of the kernels.
+WAYS = {
+    Way.RUNNING_SUMS: KernelWay.RUNNING,
+    Way.QUEUED_SUMS: KernelWay.QUEUE,
+    Way.SUMS_PER_VALUE: KernelWay.RANKED,
+    Way.SUMS_OVER_RANKS: KernelWay.RANKED,
+    Way.RANKS_PER_VALUE: KernelWay.RANKED,
+    Way.NEIGHBOURS: KernelWay.SCAN,
+    Way.SCAN: KernelWay.SCAN,
+}
+KERNELS = {
+    Kernel.STATE_SUMS: KernelCode.TOTALS,
+    Kernel.SLIDING_SUMS: KernelCode.TOTALS,
+    Kernel.RANKED_BLOCKS: KernelCode.RANKED_BLOCKS,
+    Kernel.BLOCKS: KernelCode.BLOCKS,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The trends of a template that contain certain bound variables, and the segments they are looked for in."""
+    """The trends of a template that contain certain bound variables, the segments they are looked for in, and the
+    kernel that counts and sums them."""
 
     template: Template
     segments: Segments
+    kernel: Kernel
 
 
 class KernelInputs:
@@ -44,10 +65,9 @@ class KernelInputs:
 
     def pieces(self, template: Template) -> list[Piece]:
         """One piece per set of bound variables that a trend of the template can contain."""
-        bound = tuple(dict.fromkeys(key.variable for key in self.plan.bound_keys if key.variable is not None))
-        return [Piece(part.template, self._segments(part)) for part in bound_templates(template, bound)]
+        return [Piece(part.template, self._segments(part), part.kernel) for part in plan_pieces(self.plan, template)]
 
-    def _segments(self, part: BoundTemplate) -> Segments:
+    def _segments(self, part: PiecePlan) -> Segments:
         names = {state.variable for state in part.template.states}
         segments = keep_readable(self.rows.partitions, self.bits(names))
         for variable in part.bound:
@@ -102,7 +122,13 @@ class KernelInputs:
             if step.guard not in by_guard:
                 threshold = self.latest_start(step.guard)
                 by_guard[step.guard] = None if threshold is None else threshold[segments.take(self.rows.tick)]
-            conditions.append(by_pair[pair]._replace(guard=by_guard[step.guard]))
+            conditions.append(
+                by_pair[pair]._replace(
+                    guard=by_guard[step.guard],
+                    way=WAYS[step.summing.way],
+                    inexact_way=WAYS[step.summing.inexact],
+                )
+            )
         return conditions
 
     def _edge_condition(self, pair: tuple[str, str], segments: Segments) -> Condition:

@@ -1,0 +1,136 @@
+"""The plan is what runs: every plan fixture is run on a few events, and what the kernels did is held against what
+`explain` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave.kernels import Kernel as KernelCode
+from trendweave.kernels import Way as KernelWay
+from trendweave.kernels.aggregates import passes
+from trendweave.kernels.aggregates.vectors import EXTREMUM, LATEST_START, SUM
+from trendweave.planning.plan import Kernel, Plan, Way
+from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
+
+PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
+TEXTS = {"status": "notcovered", "kind": "Pool"}
+EVENTS_PER_TYPE = 3
+
+
+def some_events(plan: Plan) -> pa.Table:
+    """A few events of every type, one per second, too few for large numbers."""
+    types = [columns.type for columns in plan.needed_columns] * EVENTS_PER_TYPE
+    names = {path[0] for columns in plan.needed_columns for path in columns.paths} - {"time"}
+    columns: dict[str, Any] = {"time": pa.array(range(len(types)), pa.timestamp("s")), "type": types}
+    for name in sorted(names):
+        columns[name] = [TEXTS.get(name, index % 4) for index in range(len(types))]
+    return pa.table(columns)
+
+
+class Recorder:
+    """What went over the events: kernels by what they were asked for, and ways of summing by pair of variables."""
+
+    def __init__(self, plan: Plan, patch: pytest.MonkeyPatch) -> None:
+        self.names = [variable.name for variable in plan.variables]
+        self.kernels: dict[int, set[str]] = {}
+        self.ways: dict[bool, dict[tuple[str, str], set[KernelWay]]] = {True: {}, False: {}}
+        self._build, self._blocks, self._totals = passes.build_program, passes.propagate, passes.sum_unconditional
+        patch.setattr(passes, "build_program", self.build)
+        patch.setattr(passes, "propagate", self.blocks)
+        patch.setattr(passes, "sum_unconditional", self.totals)
+
+    def build(self, template: Any, conditions: Any, selection: Any, exact_sums: bool, *more: Any) -> Any:
+        program = self._build(template, conditions, selection, exact_sums, *more)
+        for source, target, way in ways_in(program):
+            pair = (self.names[template.state_variable[source]], self.names[template.state_variable[target]])
+            self.ways[exact_sums].setdefault(pair, set()).add(way)
+        return program
+
+    def blocks(self, *arguments: Any) -> Any:
+        kind, ranked = arguments[6], arguments[-1]
+        self.kernels.setdefault(kind, set()).add("ranked blocks" if ranked else "blocks")
+        return self._blocks(*arguments)
+
+    def totals(self, rows: Any, template: Any, blocks: Any, overlap: int, *more: Any) -> Any:
+        self.kernels.setdefault(SUM, set()).add("state sums" if overlap == 1 else "sliding sums")
+        return self._totals(rows, template, blocks, overlap, *more)
+
+
+def ways_in(program: Any) -> Iterator[tuple[int, int, KernelWay]]:
+    """(source, target, way) of every transition of a compiled program."""
+    from trendweave.kernels.aggregates.program import INCOMING, INCOMING_END, SOURCE, STORE, WAY
+
+    for target, state in enumerate(program.states):
+        for t in range(state[INCOMING], state[INCOMING_END]):
+            step = program.transitions[t]
+            yield int(step[SOURCE]), target, KernelWay(program.stores[step[STORE], WAY])
+
+
+def explained_kernels(text: str, label: str) -> set[str]:
+    lines = [line[13:] for line in text.splitlines() if line[:13].strip() == label]
+    return {line.partition(":")[0] for line in lines}
+
+
+def explained_ways(text: str) -> dict[tuple[str, str], set[tuple[Way, Way]]]:
+    """Per pair of variables the ways for whole numbers and for others, as the tables of transitions print them."""
+    ways: dict[tuple[str, str], set[tuple[Way, Way]]] = {}
+    columns = [0, 0, 0]
+    for line in text.splitlines():
+        if line.startswith("  transition  "):
+            columns = [line.index(title) for title in ("transition", "negation", "way to sum")]
+            end = line.index("cost")
+        elif " -> " in line[: columns[1]]:
+            pair = line[: columns[1]].strip().split(" -> ")
+            named = [Way(part) for part in line[columns[2] : end].strip().split(", or ")]
+            key = (pair[0].partition("#")[0], pair[1].partition("#")[0])
+            ways.setdefault(key, set()).add((named[0], named[-1]))
+    return ways
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0])
+    ran = Recorder(query.plan, monkeypatch)
+    query.run(some_events(query.plan))
+    text = query.explain()
+    ways = explained_ways(text)
+    for exact, place in ((True, 0), (False, 1)):
+        for pair, seen in ran.ways[exact].items():
+            assert seen == {WAYS[pairs[place]] for pairs in ways[pair]}, pair
+    if any(kernel in ("blocks", "ranked blocks") for kinds in ran.kernels.values() for kernel in kinds):
+        assert ran.ways[True] or ran.ways[False]
+    assert ran.kernels[SUM] == explained_kernels(text, "kernel")
+    if EXTREMUM in ran.kernels:
+        apart = explained_kernels(text, "MIN and MAX")
+        assert ran.kernels[EXTREMUM] == (apart or explained_kernels(text, "kernel"))
+    if LATEST_START in ran.kernels:
+        apart = explained_kernels(text, "row times") | explained_kernels(text, "negations")
+        assert ran.kernels[LATEST_START] == apart
+
+
+def test_every_way_and_every_kernel_has_a_code() -> None:
+    assert set(WAYS) == set(Way)
+    assert set(WAYS.values()) == set(KernelWay)
+    assert set(KERNELS) == set(Kernel)
+    assert set(KERNELS.values()) == set(KernelCode)
+
+
+def test_fixtures_cover_every_way_and_every_kernel() -> None:
+    plans = [trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0]) for path in PLANS]
+    ways = {
+        way for plan in plans for pairs in explained_ways(plan.explain()).values() for pair in pairs for way in pair
+    }
+    kernels = set().union(*(explained_kernels(plan.explain(), "kernel") for plan in plans))
+    assert ways == set(Way)
+    assert kernels == {kernel.value.partition(":")[0] for kernel in Kernel}
+
+
+def test_extrema_after_a_negation_are_explained_as_scanned() -> None:
+    text = trendweave.query("RETURN MIN(A.x) PATTERN SEQ(A+, NOT C, B) WHERE A.x < B.x").explain()
+    assert explained_ways(text)["A", "B"] == {(Way.SUMS_OVER_RANKS, Way.SCAN)}
