@@ -58,6 +58,17 @@ def test_the_error_names_the_window_that_is_too_large(run):
         run(f"{COUNT} WITHIN 1000 seconds", repeated(130))
 
 
+def test_the_error_names_the_keys_that_a_number_has_together(run):
+    # Two keys with 2 ** 126 - 1 trends each, which 38 digits hold; their sum has one digit more.
+    events, window = repeated(252, k=pa.array([0, 1] * 126), g=pa.array(["u"] * 252)), "WITHIN 300 s SLIDE 300 s"
+    with pytest.raises(ExecutionError, match="count needs 39 digits at window_start 0, window_end 300, over all k;"):
+        run(f"{COUNT} WHERE [k] {window}", events)
+    with pytest.raises(ExecutionError, match="window_end 300, g u, over all k;"):
+        run(f"{COUNT} WHERE [k] GROUP-BY g {window}", events)
+    with pytest.raises(ExecutionError, match="window_end 300, g u;"):
+        run(f"{COUNT} GROUP-BY g {window}", events)
+
+
 def test_int64(run):
     assert count(run(COUNT, repeated(63), numbers="int64")) == 2**63 - 1
     with pytest.raises(ExecutionError, match="count needs 20 digits") as refused:

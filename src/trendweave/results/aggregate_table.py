@@ -50,8 +50,10 @@ def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.S
     columns += [group.cast(schema.field(len(columns) + index).type) for index, group in enumerate(result.groups)]
     offset = len(columns)
     places = windows | {group.name: values for group, values in zip(plan.groups, result.groups, strict=True)}
+    grouped = {group.path for group in plan.groups}
+    over = tuple(".".join(key.path) for key in plan.partition_key if key.path not in grouped)
     for index, column in enumerate(plan.aggregates):
         component = result.partials.components[1 + index]
         kind = schema.field(offset + index).type
-        columns.append(write_aggregate(column, kind, events, numbers, component, places))
+        columns.append(write_aggregate(column, kind, events, numbers, component, places, over))
     return pa.table(columns, schema=schema)

@@ -22,21 +22,45 @@ def write_aggregate(
     numbers: Numbers,
     component: Component,
     places: dict[str, pa.Array],
+    over: tuple[str, ...] = (),
 ) -> pa.Array:
-    """One aggregate as a column of its type; `places` are the columns that tell where a number does not fit."""
+    """Write one aggregate as a column of its type.
+
+    Args:
+        column: What the query asks for.
+        kind: The type of the column.
+        events: The columns of the events.
+        numbers: How whole numbers are written.
+        component: The numbers.
+        places: The columns that tell where a number does not fit.
+        over: The keys that such a number has together, as no column tells them apart.
+
+    Returns:
+        One value per window and group.
+
+    Raises:
+        ExecutionError: A number does not fit.
+    """
     scale = 0
     if column.path is not None and pa.types.is_decimal(column_type(events, column.path)):
         scale = column_type(events, column.path).scale
-    return _NumberWriter(column, kind, numbers, scale, places).write(component)
+    return _NumberWriter(column, kind, numbers, scale, places, over).write(component)
 
 
 class _NumberWriter:
     """Writes one aggregate in its type; a number that does not fit is an error that names the window."""
 
     def __init__(
-        self, column: AggregateColumn, kind: pa.DataType, numbers: Numbers, scale: int, places: dict[str, pa.Array]
+        self,
+        column: AggregateColumn,
+        kind: pa.DataType,
+        numbers: Numbers,
+        scale: int,
+        places: dict[str, pa.Array],
+        over: tuple[str, ...],
     ) -> None:
-        self.column, self.kind, self.numbers, self.scale, self.places = column, kind, numbers, scale, places
+        self.column, self.kind, self.numbers, self.scale = column, kind, numbers, scale
+        self.places, self.over = places, over
 
     def write(self, component: Component) -> pa.Array:
         unknown = None if component.known is None else ~component.known
@@ -117,6 +141,8 @@ class _NumberWriter:
     def _too_large(self, index: int, digits: int | None) -> NoReturn:
         edges = [f"{name} {column[index]}" for name, column in self.places.items() if column[index].is_valid]
         where = ", ".join(edges) or "the whole input"
+        if self.over:
+            where += f", over all {', '.join(self.over)}"
         need = f"{digits:,}" if digits is not None else "more than 308"
         message = f"{self.column.name} needs {need} digits at {where}; {self.kind} cannot hold it"
         ways = [f'"{way}"' for way in ("decimal", "text", "log2") if way != self.numbers and self._helps(way, digits)]
