@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,8 @@ import pytest
 
 import trendweave
 from tests.features.runs import Events, Row, as_rows, as_table
+from tests.spark.comparing import settings
+from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 
@@ -75,11 +79,29 @@ def spark_place(spark: SparkSession) -> Run:
     """One lazy DataFrame, in two partitions that have nothing to do with time or key."""
 
     def on_spark_batch(text: str, events: Events, **options: Any) -> list[Row]:
-        table = as_table(events)
-        frame = spark.createDataFrame(table).repartition(2)
-        return _in_order(as_rows(trendweave.query(text).run(frame, **options).toArrow()))
+        table = as_table(events).combine_chunks()
+        with settings(spark, sql_timestampType="TIMESTAMP_NTZ"):  # times without a zone stay without one
+            frame = spark.createDataFrame(table).repartition(2)
+        result = trendweave.query(text).run(frame, **options)
+        with _told_as_in_process():
+            return _in_order(as_rows(result.toArrow()))
 
     return on_spark_batch
+
+
+@contextmanager
+def _told_as_in_process() -> Iterator[None]:
+    """An error of ours inside a task, as a place in this process raises it: Spark has its text alone."""
+    from pyspark.errors import PythonException
+
+    try:
+        yield
+    except PythonException as error:
+        told = re.findall(r"^(TW\d+): (?:key .*?, times .*? to .*?: )?(.*)\n  way out: (.*)$", str(error), re.MULTILINE)
+        if not told:
+            raise
+        kind = DataError if told[0][0].startswith("TW3") else ExecutionError
+        raise kind([Problem(*problem) for problem in told]) from error
 
 
 # ------------------------------------------------------------------------------------------------- what a place can run
@@ -93,8 +115,11 @@ def skip_what_cannot_run(place: str, text: str, events: Events, options: dict[st
 def why_not(place: str, text: str, table: pa.Table, options: dict[str, Any]) -> str | None:
     """The one rule: what a place cannot run by design, or None. What is no query, or does not fit, is to be refused."""
     plan = _plan_of(text)
-    if place in ("local", "spark_batch") or plan is None:
+    if place == "local" or plan is None:
         return None
+    if place == "spark_batch":
+        unknown = [field.name for field in table.schema if not _is_known_to_spark(field.type)]
+        return f"Spark has no type for {', '.join(unknown)}" if unknown else None
     if isinstance(plan, IntervalPlan) and plan.intervals is not None:
         return "given intervals are a whole table (TW404)"
     if _OF_A_TABLE & set(options):
@@ -133,6 +158,15 @@ def _fits_the_wide_window(table: pa.Table, time: str) -> bool:
     times = [moment for moment in table.column(time).cast(pa.int64(), safe=False).to_pylist() if moment is not None]
     unit = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit] if pa.types.is_timestamp(kind) else 1
     return all(-_WIDE <= moment / unit < _WIDE for moment in times)
+
+
+def _is_known_to_spark(kind: pa.DataType) -> bool:
+    if pa.types.is_timestamp(kind):
+        return kind.unit == "us" and kind.tz in (None, "UTC")
+    if pa.types.is_decimal(kind):
+        return bool(kind.scale >= 0 and kind.precision <= 38)
+    unknown = (pa.types.is_unsigned_integer, pa.types.is_float16, pa.types.is_date64, pa.types.is_string_view)
+    return not any(is_unknown(kind) for is_unknown in unknown)
 
 
 def _is_time(kind: pa.DataType) -> bool:
