@@ -25,6 +25,7 @@ from tests.spark.comparing import settings
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
+from trendweave.planning.situated_plan import SituatedPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,12 +132,12 @@ def why_not(place: str, text: str, table: pa.Table, options: dict[str, Any]) -> 
 
 
 def _plan_of(text: str) -> Any:
-    """The plan of trends or of intervals; None where the text is no query."""
+    """The plan of trends, also of those in situations, or of intervals; None where the text is no query."""
     try:
-        query = trendweave.query(text)
+        plan = trendweave.query(text).plan
     except trendweave.TrendweaveError:
         return None
-    return getattr(query, "trend", query).plan
+    return plan.trend if isinstance(plan, SituatedPlan) else plan
 
 
 def _never_closes(plan: Any) -> bool:
