@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from tests.reference.scalars import ARITHMETIC, COMPARISONS, calculate, holds
 from tests.runners import row_expression
-from trendweave.expressions.arrow.evaluate import column_of, comparable, evaluate, is_true
+from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true, make_columns_comparable
 from trendweave.language import syntax_tree as st
 
 NAN, INF = math.nan, math.inf
@@ -520,10 +520,12 @@ def test_two_rows() -> None:
 
 
 def test_comparable_columns_have_one_type() -> None:
-    whole, seconds = comparable([pa.chunked_array([[1, 2], [None]]), pa.array([1, 2, 3], pa.duration("s"))])
+    whole, seconds = make_columns_comparable(
+        [pa.chunked_array([[1, 2], [None]]), pa.array([1, 2, 3], pa.duration("s"))]
+    )
     assert whole.type == seconds.type == pa.float64()
     assert (whole.to_pylist(), seconds.to_pylist()) == ([1.0, 2.0, None], [1.0, 2.0, 3.0])
-    day, moment = comparable([pa.array([date(1970, 1, 2)]), pa.array([5], pa.timestamp("ns"))])
+    day, moment = make_columns_comparable([pa.array([date(1970, 1, 2)]), pa.array([5], pa.timestamp("ns"))])
     assert day.type == moment.type == pa.timestamp("ns", "UTC")
 
 

@@ -1,4 +1,4 @@
-"""Row expressions as Spark SQL text. `arrow_expressions` says the same with Arrow columns.
+"""Row expressions as Spark SQL text. `arrow.evaluate` says the same with Arrow columns.
 
 The text means the same whatever `spark.sql.ansi.enabled`, the time zone and other settings of the session are: it has
 only `try_` functions and casts that cannot fail, and no cast between times, as those look at the session's zone. Inside

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.expressions.arrow.evaluate import comparable
+from trendweave.expressions.arrow.evaluate import make_columns_comparable
 
 NULL = -1
 #: Numbers that occur are marked in an array with a place for each number up to the largest, which reads and writes one
@@ -89,7 +89,7 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Codes of two columns such that comparing codes is comparing values; NULL is -1, all others are not negative."""
-    columns = comparable([left] if left is right else [left, right])
+    columns = make_columns_comparable([left] if left is right else [left, right])
     ordered = [part for part in map(_order_numbers, columns) if part is not None]
     if len(ordered) < len(columns):
         codes = _rank_values(columns)

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from trendweave.expressions.arrow.numbers import common_decimal, digits_of, scaled, to_decimal
-from trendweave.expressions.arrow.times import from_ticks, has_unit, is_of_time, ticks_of, time_unit
+from trendweave.expressions.arrow.numbers import common_decimal, digits_of, multiply_by, to_decimal
+from trendweave.expressions.arrow.times import count_ticks, from_ticks, has_unit, is_of_time, time_unit
 from trendweave.expressions.arrow.values import (
     FLOAT,
     INTEGER,
@@ -27,18 +27,18 @@ from trendweave.expressions.arrow.values import (
     SMALLEST,
     STRING,
     Value,
+    drop_wrapped,
     to_float,
-    unless_wrapped,
 )
 
 
-def prepared(column: pa.Array) -> pa.Array:
+def use_one_type(column: pa.Array) -> pa.Array:
     """The column in the one type of its kind; kinds that can only be tested for NULL stay as they are."""
     kind = column.type
     if types.is_dictionary(kind):
-        return prepared(column.dictionary_decode())
+        return use_one_type(column.dictionary_decode())
     if types.is_uint64(kind):
-        return unless_wrapped(pc.cast(column, INTEGER, safe=False), pc.cast(column, FLOAT, safe=False))
+        return drop_wrapped(pc.cast(column, INTEGER, safe=False), pc.cast(column, FLOAT, safe=False))
     if types.is_integer(kind):
         return pc.cast(column, INTEGER)
     if types.is_floating(kind):
@@ -54,20 +54,20 @@ def prepared(column: pa.Array) -> pa.Array:
         return pc.cast(column, pa.date32())
     if types.is_timestamp(kind) or types.is_duration(kind):
         unit = time_unit([column])
-        return from_ticks(ticks_of(column, unit), unit, types.is_duration(kind))
+        return from_ticks(count_ticks(column, unit), unit, types.is_duration(kind))
     return column
 
 
-def alike(values: Sequence[Value]) -> list[Value]:
+def convert_to_common_type(values: Sequence[Value]) -> list[Value]:
     target = _common_type(values)
-    return [_converted(value, target) for value in values]
+    return [_convert(value, target) for value in values]
 
 
-def comparable_values(values: Sequence[Value]) -> list[Value]:
+def make_comparable(values: Sequence[Value]) -> list[Value]:
     """Values of one type. A time too far away for nanoseconds is at the end of their range: before or after all others,
     as it must be."""
     target = _common_type(values)
-    convert = _clamped_to_nanoseconds if has_unit(target, "ns") else _converted
+    convert = _clamp_to_nanoseconds if has_unit(target, "ns") else _convert
     return [convert(value, target) for value in values]
 
 
@@ -87,7 +87,7 @@ def _common_type(values: Sequence[Value]) -> pa.DataType:
     return pa.timestamp(time_unit(values), "UTC")
 
 
-def _converted(value: Value, target: pa.DataType) -> Value:
+def _convert(value: Value, target: pa.DataType) -> Value:
     if value.type == target:
         return value
     if types.is_null(value.type):
@@ -96,12 +96,12 @@ def _converted(value: Value, target: pa.DataType) -> Value:
         return to_float(value)
     if types.is_decimal(target):
         return to_decimal(value, target.precision - target.scale, target.scale)
-    return from_ticks(ticks_of(value, target.unit), target.unit, types.is_duration(target))
+    return from_ticks(count_ticks(value, target.unit), target.unit, types.is_duration(target))
 
 
-def _clamped_to_nanoseconds(value: Value, target: pa.DataType) -> Value:
+def _clamp_to_nanoseconds(value: Value, target: pa.DataType) -> Value:
     if not is_of_time(value) or has_unit(value.type, "ns"):
-        return _converted(value, target)
-    ticks = ticks_of(value, "us")
+        return _convert(value, target)
+    ticks = count_ticks(value, "us")
     end_of_range = pc.if_else(pc.less(ticks, 0), SMALLEST, LARGEST)
-    return from_ticks(pc.coalesce(scaled(ticks, 1_000), end_of_range), "ns", types.is_duration(target))
+    return from_ticks(pc.coalesce(multiply_by(ticks, 1_000), end_of_range), "ns", types.is_duration(target))

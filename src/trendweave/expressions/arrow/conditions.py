@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from trendweave.expressions.arrow.common_types import alike, comparable_values
-from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, STRING, Value, only_where
+from trendweave.expressions.arrow.common_types import convert_to_common_type, make_comparable
+from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, STRING, Value, keep_where
 
 
-def inverted_if(negated: bool, condition: Value) -> Value:
+def invert_if(negated: bool, condition: Value) -> Value:
     return pc.invert(condition) if negated else condition
 
 
 def compare(operator: str, left: Value, right: Value) -> Value:
-    left, right = comparable_values([left, right])
+    left, right = make_comparable([left, right])
     match operator:
         case "<":
             return _less(left, right)
@@ -51,32 +51,32 @@ def _equal(left: Value, right: Value) -> Value:
     return equal
 
 
-def between(value: Value, low: Value, high: Value) -> Value:
+def is_between(value: Value, low: Value, high: Value) -> Value:
     return pc.and_kleene(compare(">=", value, low), compare("<=", value, high))
 
 
-def in_list(value: Value, options: list[Value]) -> Value:
-    value, *options = comparable_values([value, *options])
+def is_in_list(value: Value, options: list[Value]) -> Value:
+    value, *options = make_comparable([value, *options])
     if value.type in (INTEGER, STRING) and all(isinstance(option, pa.Scalar) and option.is_valid for option in options):
         found = pc.is_in(value, value_set=pa.array([option.as_py() for option in options], value.type))
-        return only_where(pc.is_valid(value), found)
+        return keep_where(pc.is_valid(value), found)
     return reduce(pc.or_kleene, (_equal(value, option) for option in options))
 
 
 # Functions of several values, NULL literals among them
 
 
-def first_valid(values: list[Value]) -> Value:
-    return pc.coalesce(*alike(values))
+def take_first_valid(values: list[Value]) -> Value:
+    return pc.coalesce(*convert_to_common_type(values))
 
 
-def first_unless_equal(values: list[Value]) -> Value:
+def take_unless_equal(values: list[Value]) -> Value:
     """NULLIF. The result has the type of the first value, as in Spark."""
     first, second = values
     if types.is_null(first.type):
         return first
     same = pc.coalesce(compare("=", first, second), pa.scalar(False))
-    return only_where(pc.invert(same), first)
+    return keep_where(pc.invert(same), first)
 
 
 def _extreme(beats: Callable[[Value, Value], Value]) -> Callable[[list[Value]], Value]:
@@ -87,7 +87,7 @@ def _extreme(beats: Callable[[Value, Value], Value]) -> Callable[[list[Value]], 
         return pc.if_else(takes_over, value, best)
 
     def extreme(values: list[Value]) -> Value:
-        return reduce(better, alike(values))
+        return reduce(better, convert_to_common_type(values))
 
     return extreme
 

@@ -1,9 +1,9 @@
-"""Row expressions over Arrow columns, a column at a time. `spark_expressions` says the same in Spark SQL.
+"""Row expressions over Arrow columns, a column at a time. `spark_sql` says the same in Spark SQL.
 
 A value means what it means to Spark SQL's `try_` functions, whatever the session's settings: arithmetic that overflows,
 division by zero and failed casts are NULL; NaN equals itself and is larger than every other number.
 
-Columns are brought to one type per kind first, and results have these types too: see `arrow_common_types`.
+Columns are brought to one type per kind first, and results have these types too: see `common_types`.
 """
 
 from __future__ import annotations
@@ -17,54 +17,54 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from trendweave.expressions.arrow.common_types import comparable_values, prepared
+from trendweave.expressions.arrow.common_types import make_comparable, use_one_type
 from trendweave.expressions.arrow.conditions import (
-    between,
     compare,
-    first_unless_equal,
-    first_valid,
     greatest,
-    in_list,
-    inverted_if,
+    invert_if,
+    is_between,
+    is_in_list,
     least,
+    take_first_valid,
+    take_unless_equal,
 )
 from trendweave.expressions.arrow.numbers import (
-    absolute,
+    calculate,
     ceiling,
+    divide,
+    find_remainder,
+    find_sign,
     floor,
-    negative,
-    quotient,
-    remainder,
-    sign,
-    total,
-    truncated,
+    negate,
+    take_absolute,
+    truncate,
 )
 from trendweave.expressions.arrow.texts import (
-    concatenated,
-    float_from_text,
-    integer_from_text,
-    like,
+    concatenate,
+    count_characters,
+    cut_substring,
     lower_case,
-    substring,
-    text_length,
-    trimmed,
+    match_like,
+    read_float,
+    read_integer,
+    trim,
     upper_case,
 )
-from trendweave.expressions.arrow.times import duration_literal, is_of_time, time_arithmetic
+from trendweave.expressions.arrow.times import calculate_times, is_of_time, write_duration
 from trendweave.expressions.arrow.values import (
     INTEGER,
     NULL,
     STRING,
     Value,
-    in_one_piece,
-    literal,
+    join_chunks,
     spread,
     to_float,
+    write_literal,
 )
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 
-__all__ = ["column_of", "comparable", "evaluate", "is_true"]
+__all__ = ["column_of", "evaluate", "is_true", "make_columns_comparable"]
 
 Rows: TypeAlias = pa.Table | pa.RecordBatch
 
@@ -76,15 +76,15 @@ def evaluate(expression: st.Expression, table: Rows, later: Rows | None = None) 
 
 def column_of(table: Rows, path: Path) -> pa.Array:
     """The column itself, in its own type, for keys and results. A field of a struct that is NULL is NULL."""
-    column = in_one_piece(table.column(path[0]))
+    column = join_chunks(table.column(path[0]))
     for name in path[1:]:
         column = pc.struct_field(column, name)
     return column
 
 
-def comparable(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array]:
+def make_columns_comparable(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array]:
     """Columns that are to be compared with each other, in the one type in which a condition would compare them."""
-    return comparable_values([prepared(in_one_piece(column)) for column in columns])
+    return make_comparable([use_one_type(join_chunks(column)) for column in columns])
 
 
 def is_true(expression: st.Expression, table: Rows, later: Rows | None = None) -> np.ndarray:
@@ -104,19 +104,19 @@ class _Evaluation:
     def value(self, expression: st.Expression) -> Value:
         match expression:
             case st.Literal(value=value):
-                return literal(value)
+                return write_literal(value)
             case st.TimestampLiteral(microseconds=microseconds):
                 return pa.scalar(microseconds, pa.timestamp("us", "UTC"))
             case st.DateLiteral(days=days):
                 return pa.scalar(days, pa.date32())
             case st.Duration(nanoseconds=nanoseconds):
-                return duration_literal(nanoseconds)
+                return write_duration(nanoseconds)
             case st.Attribute(names=path):
                 return self._column(path, later=False)
             case st.NextAttribute(names=path):
                 return self._column(path, later=True)
             case st.Negative(operand=operand):
-                return negative(self.value(operand))
+                return negate(self.value(operand))
             case st.Arithmetic(operator=operator, left=left, right=right):
                 return self._arithmetic(operator, self.value(left), self.value(right))
             case st.Comparison(operator=operator, left=left, right=right):
@@ -128,9 +128,9 @@ class _Evaluation:
             case st.Inverse(operand=operand):
                 return pc.invert(self._condition(operand))
             case st.InList(operand=operand, options=options, negated=negated):
-                return inverted_if(negated, in_list(self.value(operand), [self.value(option) for option in options]))
+                return invert_if(negated, is_in_list(self.value(operand), [self.value(option) for option in options]))
             case st.Between(operand=operand, low=low, high=high, negated=negated):
-                return inverted_if(negated, between(self.value(operand), self.value(low), self.value(high)))
+                return invert_if(negated, is_between(self.value(operand), self.value(low), self.value(high)))
             case st.IsNull(operand=st.Attribute(names=path), negated=negated):
                 # Of the column itself: a value that no other expression can hold is not NULL for that.
                 column = column_of(self._table, path)
@@ -139,7 +139,7 @@ class _Evaluation:
                 value = self.value(operand)
                 return pc.is_valid(value) if negated else pc.is_null(value)
             case st.Like(operand=operand, pattern=pattern, negated=negated):
-                return inverted_if(negated, like(self.value(operand), pattern))
+                return invert_if(negated, match_like(self.value(operand), pattern))
             case st.Cast(operand=operand, type=target):
                 value = self.value(operand)
                 return self._as_integer(value) if target == "BIGINT" else self._as_float(value)
@@ -154,30 +154,30 @@ class _Evaluation:
         if (later, path) not in self._columns:
             table = self._later if later else self._table
             assert table is not None, "an expression on two rows needs both"
-            self._columns[later, path] = prepared(column_of(table, path))
+            self._columns[later, path] = use_one_type(column_of(table, path))
         return self._columns[later, path]
 
     def _arithmetic(self, operator: st.ArithmeticOperator, left: Value, right: Value) -> Value:
         if types.is_null(left.type) or types.is_null(right.type):
             return NULL
         if is_of_time(left) and is_of_time(right):
-            return time_arithmetic(operator, left, right)
+            return calculate_times(operator, left, right)
         if operator == "/":
-            return quotient(to_float(left), to_float(right))
+            return divide(to_float(left), to_float(right))
         if left.type != INTEGER or right.type != INTEGER:
             left, right = to_float(left), to_float(right)
         if operator == "%":
-            return remainder(spread(left, self._rows), spread(right, self._rows))
-        return total(operator, left, right)
+            return find_remainder(spread(left, self._rows), spread(right, self._rows))
+        return calculate(operator, left, right)
 
     def _as_integer(self, value: Value) -> Value:
         if value.type == STRING:
-            return integer_from_text(spread(value, self._rows))
-        return truncated(value)
+            return read_integer(spread(value, self._rows))
+        return truncate(value)
 
     def _as_float(self, value: Value) -> Value:
         if value.type == STRING:
-            return float_from_text(spread(value, self._rows))
+            return read_float(spread(value, self._rows))
         return to_float(value)
 
     def _call(self, function: str, arguments: list[Value]) -> Value:
@@ -196,25 +196,25 @@ class _Evaluation:
 
 #: Functions of any number of values, NULL literals among them.
 _OF_SEVERAL: dict[str, Callable[[list[Value]], Value]] = {
-    "COALESCE": first_valid,
-    "NULLIF": first_unless_equal,
+    "COALESCE": take_first_valid,
+    "NULLIF": take_unless_equal,
     "GREATEST": greatest,
     "LEAST": least,
 }
 #: Functions that are NULL where an argument is, of scalars as well as columns.
 _OF_ONE: dict[str, Callable[..., Value]] = {
-    "ABS": absolute,
+    "ABS": take_absolute,
     "CEIL": ceiling,
     "FLOOR": floor,
-    "SIGN": sign,
+    "SIGN": find_sign,
     "SQRT": lambda value: pc.sqrt(to_float(value)),
-    "LENGTH": text_length,
-    "TRIM": trimmed,
-    "CONCAT": concatenated,
+    "LENGTH": count_characters,
+    "TRIM": trim,
+    "CONCAT": concatenate,
 }
 #: Functions that need whole columns.
 _OF_COLUMNS: dict[str, Callable[..., pa.Array]] = {
     "LOWER": lower_case,
     "UPPER": upper_case,
-    "SUBSTRING": substring,
+    "SUBSTRING": cut_substring,
 }

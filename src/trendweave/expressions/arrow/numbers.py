@@ -15,17 +15,17 @@ from trendweave.expressions.arrow.values import (
     LARGEST,
     SMALLEST,
     Value,
-    filled,
-    only_where,
+    drop_wrapped,
+    fill_nulls,
+    keep_where,
     to_float,
-    unless_wrapped,
 )
 
 #: 2 ** 63 as a float: the first number above all 64-bit integers.
 _TOO_LARGE = 2.0**63
 
 
-def total(operator: str, left: Value, right: Value) -> Value:
+def calculate(operator: str, left: Value, right: Value) -> Value:
     """`+`, `-` and `*` of two integers or two floats."""
     wrapping, checked = {
         "+": (pc.add, pc.add_checked),
@@ -37,50 +37,50 @@ def total(operator: str, left: Value, right: Value) -> Value:
     try:
         return checked(left, right)
     except pa.ArrowInvalid:  # some row overflows
-        return unless_wrapped(wrapping(left, right), wrapping(to_float(left), to_float(right)))
+        return drop_wrapped(wrapping(left, right), wrapping(to_float(left), to_float(right)))
 
 
-def scaled(value: Value, factor: int) -> Value:
-    return value if factor == 1 else total("*", value, pa.scalar(factor, INTEGER))
+def multiply_by(value: Value, factor: int) -> Value:
+    return value if factor == 1 else calculate("*", value, pa.scalar(factor, INTEGER))
 
 
-def quotient(left: Value, right: Value) -> Value:
-    return pc.divide(left, only_where(pc.not_equal(right, 0.0), right))
+def divide(left: Value, right: Value) -> Value:
+    return pc.divide(left, keep_where(pc.not_equal(right, 0.0), right))
 
 
-def remainder(left: pa.Array, right: pa.Array) -> pa.Array:
+def find_remainder(left: pa.Array, right: pa.Array) -> pa.Array:
     """With the sign of the dividend. Arrow has no such operation."""
-    right = only_where(pc.not_equal(right, 0), right)
+    right = keep_where(pc.not_equal(right, 0), right)
     missing = pc.is_null(right).to_numpy(zero_copy_only=False) | pc.is_null(left).to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):  # infinity % x is NaN
-        result = np.fmod(filled(left), filled(right))
+        result = np.fmod(fill_nulls(left), fill_nulls(right))
     return pa.array(result, left.type, mask=missing)
 
 
-def negative(value: Value) -> Value:
+def negate(value: Value) -> Value:
     if types.is_null(value.type):
         return value
     if types.is_duration(value.type):
-        return pc.cast(negative(pc.cast(value, INTEGER)), value.type)
+        return pc.cast(negate(pc.cast(value, INTEGER)), value.type)
     if value.type == INTEGER:
-        value = only_where(pc.not_equal(value, SMALLEST), value)
+        value = keep_where(pc.not_equal(value, SMALLEST), value)
     return pc.negate(value)
 
 
-def absolute(value: Value) -> Value:
+def take_absolute(value: Value) -> Value:
     if value.type == INTEGER:
-        value = only_where(pc.not_equal(value, SMALLEST), value)
+        value = keep_where(pc.not_equal(value, SMALLEST), value)
     return pc.abs(value)
 
 
-def sign(value: Value) -> Value:
+def find_sign(value: Value) -> Value:
     """-1, 0 or 1; a float keeps its -0.0 and NaN, and a decimal's sign is a float."""
     if types.is_decimal(value.type):
         value = to_float(value)
     return pc.if_else(pc.equal(value, pa.scalar(0, value.type)), value, pc.cast(pc.sign(value), value.type))
 
 
-def truncated(value: Value) -> Value:
+def truncate(value: Value) -> Value:
     """To BIGINT, towards zero. 2 ** 63 as a float becomes the largest integer, as in Spark, whose test for numbers that
     are too large is made in floats."""
     if types.is_decimal(value.type):
@@ -89,7 +89,7 @@ def truncated(value: Value) -> Value:
         return pc.cast(value, INTEGER)
     whole = pc.trunc(value)
     fits = pc.and_(pc.less_equal(whole, _TOO_LARGE), pc.greater_equal(whole, -_TOO_LARGE))
-    return pc.if_else(pc.equal(whole, _TOO_LARGE), LARGEST, _integral(only_where(fits, whole)))
+    return pc.if_else(pc.equal(whole, _TOO_LARGE), LARGEST, _integral(keep_where(fits, whole)))
 
 
 def _rounded(rounding: Callable[[Value], Value]) -> Callable[[Value], Value]:
@@ -103,7 +103,7 @@ def _rounded(rounding: Callable[[Value], Value]) -> Callable[[Value], Value]:
             return value
         whole = rounding(value)
         fits = pc.and_(pc.less(whole, _TOO_LARGE), pc.greater_equal(whole, -_TOO_LARGE))
-        return _integral(only_where(fits, whole))
+        return _integral(keep_where(fits, whole))
 
     return rounded
 
@@ -113,7 +113,7 @@ def _integral(value: Value) -> Value:
 
 
 def _whole_decimal(value: Value) -> Value:
-    return unless_wrapped(_integral(value), to_float(value))
+    return drop_wrapped(_integral(value), to_float(value))
 
 
 ceiling = _rounded(pc.ceil)

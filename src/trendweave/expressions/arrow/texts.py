@@ -10,11 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from trendweave.expressions.arrow.numbers import truncated
-from trendweave.expressions.arrow.values import FLOAT, INTEGER, LARGEST, NO_ANSWER, STRING, Value, filled, only_where
+from trendweave.expressions.arrow.numbers import truncate
+from trendweave.expressions.arrow.values import (
+    FLOAT,
+    INTEGER,
+    LARGEST,
+    NO_ANSWER,
+    STRING,
+    Value,
+    fill_nulls,
+    keep_where,
+)
 
 
-def like(value: Value, pattern: str) -> Value:
+def match_like(value: Value, pattern: str) -> Value:
     if types.is_null(value.type):
         return NO_ANSWER
     return pc.match_substring_regex(value, f"(?s)^{_regular_expression(pattern)}$")
@@ -27,15 +36,15 @@ def _regular_expression(pattern: str) -> str:
     return "".join({"%": ".*", "_": "."}.get(part) or re.escape(part[-1]) for part in parts)
 
 
-def concatenated(*values: Value) -> Value:
+def concatenate(*values: Value) -> Value:
     return pc.binary_join_element_wise(*values, pa.scalar("", STRING), null_handling="emit_null")
 
 
-def text_length(value: Value) -> Value:
+def count_characters(value: Value) -> Value:
     return pc.cast(pc.utf8_length(value), INTEGER)
 
 
-def trimmed(value: Value) -> Value:
+def trim(value: Value) -> Value:
     return pc.utf8_trim(value, characters=" ")
 
 
@@ -60,7 +69,7 @@ lower_case = _in_case(pc.ascii_lower, str.lower)
 upper_case = _in_case(pc.ascii_upper, str.upper)
 
 
-def substring(text: pa.Array, position: pa.Array, length: pa.Array | None = None) -> pa.Array:
+def cut_substring(text: pa.Array, position: pa.Array, length: pa.Array | None = None) -> pa.Array:
     """Positions count from 1, negative ones from the end; 0 is 1. A part before the beginning counts into the length.
     NULL where position or length do not fit 32 bits, as Spark's own types for them."""
     position = _of_32_bits(position)
@@ -68,17 +77,17 @@ def substring(text: pa.Array, position: pa.Array, length: pa.Array | None = None
     missing = ~(_valid(text) & _valid(position) & _valid(length))
     first_byte, first_character, data = _characters(text)
     characters = np.diff(first_character)
-    place = filled(position)
+    place = fill_nulls(position)
     start = np.where(place > 0, place - 1, np.where(place < 0, characters + place, 0))
-    end = np.clip(start + filled(length), 0, characters)
+    end = np.clip(start + fill_nulls(length), 0, characters)
     start = np.minimum(np.clip(start, 0, characters), end)
     start_byte, end_byte = first_byte[first_character[:-1] + start], first_byte[first_character[:-1] + end]
     return _text_of_slices(data, start_byte, np.where(missing, 0, end_byte - start_byte), missing)
 
 
 def _of_32_bits(value: pa.Array) -> pa.Array:
-    value = truncated(value)
-    return only_where(pc.and_(pc.less(value, 2**31), pc.greater_equal(value, -(2**31))), value)
+    value = truncate(value)
+    return keep_where(pc.and_(pc.less(value, 2**31), pc.greater_equal(value, -(2**31))), value)
 
 
 def _valid(column: pa.Array) -> np.ndarray:
@@ -115,22 +124,22 @@ _HEXADECIMAL_TEXT = r"^[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP
 _SPECIAL_FLOATS = (("[+-]NaN|(?i:nan)", np.nan), (r"(?i:\+?inf(inity)?)", np.inf), ("(?i:-inf(inity)?)", -np.inf))
 
 
-def integer_from_text(text: pa.Array) -> pa.Array:
+def read_integer(text: pa.Array) -> pa.Array:
     text = pc.utf8_trim(text, characters=_BLANKS)
-    text = only_where(pc.match_substring_regex(text, _INTEGER_TEXT), text)
+    text = keep_where(pc.match_substring_regex(text, _INTEGER_TEXT), text)
     digits = pc.utf8_ltrim(text, characters="+-0")
     # Nineteen digits always fit a uint64, and more never fit a BIGINT.
-    digits = only_where(pc.less_equal(pc.utf8_length(digits), 19), digits)
+    digits = keep_where(pc.less_equal(pc.utf8_length(digits), 19), digits)
     size = pc.cast(pc.if_else(pc.equal(digits, ""), "0", digits), pa.uint64())
     is_negative = pc.starts_with(text, "-")
     limit = pc.if_else(is_negative, pa.scalar(2**63, pa.uint64()), pa.scalar(LARGEST, pa.uint64()))
-    wrapped = pc.cast(only_where(pc.less_equal(size, limit), size), INTEGER, safe=False)
+    wrapped = pc.cast(keep_where(pc.less_equal(size, limit), size), INTEGER, safe=False)
     return pc.if_else(is_negative, pc.negate(wrapped), wrapped)
 
 
-def float_from_text(text: pa.Array) -> pa.Array:
+def read_float(text: pa.Array) -> pa.Array:
     text = pc.utf8_trim(text, characters=_BLANKS[:-1])
-    plain = only_where(pc.match_substring_regex(text, _FLOAT_TEXT), text)
+    plain = keep_where(pc.match_substring_regex(text, _FLOAT_TEXT), text)
     result = pc.cast(pc.utf8_rtrim(plain, characters="dDfF"), FLOAT)
     for pattern, number in _SPECIAL_FLOATS:
         result = pc.if_else(pc.match_substring_regex(text, f"^({pattern})$"), number, result)

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from trendweave.expressions.arrow.numbers import scaled, total
+from trendweave.expressions.arrow.numbers import calculate, multiply_by
 from trendweave.expressions.arrow.values import INTEGER, TICKS_PER_SECOND, Value
 
 _SECONDS_PER_DAY = 86_400
 
 
-def duration_literal(nanoseconds: int | None) -> pa.Scalar:
+def write_duration(nanoseconds: int | None) -> pa.Scalar:
     assert nanoseconds is not None, "a problem was reported for it"
     if nanoseconds % 1_000:
         return pa.scalar(nanoseconds, pa.duration("ns"))
@@ -33,21 +33,21 @@ def time_unit(values: Sequence[Value]) -> str:
     return "ns" if any(has_unit(value.type, "ns") for value in values) else "us"
 
 
-def ticks_of(value: Value, unit: str) -> Value:
+def count_ticks(value: Value, unit: str) -> Value:
     """How many units since the epoch, or in the duration; NULL where 64 bits are not enough."""
     if types.is_date(value.type):
         days = pc.cast(pc.cast(value, pa.int32()), INTEGER)
-        return scaled(days, _SECONDS_PER_DAY * TICKS_PER_SECOND[unit])
-    return scaled(pc.cast(value, INTEGER), TICKS_PER_SECOND[unit] // TICKS_PER_SECOND[value.type.unit])
+        return multiply_by(days, _SECONDS_PER_DAY * TICKS_PER_SECOND[unit])
+    return multiply_by(pc.cast(value, INTEGER), TICKS_PER_SECOND[unit] // TICKS_PER_SECOND[value.type.unit])
 
 
 def from_ticks(ticks: Value, unit: str, is_duration: bool) -> Value:
     return pc.cast(ticks, pa.duration(unit) if is_duration else pa.timestamp(unit, "UTC"))
 
 
-def time_arithmetic(operator: str, left: Value, right: Value) -> Value:
+def calculate_times(operator: str, left: Value, right: Value) -> Value:
     unit = time_unit([left, right])
     moments = [not types.is_duration(value.type) for value in (left, right)]
-    ticks = total(operator, ticks_of(left, unit), ticks_of(right, unit))
+    ticks = calculate(operator, count_ticks(left, unit), count_ticks(right, unit))
     # The difference of two moments is a duration; a moment and a duration make a moment.
     return from_ticks(ticks, unit, is_duration=moments[0] == moments[1])

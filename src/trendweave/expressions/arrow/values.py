@@ -19,13 +19,13 @@ NULL = pa.scalar(None, pa.null())
 NO_ANSWER = pa.scalar(None, pa.bool_())
 
 
-def literal(value: bool | int | float | str | None) -> pa.Scalar:
+def write_literal(value: bool | int | float | str | None) -> pa.Scalar:
     if value is None:
         return NULL
     return pa.scalar(value, {bool: pa.bool_(), int: INTEGER, float: FLOAT, str: STRING}[type(value)])
 
 
-def in_one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def join_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
@@ -35,20 +35,20 @@ def spread(value: Value, rows: int) -> pa.Array:
     return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
-def filled(column: pa.Array) -> np.ndarray:
+def fill_nulls(column: pa.Array) -> np.ndarray:
     return pc.fill_null(column, 1).to_numpy(zero_copy_only=False)
 
 
-def only_where(condition: Value, value: Value) -> Value:
+def keep_where(condition: Value, value: Value) -> Value:
     """The value where the condition is true, NULL elsewhere."""
     return pc.if_else(condition, value, pa.scalar(None, value.type))
 
 
-def unless_wrapped(wrapped: Value, approximate: Value) -> Value:
+def drop_wrapped(wrapped: Value, approximate: Value) -> Value:
     """Integers computed modulo 2 ** 64, NULL where they went over: there they are at least 2 ** 64 off, while a float's
     rounding error is far smaller."""
     distance = pc.abs(pc.subtract(approximate, pc.cast(wrapped, FLOAT, safe=False)))
-    return only_where(pc.less(distance, 2.0**62), wrapped)
+    return keep_where(pc.less(distance, 2.0**62), wrapped)
 
 
 def to_float(value: Value) -> Value:
