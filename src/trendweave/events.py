@@ -15,6 +15,8 @@ from trendweave.errors import DataError, Problem
 
 
 class Kind(Enum):
+    """What a query may do with a column; the value is how errors write it."""
+
     BOOLEAN = "a boolean"
     INTEGER = "a whole number"
     FLOAT = "a float"
@@ -32,6 +34,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
+    """The kind of a column; of a struct, also its fields."""
+
     kind: Kind
     fields: tuple[tuple[str, ColumnType], ...] = ()
 
@@ -40,8 +44,18 @@ Schema = dict[str, ColumnType]
 
 
 def schema_of(source: Any) -> Schema:
-    """The columns of an Arrow schema, anything that has one (tables, readers, pandas and polars frames), a Spark
-    schema or DataFrame, or a mapping from names to Arrow types or type names."""
+    """Read which columns there are, and of which kinds.
+
+    Args:
+        source: An Arrow schema, anything that has one (tables, readers, pandas and polars frames), a Spark schema or
+            DataFrame, or a mapping from names to Arrow types or type names.
+
+    Returns:
+        The columns by name.
+
+    Raises:
+        DataError: There is no schema in it, or it has a type that is not known.
+    """
     if isinstance(source, Mapping):
         return {str(name): _named_type(name, value) for name, value in source.items()}
     # A DataFrame of Spark Connect has an attribute of every name, so its schema is looked for first.

@@ -33,7 +33,14 @@ from trendweave.expressions.arrow.values import (
 
 
 def use_one_type(column: pa.Array) -> pa.Array:
-    """The column in the one type of its kind; kinds that can only be tested for NULL stay as they are."""
+    """Convert a column to the one type of its kind; kinds that can only be tested for NULL stay as they are.
+
+    Args:
+        column: A column of any type.
+
+    Returns:
+        The column.
+    """
     kind = column.type
     if types.is_dictionary(kind):
         return use_one_type(column.dictionary_decode())
@@ -59,13 +66,29 @@ def use_one_type(column: pa.Array) -> pa.Array:
 
 
 def convert_to_common_type(values: Sequence[Value]) -> list[Value]:
+    """Convert values to the type in which one of them is picked.
+
+    Args:
+        values: Columns or scalars.
+
+    Returns:
+        The same values in one type.
+    """
     target = _common_type(values)
     return [_convert(value, target) for value in values]
 
 
 def make_comparable(values: Sequence[Value]) -> list[Value]:
-    """Values of one type. A time too far away for nanoseconds is at the end of their range: before or after all others,
-    as it must be."""
+    """Convert values to the type in which they are compared.
+
+    A time too far away for nanoseconds is at the end of their range: before or after all others, as it must be.
+
+    Args:
+        values: Columns or scalars.
+
+    Returns:
+        The same values in one type.
+    """
     target = _common_type(values)
     convert = _clamp_to_nanoseconds if has_unit(target, "ns") else _convert
     return [convert(value, target) for value in values]

@@ -14,10 +14,29 @@ from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, STRIN
 
 
 def invert_if(negated: bool, condition: Value) -> Value:
+    """Turn a condition round where the query says NOT.
+
+    Args:
+        negated: Does it?
+        condition: True, False or NULL.
+
+    Returns:
+        The condition.
+    """
     return pc.invert(condition) if negated else condition
 
 
 def compare(operator: str, left: Value, right: Value) -> Value:
+    """Compare two values. NaN equals itself and is larger than every other number.
+
+    Args:
+        operator: <, <=, =, !=, >= or >.
+        left: A column, or a scalar where all rows have the same value.
+        right: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        True, False or NULL.
+    """
     left, right = make_comparable([left, right])
     match operator:
         case "<":
@@ -52,10 +71,29 @@ def _equal(left: Value, right: Value) -> Value:
 
 
 def is_between(value: Value, low: Value, high: Value) -> Value:
+    """Test whether a value lies between two others or equals one of them.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        low: The lower bound.
+        high: The upper bound.
+
+    Returns:
+        True, False or NULL.
+    """
     return pc.and_kleene(compare(">=", value, low), compare("<=", value, high))
 
 
 def is_in_list(value: Value, options: list[Value]) -> Value:
+    """Test whether a value equals one of several.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        options: The others.
+
+    Returns:
+        True, False or NULL.
+    """
     value, *options = make_comparable([value, *options])
     if value.type in (INTEGER, STRING) and all(isinstance(option, pa.Scalar) and option.is_valid for option in options):
         found = pc.is_in(value, value_set=pa.array([option.as_py() for option in options], value.type))
@@ -67,11 +105,26 @@ def is_in_list(value: Value, options: list[Value]) -> Value:
 
 
 def take_first_valid(values: list[Value]) -> Value:
+    """COALESCE: take the first value that is not NULL.
+
+    Args:
+        values: Columns or scalars.
+
+    Returns:
+        The value.
+    """
     return pc.coalesce(*convert_to_common_type(values))
 
 
 def take_unless_equal(values: list[Value]) -> Value:
-    """NULLIF. The result has the type of the first value, as in Spark."""
+    """NULLIF: take the first value unless it equals the second.
+
+    Args:
+        values: The two.
+
+    Returns:
+        The value, in the type of the first, as in Spark.
+    """
     first, second = values
     if types.is_null(first.type):
         return first

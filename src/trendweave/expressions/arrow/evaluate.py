@@ -70,12 +70,29 @@ Rows: TypeAlias = pa.Table | pa.RecordBatch
 
 
 def evaluate(expression: st.Expression, table: Rows, later: Rows | None = None) -> pa.Array:
-    """The value of a row expression in every row; `NextAttribute` is a column of the same row of `later`."""
+    """Evaluate a row expression in every row.
+
+    Args:
+        expression: An expression on one row, or with `NextAttribute` on two.
+        table: The rows.
+        later: The rows that `NextAttribute` reads: row i goes with row i of `table`.
+
+    Returns:
+        A column.
+    """
     return spread(_Evaluation(table, later).value(expression), table.num_rows)
 
 
 def column_of(table: Rows, path: Path) -> pa.Array:
-    """The column itself, in its own type, for keys and results. A field of a struct that is NULL is NULL."""
+    """Take a column as it is, in its own type, for keys and results. A field of a struct that is NULL is NULL.
+
+    Args:
+        table: The rows.
+        path: The name of the column, behind those of the structs that it lies in.
+
+    Returns:
+        The column.
+    """
     column = join_chunks(table.column(path[0]))
     for name in path[1:]:
         column = pc.struct_field(column, name)
@@ -83,12 +100,28 @@ def column_of(table: Rows, path: Path) -> pa.Array:
 
 
 def make_columns_comparable(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array]:
-    """Columns that are to be compared with each other, in the one type in which a condition would compare them."""
+    """Convert columns to the one type in which a condition would compare them.
+
+    Args:
+        columns: Columns that are to be compared with each other.
+
+    Returns:
+        The same columns in one type.
+    """
     return make_comparable([use_one_type(join_chunks(column)) for column in columns])
 
 
 def is_true(expression: st.Expression, table: Rows, later: Rows | None = None) -> np.ndarray:
-    """Where does a condition hold? NULL is not true."""
+    """Find the rows where a condition holds; NULL is not true.
+
+    Args:
+        expression: The condition.
+        table: The rows.
+        later: As for `evaluate`.
+
+    Returns:
+        True or False per row.
+    """
     condition = pc.cast(evaluate(expression, table, later), pa.bool_())
     return pc.fill_null(condition, False).to_numpy(zero_copy_only=False)
 

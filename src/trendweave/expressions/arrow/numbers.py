@@ -26,7 +26,16 @@ _TOO_LARGE = 2.0**63
 
 
 def calculate(operator: str, left: Value, right: Value) -> Value:
-    """`+`, `-` and `*` of two integers or two floats."""
+    """Add, subtract or multiply two integers or two floats.
+
+    Args:
+        operator: +, - or *.
+        left: A column, or a scalar where all rows have the same value.
+        right: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The result; NULL where it does not fit 64 bits.
+    """
     wrapping, checked = {
         "+": (pc.add, pc.add_checked),
         "-": (pc.subtract, pc.subtract_checked),
@@ -41,15 +50,41 @@ def calculate(operator: str, left: Value, right: Value) -> Value:
 
 
 def multiply_by(value: Value, factor: int) -> Value:
+    """Multiply integers by one number.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        factor: The number.
+
+    Returns:
+        The result; NULL where it does not fit 64 bits.
+    """
     return value if factor == 1 else calculate("*", value, pa.scalar(factor, INTEGER))
 
 
 def divide(left: Value, right: Value) -> Value:
+    """Divide floats; NULL where the divisor is 0.
+
+    Args:
+        left: A column, or a scalar where all rows have the same value.
+        right: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The quotient.
+    """
     return pc.divide(left, keep_where(pc.not_equal(right, 0.0), right))
 
 
 def find_remainder(left: pa.Array, right: pa.Array) -> pa.Array:
-    """With the sign of the dividend. Arrow has no such operation."""
+    """Find what a division leaves, with the sign of the dividend. Arrow has no such operation.
+
+    Args:
+        left: The dividends.
+        right: The divisors.
+
+    Returns:
+        The remainders; NULL where the divisor is 0.
+    """
     right = keep_where(pc.not_equal(right, 0), right)
     missing = pc.is_null(right).to_numpy(zero_copy_only=False) | pc.is_null(left).to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):  # infinity % x is NaN
@@ -58,6 +93,14 @@ def find_remainder(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def negate(value: Value) -> Value:
+    """Turn the sign of a number or a duration.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The result; NULL where it does not fit 64 bits.
+    """
     if types.is_null(value.type):
         return value
     if types.is_duration(value.type):
@@ -68,21 +111,45 @@ def negate(value: Value) -> Value:
 
 
 def take_absolute(value: Value) -> Value:
+    """ABS of a number.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The result; NULL where it does not fit 64 bits.
+    """
     if value.type == INTEGER:
         value = keep_where(pc.not_equal(value, SMALLEST), value)
     return pc.abs(value)
 
 
 def find_sign(value: Value) -> Value:
-    """-1, 0 or 1; a float keeps its -0.0 and NaN, and a decimal's sign is a float."""
+    """SIGN: -1, 0 or 1.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The sign. A float keeps its -0.0 and NaN, and a decimal's sign is a float.
+    """
     if types.is_decimal(value.type):
         value = to_float(value)
     return pc.if_else(pc.equal(value, pa.scalar(0, value.type)), value, pc.cast(pc.sign(value), value.type))
 
 
 def truncate(value: Value) -> Value:
-    """To BIGINT, towards zero. 2 ** 63 as a float becomes the largest integer, as in Spark, whose test for numbers that
-    are too large is made in floats."""
+    """Convert a number to BIGINT, towards zero.
+
+    2 ** 63 as a float becomes the largest integer, as in Spark, whose test for numbers that are too large is made in
+    floats.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        Integers; NULL where they do not fit.
+    """
     if types.is_decimal(value.type):
         return _whole_decimal(pc.trunc(value))
     if value.type != FLOAT:
@@ -124,13 +191,30 @@ floor = _rounded(pc.floor)
 
 
 def digits_of(kind: pa.DataType) -> tuple[int, int]:
+    """Count the digits of a decimal type before and after the point.
+
+    Args:
+        kind: A decimal type, or that of whole numbers.
+
+    Returns:
+        Both numbers of digits.
+    """
     if not types.is_decimal(kind):
         return 20, 0  # a BIGINT next to a decimal is a DECIMAL(20, 0) in Spark
     return max(kind.precision - kind.scale, 0), max(kind.scale, 0)
 
 
 def common_decimal(kinds: Sequence[pa.DataType]) -> pa.DataType:
-    """Wide enough for all. Spark gives up digits after the point where more than 38 are needed, and so does this."""
+    """Find a decimal type that is wide enough for all.
+
+    Spark gives up digits after the point where more than 38 are needed, and so does this.
+
+    Args:
+        kinds: Types of decimals and whole numbers.
+
+    Returns:
+        The type.
+    """
     digits = max(digits_of(kind)[0] for kind in kinds)
     scale = max(digits_of(kind)[1] for kind in kinds)
     widest = 76 if any(types.is_decimal256(kind) for kind in kinds) else 38
@@ -143,6 +227,16 @@ def _decimal(digits: int, scale: int) -> pa.DataType:
 
 
 def to_decimal(value: Value, digits: int, scale: int) -> Value:
+    """Convert a number to a decimal, rounded half away from zero.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        digits: Digits before the point.
+        scale: Digits after it.
+
+    Returns:
+        The decimals.
+    """
     target = _decimal(digits, scale)
     if types.is_decimal(value.type) and value.type.scale > scale:
         rounded = pc.round(pc.cast(value, pa.decimal256(76, value.type.scale)), scale, "half_towards_infinity")

@@ -24,6 +24,15 @@ from trendweave.expressions.arrow.values import (
 
 
 def match_like(value: Value, pattern: str) -> Value:
+    """Test a text against a LIKE pattern.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        pattern: The pattern.
+
+    Returns:
+        True, False or NULL.
+    """
     if types.is_null(value.type):
         return NO_ANSWER
     return pc.match_substring_regex(value, f"(?s)^{_regular_expression(pattern)}$")
@@ -37,14 +46,35 @@ def _regular_expression(pattern: str) -> str:
 
 
 def concatenate(*values: Value) -> Value:
+    """CONCAT: join texts; NULL where one of them is.
+
+    Returns:
+        The joined text.
+    """
     return pc.binary_join_element_wise(*values, pa.scalar("", STRING), null_handling="emit_null")
 
 
 def count_characters(value: Value) -> Value:
+    """LENGTH of a text in characters.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        How many there are.
+    """
     return pc.cast(pc.utf8_length(value), INTEGER)
 
 
 def trim(value: Value) -> Value:
+    """TRIM: take spaces away from both ends.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+
+    Returns:
+        The rest.
+    """
     return pc.utf8_trim(value, characters=" ")
 
 
@@ -125,6 +155,14 @@ _SPECIAL_FLOATS = (("[+-]NaN|(?i:nan)", np.nan), (r"(?i:\+?inf(inity)?)", np.inf
 
 
 def read_integer(text: pa.Array) -> pa.Array:
+    """Read texts as CAST ... AS BIGINT does.
+
+    Args:
+        text: The texts.
+
+    Returns:
+        Integers; NULL where a text is none or does not fit.
+    """
     text = pc.utf8_trim(text, characters=_BLANKS)
     text = keep_where(pc.match_substring_regex(text, _INTEGER_TEXT), text)
     digits = pc.utf8_ltrim(text, characters="+-0")
@@ -138,6 +176,14 @@ def read_integer(text: pa.Array) -> pa.Array:
 
 
 def read_float(text: pa.Array) -> pa.Array:
+    """Read texts as CAST ... AS DOUBLE does.
+
+    Args:
+        text: The texts.
+
+    Returns:
+        Floats; NULL where a text is none.
+    """
     text = pc.utf8_trim(text, characters=_BLANKS[:-1])
     plain = keep_where(pc.match_substring_regex(text, _FLOAT_TEXT), text)
     result = pc.cast(pc.utf8_rtrim(plain, characters="dDfF"), FLOAT)
