@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from trendweave.datasets.event_table import Time, check_at_least, check_positive, event_table, named, random_source
+from trendweave.datasets.event_table import Time, check_at_least, check_positive, event_table, name_codes, random_source
 
 
 def check_deposits(
@@ -30,6 +30,20 @@ def check_deposits(
     `compatibility`, each with one source and one destination, and the next layer has groups that begin there. A layer
     is one second, or as many as it takes to fill one group. What is left of a layer ends at a bank nobody draws on.
     With one group per layer this is the paper's worst case: compatibility ** layers complete trends.
+
+    Args:
+        events: How many rows the table has.
+        seed: The same seed gives the same table, on every machine.
+        rate: Checks per second.
+        compatibility: Earlier checks that each uncovered check can follow.
+        selectivity: The share of checks that are not covered.
+        time: "timestamp" (UTC, from the start of 2024) or "seconds" since the start.
+
+    Returns:
+        Events in order of time, with the columns `time` and `type`.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     check_at_least(0, events=events, selectivity=selectivity)
     check_at_least(1, compatibility=compatibility)
@@ -65,7 +79,11 @@ def check_deposits(
     source[open_checks] = first_bank[layer[open_checks]] + group % banks[layer[open_checks]]
     destination[open_checks] = first_bank[layer[open_checks] + 1] + group
 
-    attributes = {"source": source, "destination": destination, "status": named(is_open, ("covered", "notcovered"))}
+    attributes = {
+        "source": source,
+        "destination": destination,
+        "status": name_codes(is_open, ("covered", "notcovered")),
+    }
     return event_table(second, None, ("Check",), attributes, time)
 
 

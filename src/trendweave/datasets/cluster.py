@@ -26,6 +26,21 @@ def cluster(
     with mean 100, at most 10,000; `rate` is in events per second. The paper does not say how often a mapper starts and
     ends. Here the events of a pair are runs of one Start, `measurements` Measurements on average (at least one) and one
     End; a run may have started before the stream or go on behind it.
+
+    Args:
+        events: How many rows the table has.
+        seed: The same seed gives the same table, on every machine.
+        jobs: How many jobs there are.
+        mappers: How many mappers there are.
+        rate: Events per second.
+        measurements: Measurements of a run, on average.
+        time: "timestamp" (UTC, from the start of 2024) or "seconds" since the start.
+
+    Returns:
+        Events in order of time, with the columns `time` and `type`.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     check_at_least(0, events=events)
     check_at_least(1, jobs=jobs, mappers=mappers, measurements=measurements)

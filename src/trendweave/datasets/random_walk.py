@@ -5,15 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 
-def reflected(walk: np.ndarray, low: int, high: int) -> np.ndarray:
-    """A free walk as the walk that is thrown back at `low` and `high`."""
+def reflect(walk: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Turn a free walk into one that is thrown back at both ends.
+
+    Args:
+        walk: The places of the free walk.
+        low: The lowest place.
+        high: The highest place.
+
+    Returns:
+        The places between both.
+    """
     span = high - low
     within: np.ndarray = low + span - np.abs((walk - low) % (2 * span) - span)
     return within
 
 
-def sums_within(steps: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Running sums of `steps` that start anew at the indexes `first`, which are ascending and begin with 0."""
+def sum_within(steps: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Sum up steps, anew from each beginning.
+
+    Args:
+        steps: The steps.
+        first: The indexes where sums start anew, ascending, the first one 0.
+
+    Returns:
+        The running sums.
+    """
     total = np.cumsum(steps)
     before = total[first] - steps[first]
     since: np.ndarray = total - np.repeat(before, np.diff(first, append=len(steps)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from trendweave.datasets.event_table import Time, check_at_least, check_positive, event_table, named, random_source
+from trendweave.datasets.event_table import Time, check_at_least, check_positive, event_table, name_codes, random_source
 
 # HAMLET names five of its 20 types (Request, Pickup, Travel, Dropoff, Cancel); the others are ours.
 TYPES = (
@@ -35,6 +35,23 @@ def ride_sharing(
     type is Travel with probability `travel_share`, which is what the paper's queries repeat, otherwise one of the 19
     others; two bursts of one type in a row look like one. As in the paper, attribute values are random: uniform
     drivers, riders, districts and request types, durations of 1 to 60 minutes, speeds of 0 to 59, prices of 5 to 100.
+
+    Args:
+        events: How many rows the table has.
+        seed: The same seed gives the same table, on every machine.
+        drivers: How many drivers there are.
+        riders: How many riders there are.
+        districts: How many districts there are.
+        events_per_minute: How dense the stream is.
+        burst: Events of a burst, on average.
+        travel_share: How probable it is that a burst is of type Travel.
+        time: "timestamp" (UTC, from the start of 2024) or "seconds" since the start.
+
+    Returns:
+        Events in order of time, with the columns `time` and `type`.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     check_at_least(0, events=events, travel_share=travel_share)
     check_at_least(1, drivers=drivers, riders=riders, districts=districts, burst=burst)
@@ -53,7 +70,7 @@ def ride_sharing(
     attributes = {
         "driver": random.integers(0, drivers, events),
         "rider": random.integers(0, riders, events),
-        "request_type": named(random.integers(0, 3, events, dtype=np.int8), ("Pool", "Regular", "Premium")),
+        "request_type": name_codes(random.integers(0, 3, events, dtype=np.int8), ("Pool", "Regular", "Premium")),
         "district": random.integers(0, districts, events),
         "duration": random.integers(1, 60, events, endpoint=True),
         "speed": random.integers(0, 60, events),

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.datasets.event_table import Time, check_at_least, check_positive, event_table, random_source
-from trendweave.datasets.random_walk import reflected, sums_within
+from trendweave.datasets.random_walk import reflect, sum_within
 
 TYPES = ("Position", "Accident")
 
@@ -35,6 +35,20 @@ def traffic(
     and 100 miles per hour; `position` is in feet. Cars do not react to each other or to accidents.
 
     Without `accidents`, there are two a minute, but never more than a twentieth of all events.
+
+    Args:
+        events: How many rows the table has.
+        seed: The same seed gives the same table, on every machine.
+        segments: Miles of the ring.
+        hours: How long the stream is.
+        accidents: How many accidents there are; None for two a minute.
+        time: "timestamp" (UTC, from the start of 2024) or "seconds" since the start.
+
+    Returns:
+        Events in order of time, with the columns `time` and `type`.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     check_at_least(0, events=events)
     check_at_least(1, segments=segments)
@@ -52,7 +66,7 @@ def traffic(
     turn = np.arange(reports) - np.repeat(first, trip)
     speed = _speeds(random, first, trip)
     # The way up to a report was driven at the speeds of the reports before it.
-    driven = sums_within(speed * FEET_PER_REPORT_AND_MPH, first) - speed * FEET_PER_REPORT_AND_MPH
+    driven = sum_within(speed * FEET_PER_REPORT_AND_MPH, first) - speed * FEET_PER_REPORT_AND_MPH
     begins = random.integers(0, segments * FEET_PER_SEGMENT, len(trip))
     position = (np.repeat(begins, trip) + driven) % (segments * FEET_PER_SEGMENT)
 
@@ -107,4 +121,4 @@ def _speeds(random: np.random.Generator, first: np.ndarray, trip: np.ndarray) ->
     direction = np.repeat(phases, _REPORTS_PER_PHASE)[:reports]
     change = direction * random.integers(0, 8, reports, endpoint=True) + random.integers(-2, 2, reports, endpoint=True)
     change[first] = random.integers(20, 80, len(first), endpoint=True)
-    return reflected(sums_within(change, first), 0, TOP_SPEED)
+    return reflect(sum_within(change, first), 0, TOP_SPEED)

@@ -35,7 +35,18 @@ _SMALLEST_WHOLE, _LARGEST_WHOLE = "-9223372036854775808D", "9223372036854774784D
 
 
 def spark_sql(expression: st.Expression, schema: Schema) -> str:
-    """The text of a row expression over a DataFrame whose columns have these kinds."""
+    """Write a row expression as Spark SQL.
+
+    Args:
+        expression: An expression on one row.
+        schema: The kinds of the columns that it reads.
+
+    Returns:
+        The text.
+
+    Raises:
+        LanguageError: The expression has something that Spark lacks.
+    """
     result = _Translation(schema).sql(expression)
     if result.kind is not Kind.DURATION:
         return result.text
@@ -44,7 +55,14 @@ def spark_sql(expression: st.Expression, schema: Schema) -> str:
 
 
 def spark_column(path: Path) -> str:
-    """The text of the column itself, in its own type, for keys and results."""
+    """Write a column as it is, in its own type, for keys and results.
+
+    Args:
+        path: The name of the column, behind those of the structs that it lies in.
+
+    Returns:
+        The text.
+    """
     return ".".join("`" + name.replace("`", "``") + "`" for name in path)
 
 

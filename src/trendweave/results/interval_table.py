@@ -76,17 +76,40 @@ class IntervalResults:
     partitions: int = 1
 
     def times(self, steps: np.ndarray) -> pa.Array:
-        """As times of the input's type; RUNNING is NULL."""
+        """Write steps as times of the input's type; RUNNING is NULL.
+
+        Args:
+            steps: int64 steps.
+
+        Returns:
+            The times.
+        """
         running = steps == RUNNING
         times = as_times(np.where(running, 0, steps), self.kind)
         return pc.if_else(pa.array(~running), times, pa.scalar(None, times.type)) if running.any() else times
 
     def key(self, path: Path, partition: np.ndarray) -> pa.Array:
+        """Take a partition attribute.
+
+        Args:
+            path: Which one.
+            partition: Of which partitions.
+
+        Returns:
+            Its values.
+        """
         column = self.keys[self.plan.partition_by.index(path)]
         return column.take(pa.array(partition))
 
     def situations(self, situations: Situations) -> pa.Table:
-        """Those of a good length; one that still runs has no end."""
+        """Write situations; one that still runs has no end.
+
+        Args:
+            situations: Those of a good length.
+
+        Returns:
+            A row per situation.
+        """
         order = np.lexsort((situations.kind, situations.start, situations.partition))
         names = pa.array(self.plan.names, pa.string()).take(pa.array(situations.kind[order]))
         keys = [self.key(path, situations.partition[order]) for path in self.plan.partition_by]
@@ -94,7 +117,16 @@ class IntervalResults:
         return self.table(columns)
 
     def matches(self, situations: Situations, found: Matches, values: dict[int, pa.Array]) -> pa.Table:
-        """`values` holds the columns that aggregates fill, by the number of the output."""
+        """Write matches.
+
+        Args:
+            situations: The situations.
+            found: The matches.
+            values: The columns that aggregates fill, by the number of the output.
+
+        Returns:
+            A row per match.
+        """
         ends = np.where(
             situations.end[found.situation] <= found.moment[:, None], situations.end[found.situation], RUNNING
         )
@@ -119,8 +151,16 @@ class IntervalResults:
         return numbers.cast(length_type(self.kind.arrow))
 
     def counts(self, situations: Situations, found: Matches) -> pa.Table:
-        """Matches per window and group; a match counts in each window that holds it, from its first start to its
-        detection."""
+        """Count matches per window and group. A match counts in each window that holds it, from its first start to its
+        detection.
+
+        Args:
+            situations: The situations.
+            found: The matches.
+
+        Returns:
+            A row per window and group.
+        """
         grouped = [output.path for output in self.plan.outputs if output.function is None]
         group = self._groups([path for path in grouped if path is not None])
         first = situations.start[found.situation].min(axis=1) if found.moment.size else found.moment
@@ -129,10 +169,29 @@ class IntervalResults:
         return self.count_table(windows, self._first_of(group)[groups], numbers)
 
     def window_range(self, first: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the windows that hold matches.
+
+        Args:
+            first: When each match began.
+            moment: When it was certain.
+
+        Returns:
+            The first and the last number of a window; the first is larger where there is none.
+        """
         length, slide = self.window_lengths()
         return np.floor_divide(moment - length, slide) + 1, np.floor_divide(first, slide)
 
     def count_table(self, windows: np.ndarray, partition: np.ndarray, numbers: np.ndarray) -> pa.Table:
+        """Write counts per window and group.
+
+        Args:
+            windows: The numbers of the windows.
+            partition: A partition of each group.
+            numbers: The counts.
+
+        Returns:
+            A row per window and group.
+        """
         length, slide = self.window_lengths()
         columns = [self.times(windows * slide), self.times(windows * slide + length)]
         for output in self.plan.outputs:
@@ -140,6 +199,7 @@ class IntervalResults:
         return self.table(columns)
 
     def window_lengths(self) -> tuple[int, int]:
+        """WITHIN and EVERY in steps of the time column."""
         assert self.plan.within is not None
         assert self.plan.every is not None
         return steps_of(self.plan.within, self.kind, "WITHIN"), steps_of(self.plan.every, self.kind, "EVERY")
@@ -154,13 +214,29 @@ class IntervalResults:
         return np.unique(group, return_index=True)[1]
 
     def table(self, columns: list[pa.Array]) -> pa.Table:
+        """Make the table of columns that are computed.
+
+        Args:
+            columns: In the order of the schema.
+
+        Returns:
+            The table, in its types.
+        """
         cast = [column.cast(field.type) for column, field in zip(columns, self.schema, strict=True)]
         return pa.table(cast, schema=self.schema)
 
 
 def counted(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How many ranges `first .. last` (both included) of a group hold each number; only numbers that some range
-    holds."""
+    """Count the ranges of a group that hold each number.
+
+    Args:
+        first: The first number of each range.
+        last: Its last number; below the first where it holds none.
+        group: The group of each range.
+
+    Returns:
+        Numbers that some range holds, their group, and how many ranges do.
+    """
     real = first <= last
     first, last, group = first[real], last[real], group[real]
     at = np.concatenate([first, last + 1])

@@ -19,10 +19,28 @@ WINDOW = "window"
 
 
 def group_names(plan: Plan) -> list[str]:
+    """Name the columns of the grouping attributes.
+
+    Args:
+        plan: The plan of the query.
+
+    Returns:
+        A name per attribute.
+    """
     return [f"group_{index}" for index in range(len(plan.groups))]
 
 
 def partial_schema(plan: Plan, events: pa.Schema, numbers: Numbers) -> pa.Schema:
+    """Settle the columns in which aggregates travel.
+
+    Args:
+        plan: The plan of the query.
+        events: The columns of the events.
+        numbers: How whole numbers are written.
+
+    Returns:
+        The columns.
+    """
     fields = [pa.field(WINDOW, pa.int64())]
     for name, group in zip(group_names(plan), plan.groups, strict=True):
         fields.append(pa.field(name, column_type(events, group.path)))
@@ -54,6 +72,15 @@ def _number_fields(name: str, is_float: bool) -> list[pa.Field]:
 
 
 def to_table(result: TaskResult, schema: pa.Schema) -> pa.Table:
+    """Write aggregates for another task.
+
+    Args:
+        result: Aggregates per window and group.
+        schema: As `partial_schema` settles it.
+
+    Returns:
+        A row per window and group.
+    """
     columns: dict[str, pa.Array] = {WINDOW: pa.array(result.partials.window, pa.int64())}
     columns |= {f"group_{index}": group for index, group in enumerate(result.groups)}
     for index, component in enumerate(result.partials.components):
@@ -79,7 +106,16 @@ def _number_columns(name: str, values: np.ndarray, schema: pa.Schema) -> dict[st
 
 
 def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials, list[pa.Array]]:
-    """Entries whose group is their own number among the rows, and the grouping attributes of the rows."""
+    """Read aggregates of other tasks.
+
+    Args:
+        table: Tables of `to_table`, one after the other.
+        plan: The plan of the query.
+        events: The columns of the events.
+
+    Returns:
+        Entries whose group is their own number among the rows, and the grouping attributes of the rows.
+    """
     components = []
     for index, column in enumerate((None, *plan.aggregates)):
         values = _numbers(table, f"value_{index}")

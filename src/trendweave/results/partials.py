@@ -26,7 +26,14 @@ class Component:
     weight: np.ndarray | None = None
 
     def take(self, index: np.ndarray) -> Component:
-        """Some entries, by number or by mask."""
+        """Take some entries.
+
+        Args:
+            index: Their numbers, or a mask.
+
+        Returns:
+            The entries.
+        """
         known = None if self.known is None else self.known[index]
         return Component(self.kind, self.values[index], known, None if self.weight is None else self.weight[index])
 
@@ -40,6 +47,14 @@ class Partials:
     components: tuple[Component, ...]
 
     def take(self, index: np.ndarray) -> Partials:
+        """Take some entries.
+
+        Args:
+            index: Their numbers, or a mask.
+
+        Returns:
+            The entries.
+        """
         return Partials(self.window[index], self.group[index], tuple(part.take(index) for part in self.components))
 
 
@@ -52,7 +67,14 @@ class TaskResult:
 
 
 def merge(parts: list[Partials]) -> Partials:
-    """One entry per (window, group), ordered by both."""
+    """Merge entries of one window and group.
+
+    Args:
+        parts: Aggregates of several segments or tasks.
+
+    Returns:
+        One entry per (window, group), ordered by both.
+    """
     window = np.concatenate([part.window for part in parts])
     group = np.concatenate([part.group for part in parts])
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
@@ -95,7 +117,16 @@ def _merge_entries(component: Component, place: np.ndarray, count: int) -> Compo
 
 
 def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """Sums by place. 64-bit numbers become Python integers where a sum does not fit."""
+    """Sum by place, exactly.
+
+    Args:
+        place: Where each value belongs.
+        values: 64-bit numbers, floats or Python integers.
+        count: How many places there are.
+
+    Returns:
+        Sums; Python integers where one does not fit 64 bits.
+    """
     if values.dtype != object:
         sums = add_at(place, values, count)
         if sums is not None:

@@ -6,6 +6,14 @@ import pyarrow as pa
 
 
 def as_stream(table: pa.Table) -> bytes:
+    """Write a table as bytes.
+
+    Args:
+        table: The table.
+
+    Returns:
+        Arrow's stream format, which holds the schema too.
+    """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -13,4 +21,15 @@ def as_stream(table: pa.Table) -> bytes:
 
 
 def from_stream(data: bytes) -> pa.Table:
+    """Read a table that `as_stream` wrote.
+
+    Args:
+        data: The bytes.
+
+    Returns:
+        The table.
+
+    Raises:
+        pa.ArrowInvalid: They are no such table.
+    """
     return pa.ipc.open_stream(data).read_all()

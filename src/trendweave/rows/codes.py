@@ -16,9 +16,16 @@ _FEW_MARKS = 1024
 
 
 def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
-    """One number per different combination of values, counted from 0 without gaps; NULL is a value of its own.
+    """Number the different combinations of values; NULL is a value of its own.
 
     NaN equals itself and -0.0 equals 0.0, as everywhere in the language.
+
+    Args:
+        columns: The columns.
+        length: How many rows they have.
+
+    Returns:
+        A number per row, counted from 0 without gaps.
     """
     if len(columns) == 1:
         return _value_codes(columns[0])
@@ -29,7 +36,14 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
 
 
 def first_of_each(codes: np.ndarray) -> np.ndarray:
-    """The first row of each code; codes count from 0 without gaps."""
+    """Find the first row of each code.
+
+    Args:
+        codes: Numbers that count from 0 without gaps.
+
+    Returns:
+        A row per code.
+    """
     first = np.empty(int(codes.max()) + 1 if codes.size else 0, np.int64)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     return first
@@ -41,7 +55,14 @@ def _combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers that occur, sorted, and the place of each number among them. Numbers are not negative."""
+    """Number the numbers that occur.
+
+    Args:
+        numbers: Numbers that are not negative.
+
+    Returns:
+        The place of each number among those that occur, and those, sorted.
+    """
     highest = int(numbers.max()) + 1 if numbers.size else 0
     if highest > _MARKS_PER_NUMBER * numbers.size + _FEW_MARKS:
         values, places = np.unique(numbers, return_inverse=True)
@@ -88,7 +109,15 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of two columns such that comparing codes is comparing values; NULL is -1, all others are not negative."""
+    """Number the values of two columns such that comparing numbers is comparing values.
+
+    Args:
+        left: One column.
+        right: The other, or the same.
+
+    Returns:
+        A number per row of both, -1 for NULL, all others not negative.
+    """
     columns = make_columns_comparable([left] if left is right else [left, right])
     ordered = [part for part in map(_order_numbers, columns) if part is not None]
     if len(ordered) < len(columns):
@@ -99,7 +128,14 @@ def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarr
 
 
 def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """One pair of code columns for several: equal iff all are equal, and NULL if one of them is."""
+    """Join several pairs of code columns to one.
+
+    Args:
+        pairs: Codes as `order_codes` gives them.
+
+    Returns:
+        A pair that is equal iff all are equal, and NULL if one of them is.
+    """
     length = pairs[0][0].size
     combined = np.zeros(2 * length, np.int64)
     known = np.ones(2 * length, np.bool_)
@@ -131,12 +167,27 @@ def _order_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | N
 
 
 def ordered_bits(numbers: np.ndarray) -> np.ndarray:
-    """Floats as integers in the same order; -0.0 is 0.0, and NaN is the largest."""
+    """Write floats as integers in the same order; -0.0 is 0.0, and NaN is the largest.
+
+    Args:
+        numbers: The floats.
+
+    Returns:
+        The integers.
+    """
     bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
 def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
+    """Read the floats that `ordered_bits` wrote.
+
+    Args:
+        codes: The integers.
+
+    Returns:
+        The floats.
+    """
     return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
 
 

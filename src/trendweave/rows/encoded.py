@@ -33,7 +33,15 @@ class EncodedRows:
     _codes: dict[object, tuple[np.ndarray, np.ndarray]]
 
     def order_codes_of(self, previous: str, following: str) -> tuple[np.ndarray, np.ndarray]:
-        """Order codes of two prepared columns, made once."""
+        """Number the values of two prepared columns in their order, once.
+
+        Args:
+            previous: The column of the earlier event.
+            following: The column of the later event.
+
+        Returns:
+            Codes as `order_codes` gives them.
+        """
         if (previous, following) not in self._codes:
             left = self.table.column(previous)
             right = left if previous == following else self.table.column(following)
@@ -41,7 +49,14 @@ class EncodedRows:
         return self._codes[previous, following]
 
     def equality_codes_of(self, pairs: tuple[tuple[str, str], ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Codes of two lists of columns that are equal iff all columns are: several equalities become one."""
+        """Number several pairs of columns as one: several equalities become one.
+
+        Args:
+            pairs: Columns of the earlier and the later event.
+
+        Returns:
+            Codes as `joint_codes` gives them.
+        """
         if len(pairs) == 1:
             return self.order_codes_of(*pairs[0])
         if pairs not in self._codes:

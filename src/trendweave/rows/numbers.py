@@ -11,8 +11,18 @@ from trendweave.planning.plan import AggregateColumn
 
 
 def as_numbers(column: pa.ChunkedArray, aggregate: AggregateColumn) -> tuple[np.ndarray, np.ndarray | None]:
-    """int64 or float64 numbers, and where they are known (None: everywhere). Decimals are counted in their last
-    digit."""
+    """Read a column that is aggregated. Decimals are counted in their last digit.
+
+    Args:
+        column: The column.
+        aggregate: What is asked of it, for errors.
+
+    Returns:
+        int64 or float64 numbers, and where they are known (None: everywhere).
+
+    Raises:
+        DataError: A value does not fit 64 bits.
+    """
     kind = column.type
     valid = np.asarray(column.is_valid()) if column.null_count else None
     if pa.types.is_floating(kind):

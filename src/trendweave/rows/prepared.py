@@ -19,7 +19,18 @@ from trendweave.rows.times import keep_rows_with_time
 def prepare_rows(
     plan: Plan, preparation: Preparation, events: pa.Table, time: str, type_: str | None
 ) -> tuple[pa.Table, Dropped]:
-    """Rows that can play a part, with the columns that a task reads."""
+    """Keep the rows that can play a part, with the columns that a task reads.
+
+    Args:
+        plan: The plan of the query.
+        preparation: The names of prepared columns, and what they hold.
+        events: Rows as they came.
+        time: The name of the time column.
+        type_: The name of the type column; None where all rows are of one type.
+
+    Returns:
+        The prepared rows, and what was dropped.
+    """
     events, of_type, dropped = _split_events(plan, events, time, type_)
     letters = _find_letters(plan, preparation, events, of_type)
     if plan.strategy != "contiguous":
@@ -34,7 +45,17 @@ def prepare_rows(
 
 
 def count_dropped(plan: Plan, events: pa.Table, time: str, type_: str | None) -> Dropped:
-    """What `prepare_rows` would drop of these events."""
+    """Count what `prepare_rows` would drop.
+
+    Args:
+        plan: The plan of the query.
+        events: Rows as they came.
+        time: The name of the time column.
+        type_: The name of the type column; None where all rows are of one type.
+
+    Returns:
+        What it would drop.
+    """
     return _split_events(plan, events, time, type_)[2]
 
 

@@ -30,11 +30,18 @@ class Segments:
 
     @property
     def count(self) -> int:
+        """How many segments there are."""
         return self.starts.size - 1
 
     def take(self, per_row: np.ndarray) -> np.ndarray:
-        """Values of the table's rows as values of the segments' rows; the same array where all rows are there in
-        order."""
+        """Read values of the table's rows as values of the segments' rows.
+
+        Args:
+            per_row: A value per row of the table.
+
+        Returns:
+            A value per row of the segments; the same array where all rows are there in order.
+        """
         in_order = not self.keys and self.row.size == per_row.size
         return per_row if in_order else per_row[self.row]
 
@@ -44,14 +51,30 @@ class Segments:
 
 
 def bit_of(variable: int, words: int) -> np.ndarray:
-    """uint64[words] with the bit of a variable."""
+    """Write a variable as a bit.
+
+    Args:
+        variable: Its number.
+        words: How many words of 64 bits there are.
+
+    Returns:
+        uint64[words] with the bit of the variable.
+    """
     bits = np.zeros(words, np.uint64)
     bits[variable // 64] = np.uint64(1) << np.uint64(variable % 64)
     return bits
 
 
 def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
-    """Only rows that can be read as an allowed variable, and only as those."""
+    """Keep the rows that can be read as an allowed variable, and only as those.
+
+    Args:
+        segments: The segments.
+        allowed: The bits of the allowed variables.
+
+    Returns:
+        As many segments with fewer rows.
+    """
     letters = segments.letters & allowed
     kept = letters.any(axis=1)
     if kept.all():
@@ -64,10 +87,21 @@ def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
 
 
 def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
-    """One segment per value of the variable's key: its rows, and all rows that can be read as something else.
+    """Cut segments by the key of a variable: its rows of one value, and all rows that can be read as something else.
 
-    `key` holds a number per row of the table. Segments without any row of the variable disappear: a trend that is
-    looked for here contains one.
+    Segments without any row of the variable disappear: a trend that is looked for here contains one.
+
+    Args:
+        segments: The segments.
+        variable: The name of the variable.
+        bit: Its bit.
+        key: The number of the key's value per row of the table.
+
+    Returns:
+        One segment per value.
+
+    Raises:
+        ExecutionError: Too many rows would be copied.
     """
     segment = segments.of_rows()
     bound = (segments.letters & bit).any(axis=1)

@@ -12,7 +12,18 @@ from trendweave.errors import DataError, Problem
 
 
 def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
-    """The events as an Arrow table, and how to hand a result back in the caller's kind of table."""
+    """Read events from any kind of table.
+
+    Args:
+        events: An Arrow table, batch or reader, a pandas or polars frame, or anything with the Arrow C stream
+            interface.
+
+    Returns:
+        The events as an Arrow table, and how to hand a result back in the caller's kind of table.
+
+    Raises:
+        DataError: It is no table, or one that cannot be read.
+    """
     try:
         table, give_back = _read(events)
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
@@ -27,7 +38,17 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
 
 
 def arrow_schema(events: Any) -> pa.Schema:
-    """The columns of events as `as_arrow` gives them; `events` is their schema, or a table that has it."""
+    """Read the columns of events as `as_arrow` gives them.
+
+    Args:
+        events: Their schema, or a table that has it.
+
+    Returns:
+        The columns.
+
+    Raises:
+        DataError: It is no table, or one that cannot be read.
+    """
     if not isinstance(events, pa.Schema):
         return as_arrow(events)[0].schema
     return pa.schema([field.with_type(_plain_type(field.type)) for field in events])

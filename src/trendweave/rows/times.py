@@ -32,17 +32,38 @@ class TimeType:
 
     @property
     def is_float(self) -> bool:
+        """Is it a number of seconds with a fraction?"""
         return pa.types.is_floating(self.arrow)
 
 
 def time_type(arrow: pa.DataType) -> TimeType:
+    """Find how a time column counts.
+
+    Args:
+        arrow: Its type.
+
+    Returns:
+        The type with the length of a step.
+    """
     if pa.types.is_timestamp(arrow):
         return TimeType(arrow, _NANOSECONDS[arrow.unit])
     return TimeType(arrow, 1_000 if pa.types.is_floating(arrow) else 10**9)
 
 
 def steps_of(length: int, kind: TimeType, what: str) -> int:
-    """A length of nanoseconds in steps of the time column; it must be a whole number of them."""
+    """Count the steps of a length of time, which must be a whole number of them.
+
+    Args:
+        length: The length in nanoseconds.
+        kind: How the time column counts.
+        what: The clause that asks, for errors.
+
+    Returns:
+        How many steps.
+
+    Raises:
+        DataError: The length is finer than the time column.
+    """
     if length % kind.step:
         message = f"{what} {duration_text(length)} is finer than the time column, which is {kind.arrow}"
         hint = "cast the time column to a finer unit, or use whole seconds"
@@ -82,7 +103,18 @@ def keep_rows_with_time(events: pa.Table, time: str) -> tuple[pa.Table, int]:
 
 
 def as_steps(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
-    """The times as int64 steps."""
+    """Read times as whole steps.
+
+    Args:
+        column: Times, none of them missing.
+        kind: How the time column counts.
+
+    Returns:
+        int64 steps.
+
+    Raises:
+        DataError: A time does not fit 64 bits.
+    """
     if kind.is_float:
         return _microseconds(pc.cast(column, pa.float64()).to_numpy())
     try:
@@ -100,7 +132,19 @@ def _microseconds(seconds: np.ndarray) -> np.ndarray:
 
 
 def sliding_range(steps: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[np.ndarray, np.ndarray]:
-    """First and last number i of the windows `[i * slide, i * slide + length)` that hold each time."""
+    """Find the windows `[i * slide, i * slide + length)` that hold each time.
+
+    Args:
+        steps: The times.
+        window: The window of the plan.
+        kind: How the time column counts.
+
+    Returns:
+        The first and the last number i.
+
+    Raises:
+        DataError: The edge of a window does not fit 64 bits.
+    """
     length, slide = steps_of(window.length, kind, "WITHIN"), steps_of(window.slide, kind, "SLIDE")
     if steps.size and (int(steps.min()) < -(2**63) + length or int(steps.max()) > 2**63 - 1 - length):
         raise _out_of_range("a window around them would begin or end outside of 64 bits")
@@ -111,21 +155,50 @@ def sliding_range(steps: np.ndarray, window: SlidingWindow, kind: TimeType) -> t
 
 
 def moving_reach(window: MovingWindow, kind: TimeType) -> tuple[int, bool]:
-    """(steps, exact): time p lies in the window of t iff p > t - steps, or p >= t - steps where the length is not
-    exact."""
+    """Find how far a window that moves with the stream looks back.
+
+    Args:
+        window: The window of the plan.
+        kind: How the time column counts.
+
+    Returns:
+        (steps, exact): time p lies in the window of t iff p > t - steps, or p >= t - steps where the length is not
+        exact.
+    """
     steps = Fraction(window.length, kind.step)
     whole = steps.numerator // steps.denominator
     return whole, whole == steps
 
 
 def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[pa.Array, pa.Array]:
-    """`window_start` and `window_end` in the type of the time column."""
+    """Write windows as their edges.
+
+    Args:
+        windows: Their numbers.
+        window: The window of the plan.
+        kind: How the time column counts.
+
+    Returns:
+        Start and end in the type of the time column.
+    """
     slide, length = window.slide // kind.step, window.length // kind.step
     start = windows * slide
     return as_times(start, kind), as_times(start + length, kind)
 
 
 def as_times(steps: np.ndarray, kind: TimeType) -> pa.Array:
+    """Write steps as times.
+
+    Args:
+        steps: int64 steps.
+        kind: How the time column counts.
+
+    Returns:
+        Times in the type of the time column.
+
+    Raises:
+        DataError: A time does not fit that type.
+    """
     if kind.is_float:
         seconds = pa.array(steps / 1e6, pa.float64()).cast(kind.arrow, safe=False)
         if not np.array_equal(np.rint(seconds.cast(pa.float64()).to_numpy() * 1e6), steps.astype(np.float64)):

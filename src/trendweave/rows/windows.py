@@ -18,14 +18,39 @@ from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sl
 
 
 class WindowNumbers(Protocol):
+    """What kernels know of windows: numbers in their order."""
+
     def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """The first window that holds the tick's time."""
+        """Find the first window that holds each time.
+
+        Args:
+            tick: The numbers of some times.
+            group: The group of each, which only moving windows ask for.
+
+        Returns:
+            Its number.
+        """
 
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """The last one; smaller than the first where there is none."""
+        """Find the last window that holds each time.
+
+        Args:
+            tick: The numbers of some times.
+            group: The group of each, which only moving windows ask for.
+
+        Returns:
+            Its number; smaller than the first where there is none.
+        """
 
     def keys(self, windows: np.ndarray) -> np.ndarray:
-        """What tells windows apart everywhere: the number of a sliding window, the time of a moving one in steps."""
+        """Write windows as what tells them apart everywhere.
+
+        Args:
+            windows: Their numbers.
+
+        Returns:
+            The number of a sliding window, the time of a moving one in steps.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,7 @@ class MovingNumbers:
 
     @property
     def width(self) -> int:
+        """Places per group, with one behind the last time."""
         return self.times.size + 1
 
     def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -83,7 +109,15 @@ class MovingNumbers:
         return np.searchsorted(self.starts, group * self.width + self.beyond[tick]) - 1
 
     def own(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """The window that ends at the tick's own time; -1 where there is none."""
+        """Find the window that ends at each time itself.
+
+        Args:
+            tick: The numbers of some times.
+            group: The group of each, which only moving windows ask for.
+
+        Returns:
+            Its number; -1 where there is none.
+        """
         place = self.first(tick, group)
         found = np.append(self.starts, -1)[place] == group * self.width + self.rank[tick]
         return np.where(found, place, -1)
@@ -133,9 +167,18 @@ def number_windows(
     only: tuple[int, int] | None = None,
     chunks: Chunks | None = None,
 ) -> WindowNumbers:
-    """`tick_steps` are the times of the ticks; `ends` are ticks and groups at which trends may end (moving windows).
+    """Number the windows of a query.
 
-    `only` keeps the windows of a range, both ends included: numbers of sliding windows, or times of moving ones.
+    Args:
+        window: The window of the plan.
+        kind: How the time column counts.
+        tick_steps: The times of the ticks.
+        ends: Ticks and groups at which trends may end, for moving windows.
+        only: Keeps a range of windows, both ends included: numbers of sliding windows, or times of moving ones.
+        chunks: Keeps the windows that each chunk of time owns.
+
+    Returns:
+        The numbers.
     """
     match window:
         case WholeInput():

@@ -100,8 +100,17 @@ upper_case = _in_case(pc.ascii_upper, str.upper)
 
 
 def cut_substring(text: pa.Array, position: pa.Array, length: pa.Array | None = None) -> pa.Array:
-    """Positions count from 1, negative ones from the end; 0 is 1. A part before the beginning counts into the length.
-    NULL where position or length do not fit 32 bits, as Spark's own types for them."""
+    """SUBSTRING: positions count from 1, negative ones from the end; 0 is 1. A part before the beginning counts into
+    the length.
+
+    Args:
+        text: The texts.
+        position: Where the part begins.
+        length: How long it is; None for the rest of the text.
+
+    Returns:
+        The parts; NULL where position or length do not fit 32 bits, as Spark's own types for them.
+    """
     position = _of_32_bits(position)
     length = pa.repeat(pa.scalar(2**31 - 1, INTEGER), len(text)) if length is None else _of_32_bits(length)
     missing = ~(_valid(text) & _valid(position) & _valid(length))
