@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from types import ModuleType
 
 import pytest
 
 import trendweave
 from trendweave import build as b
-from trendweave.errors import LanguageError, PlanningError
+from trendweave.build import intervals
+from trendweave.errors import ArgumentError, LanguageError, PlanningError
+from trendweave.language.interval_tree import Constraint
 from trendweave.queries import Query
 
 A, B, S = b.event("A"), b.event("B", "b"), b.event("Stock", "S")
@@ -110,3 +114,77 @@ def test_built_queries_are_checked_alike(make: Callable[[], object], code: str) 
 def test_python_cannot_decide_a_condition() -> None:
     with pytest.raises(TypeError, match="join conditions with & and"):
         bool(x > 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: b.event(5), "event: type is a string, not int"),
+        (lambda: b.event(""), "event: type is empty"),
+        (lambda: b.event("A", 5), "event: variable is a string, not int"),
+        (lambda: b.plus("A"), "plus: pattern is a pattern, not str"),
+        (lambda: b.seq(A, "B"), "an argument of seq is a pattern, not str"),
+        (lambda: b.seq(), "seq has no patterns"),
+        (lambda: b.times(A, "2"), "times: low is a whole number, not str"),
+        (lambda: b.times(A, 1.5), "times: low is a whole number, not float"),
+        (lambda: b.query("A+"), "query: pattern is a pattern, not str"),
+        (lambda: b.query(A, where=x > 1), "where is a list, not Scalar"),
+        (lambda: b.query(A, where=["A.x > 1"]), "where holds something of type str"),
+        (lambda: b.query(A, group_by="A.x"), "group_by is a list, not str"),
+        (lambda: b.query(A, group_by=[3]), "group_by holds something of type int"),
+        (lambda: b.query(A, returns="COUNT"), "returns is a list, not str"),
+        (lambda: b.query(A, returns=[3]), "returns holds something of type int"),
+        (lambda: b.query(A, within=5), "query: within is a length of time, not int"),
+        (lambda: b.query(A, choice=3), "query: choice is a choice, not int"),
+        (lambda: b.limit("3"), "limit: count is a whole number, not str"),
+        (lambda: b.sample(3, 1.5), "sample: seed is a whole number, not float"),
+        (lambda: b.total(None), "SUM: name is a string, not NoneType"),
+        (lambda: b.count(alias=3), "COUNT: alias is a string, not int"),
+        (lambda: b.trends(3), "trends holds something of type int"),
+        (lambda: b.attr(3), "attr: name is a string, not int"),
+        (lambda: b.next_of("S"), "next_of: S has no column"),
+        (lambda: b.lit([1]), "a query has no literal for list"),
+        (lambda: x > object(), "a query has no literal for object"),
+        (lambda: x.like(3), "like: pattern is a string, not int"),
+        (lambda: x.is_in(), "is_in has no values"),
+        (lambda: b.all_of(), "all_of has no conditions"),
+        (lambda: b.any_of(x > 1, True), "any_of holds something of type bool"),
+        (lambda: b.same(), "same has no attributes"),
+        (lambda: b.call(3), "call: function is a string, not int"),
+        (lambda: b.cast(x, None), "cast: type is a string, not NoneType"),
+        (lambda: intervals.define(3), "define: name is a string, not int"),
+        (lambda: intervals.define("A", "x > 1"), "define: condition is a condition, not str"),
+        (lambda: intervals.define("A", x > 1, at_least=5), "define: at_least is a length of time, not int"),
+        (lambda: intervals.relate("A", 3, "B"), "relate: relations is a list, not int"),
+        (lambda: intervals.relate("A", "meets", 3), "relate: right is a string, not int"),
+        (lambda: intervals.query("A"), "query holds something of type str"),
+        (lambda: intervals.query(source=3), "query: source is a string, not int"),
+        (lambda: intervals.query(pattern="A before B"), "pattern is a list, not str"),
+        (lambda: intervals.query(detect_at_end="yes"), "query: detect_at_end is True or False, not str"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_our_errors(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.problems[0].hint
+
+
+def test_a_relation_stands_between_its_situations() -> None:
+    expected = Constraint("A", ("meets",), "B")
+    assert intervals.relate("A", "meets", "B") == expected
+    assert intervals.relate("A", ["meets"], "B") == expected
+    several = intervals.relate("A", ["overlaps", "met by"], "B")
+    assert several.relations == ("overlaps", "met-by")
+    assert several == intervals.relate("A", "met_by", "overlaps", "B")
+
+
+@pytest.mark.parametrize("room", [b, intervals])
+def test_every_builder_says_what_its_arguments_are(room: ModuleType) -> None:
+    for name in room.__all__:
+        builder = getattr(room, name)
+        text = inspect.getdoc(builder) or ""
+        assert text, name
+        if inspect.isfunction(builder):
+            named = [argument.lstrip("*") for argument in inspect.signature(builder).parameters]
+            assert all(f"    {argument}:" in text or f"    *{argument}:" in text for argument in named), name

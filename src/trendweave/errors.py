@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CODES",
+    "ArgumentError",
     "DataError",
     "ExecutionError",
     "LanguageError",
@@ -41,6 +42,7 @@ CODES: dict[str, str] = {
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
     "TW115": "clauses that exclude each other",
+    "TW116": "argument of a builder has a wrong type",
     "TW151": "unknown relation between situations",
     "TW152": "lengths of BETWEEN are the wrong way round",
     # planning: the query can be read, but it has no meaning or no plan
@@ -169,6 +171,10 @@ class LanguageError(TrendweaveError):
     """The query text cannot be read."""
 
     stage = "language"
+
+
+class ArgumentError(LanguageError, TypeError):
+    """A builder was given something of a wrong Python type. It is a TypeError as well, as Python would raise."""
 
 
 class PlanningError(TrendweaveError):

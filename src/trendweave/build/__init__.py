@@ -15,40 +15,24 @@ GROUP-BY sector
 WITHIN 10 minutes SLIDE 10 seconds
 """
 
-from trendweave.build.queries import (
-    Scalar,
-    all_of,
-    any_of,
-    attr,
+from trendweave.build.outputs import (
     avg,
-    both,
-    call,
-    cast,
     complete_trends,
     count,
     each,
-    either,
-    event,
     first,
     last,
     limit,
-    lit,
     longest,
     maximum,
     minimum,
-    negate,
-    next_of,
-    optional,
-    plus,
-    query,
-    same,
     sample,
-    seq,
-    star,
-    times,
     total,
     trends,
 )
+from trendweave.build.patterns import both, either, event, negate, optional, plus, seq, star, times
+from trendweave.build.queries import query
+from trendweave.build.scalars import Scalar, all_of, any_of, attr, call, cast, lit, next_of, same
 
 __all__ = [
     "Scalar",

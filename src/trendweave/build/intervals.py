@@ -23,7 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from trendweave.build.queries import Scalar, avg, count, first, last, length_of, lit, maximum, minimum, output_of, total
+from trendweave.build.arguments import (
+    check_all,
+    check_flag,
+    check_optional_text,
+    check_text,
+    read_attributes,
+    read_length,
+    refuse,
+)
+from trendweave.build.outputs import avg, count, first, last, maximum, minimum, read_outputs, total
+from trendweave.build.scalars import Scalar, lit
 from trendweave.errors import LanguageError, Problem, near_names, raise_problems
 from trendweave.language import syntax_tree as st
 from trendweave.language.interval_printer import print_intervals
@@ -44,8 +54,18 @@ __all__ = [
 ]  # fmt: skip
 
 
+_LIST = 'give names of relations, as in relate("A", ["meets", "overlaps"], "B")'
+
+
 def prev(value: Scalar) -> Scalar:
-    """`prev(attr("accel"))` is PREV(accel): the value in the partition's previous step."""
+    """The value in the partition's previous step: `prev(attr("accel"))` is `PREV(accel)`.
+
+    Args:
+        value: An expression over columns.
+
+    Raises:
+        ArgumentError: A query has no literal for such a value.
+    """
     return Scalar(st.Call(PREV, (lit(value).tree,)))
 
 
@@ -56,37 +76,91 @@ def define(
     at_least: str | timedelta | None = None,
     at_most: str | timedelta | None = None,
 ) -> Situation:
+    """A situation: `define("A", attr("accel") > 8, at_least="5 seconds")`.
+
+    Args:
+        name: Its name.
+        condition: What holds while it lasts; None for given intervals.
+        at_least: How long it lasts at least.
+        at_most: How long it lasts at most.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        LanguageError: A length has no meaning, or both are the wrong way round.
+    """
     problems: list[Problem] = []
-    low, high = length_of(at_least, problems), length_of(at_most, problems)
+    check_text(name, "define: name")
+    if condition is not None and not isinstance(condition, Scalar):
+        raise refuse("define: condition", condition, "a condition", "write for example attr('accel') > 8")
+    low = read_length(at_least, "define: at_least", problems)
+    high = read_length(at_most, "define: at_most", problems)
     if low is not None and high is not None and (low.nanoseconds or 0) > (high.nanoseconds or 0):
         problems.append(Problem("TW152", "BETWEEN begins above its end", "write the smaller length first"))
     raise_problems(problems)
     return Situation(name, None if condition is None else condition.tree, low, high)
 
 
-def relate(left: str, *relations_and_right: str) -> Constraint:
-    """`relate("A", "meets", "overlaps", "B")`: A meets or overlaps B."""
-    *relations, right = relations_and_right
-    for name in relations:
+def relate(left: str, relations: str | Iterable[str], right: str, *more: str) -> Constraint:
+    """One of the relations holds between two situations: `relate("A", ["meets", "overlaps"], "B")`.
+
+    Args:
+        left: A situation.
+        relations: A relation, or a list of them.
+        right: Another situation.
+        *more: Relations may also be given one by one, with the other situation behind them:
+            `relate("A", "meets", "overlaps", "B")`.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        LanguageError: There is no such relation, or none is given.
+    """
+    names = [relations] if isinstance(relations, str) else list(check_all(relations, str, "relate: relations", _LIST))
+    *others, right = (right, *more)
+    names = ["-".join(name.lower().replace("_", " ").replace("-", " ").split()) for name in (*names, *_texts(others))]
+    for name in names:
         if name not in RELATIONS:
             hint = near_names(name, RELATIONS) or f"the relations are {', '.join(RELATIONS)}"
             raise LanguageError([Problem("TW151", f"unknown relation {name}", hint)])
-    if not relations:
+    if not names:
         raise LanguageError([Problem("TW151", "a constraint needs a relation", f"one of {', '.join(RELATIONS)}")])
-    return Constraint(left, tuple(name for name in RELATIONS if name in relations), right)
+    left, right = check_text(left, "relate: left"), check_text(right, "relate: right")
+    return Constraint(left, tuple(name for name in RELATIONS if name in names), right)
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(check_text(value, "relate: relations", _LIST) for value in values)
 
 
 def given(start: str = "start", end: str = "end", name: str = "name") -> IntervalColumns:
-    """FROM INTERVALS: the input holds intervals, in these columns."""
-    return IntervalColumns(start, end, name)
+    """FROM INTERVALS: the input holds intervals.
+
+    Args:
+        start: The column of their starts.
+        end: The column of their ends.
+        name: The column of their names.
+
+    Raises:
+        ArgumentError: A name is no string.
+    """
+    return IntervalColumns(*(check_text(column, "given: column") for column in (start, end, name)))
 
 
 def duration(name: str, alias: str | None = None) -> st.Output:
-    return st.Output(st.Aggregate("DURATION", st.Attribute((name,))), alias)
+    """How long a situation of the match lasts: `DURATION(A)`.
+
+    Args:
+        name: The situation.
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    argument = st.Attribute((check_text(name, "duration: name"),))
+    return st.Output(st.Aggregate("DURATION", argument), check_optional_text(alias, "duration: alias"))
 
 
 def situations() -> IntervalReturn:
-    """RETURN SITUATIONS."""
+    """RETURN SITUATIONS: the situations themselves, not matches of them."""
     return IntervalReturn("situations")
 
 
@@ -100,19 +174,39 @@ def query(
     returns: IntervalReturn | Iterable[st.Output | str] | None = None,
     every: str | timedelta | None = None,
 ) -> Query:
-    """Check and plan a query. `returns` is a list of outputs, or what `situations` gives."""
+    """Check and plan an interval query.
+
+    Args:
+        *defined: Situations, as `define` gives them.
+        pattern: Constraints, as `relate` gives them.
+        source: The type of the events, or what `given` gives; all rows are events unless given.
+        partition_by: Columns that tell partitions apart.
+        within: The time from the first start of a match to its detection, at most.
+        detect_at_end: A match is told when its last situation has ended, not as soon as it is certain.
+        returns: A list of outputs and names of partition columns, or what `situations` gives.
+        every: By how much windows of counts slide.
+
+    Returns:
+        The same query as its text would give.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        TrendweaveError: The query has no meaning, or cannot be planned; all problems together.
+    """
     problems: list[Problem] = []
     if returns is not None and not isinstance(returns, IntervalReturn):
-        returns = IntervalReturn("matches", tuple(map(output_of, returns)))
+        returns = IntervalReturn("matches", read_outputs(returns, "returns"))
+    if source is not None and not isinstance(source, IntervalColumns):
+        check_text(source, "query: source", "name the type of the events, or give given()")
     tree = IntervalTree(
         source=source,
-        partition_by=tuple(st.Attribute(tuple(name.split("."))) for name in partition_by),
-        situations=defined,
-        pattern=tuple(pattern),
-        within=length_of(within, problems),
-        detect_at_end=detect_at_end,
+        partition_by=read_attributes(partition_by, "partition_by"),
+        situations=check_all(defined, Situation, "query", 'give situations: define("A", attr("x") > 8)'),
+        pattern=check_all(pattern, Constraint, "pattern", 'give a list: pattern=[relate("A", "before", "B")]'),
+        within=read_length(within, "query: within", problems),
+        detect_at_end=check_flag(detect_at_end, "query: detect_at_end"),
         returns=returns,
-        every=length_of(every, problems),
+        every=read_length(every, "query: every", problems),
     )
     raise_problems(problems)
     return make_query(tree, problems, print_intervals(tree))

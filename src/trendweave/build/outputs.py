@@ -1,0 +1,203 @@
+"""What queries return, from Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trendweave.build.arguments import (
+    check_all,
+    check_number,
+    check_optional_text,
+    read_attribute,
+    read_attributes,
+)
+from trendweave.errors import LanguageError, Problem
+from trendweave.language import syntax_tree as st
+
+
+def count(variable: str | None = None, alias: str | None = None) -> st.Output:
+    """COUNT(*), or COUNT of the events of a variable.
+
+    Args:
+        variable: The variable; all trends are counted unless given. Of an interval query, a situation.
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("COUNT", variable, alias)
+
+
+def total(name: str, alias: str | None = None) -> st.Output:
+    """SUM of an attribute.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("SUM", name, alias, named=True)
+
+
+def minimum(name: str, alias: str | None = None) -> st.Output:
+    """MIN of an attribute.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("MIN", name, alias, named=True)
+
+
+def maximum(name: str, alias: str | None = None) -> st.Output:
+    """MAX of an attribute.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("MAX", name, alias, named=True)
+
+
+def avg(name: str, alias: str | None = None) -> st.Output:
+    """AVG of an attribute.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("AVG", name, alias, named=True)
+
+
+def first(name: str, alias: str | None = None) -> st.Output:
+    """FIRST value of an attribute, in one trend (`each`) or one situation.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("FIRST", name, alias, named=True)
+
+
+def last(name: str, alias: str | None = None) -> st.Output:
+    """LAST value of an attribute, in one trend (`each`) or one situation.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("LAST", name, alias, named=True)
+
+
+def _output(function: str, name: str | None, alias: str | None, named: bool = False) -> st.Output:
+    argument = read_attribute((name,), f"{function}: name") if named or name is not None else None
+    return st.Output(st.Aggregate(function, argument), check_optional_text(alias, f"{function}: alias"))
+
+
+def trends(*shown: str) -> st.Return:
+    """RETURN TRENDS: every trend, with its events in order.
+
+    Args:
+        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+
+    Raises:
+        ArgumentError: An attribute is no string.
+    """
+    return st.Return("trends", attributes=read_attributes(shown, "trends"))
+
+
+def complete_trends(*shown: str) -> st.Return:
+    """RETURN COMPLETE TRENDS: those that are no part of a longer one.
+
+    Args:
+        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+
+    Raises:
+        ArgumentError: An attribute is no string.
+    """
+    return st.Return("complete trends", attributes=read_attributes(shown, "complete_trends"))
+
+
+def each(*outputs: st.Output | str) -> st.Return:
+    """RETURN EACH: one row per trend.
+
+    Args:
+        *outputs: What it tells: `count()`, `first("S.price")`, ..., or names of grouping attributes.
+
+    Raises:
+        ArgumentError: An output is neither an output nor a string.
+    """
+    return st.Return("each", read_outputs(outputs, "each"))
+
+
+def limit(count: int) -> st.Choice:
+    """LIMIT: so many trends per window and group, the first ones found.
+
+    Args:
+        count: How many, 1 or more.
+
+    Raises:
+        ArgumentError: It is no whole number.
+        LanguageError: It is below 1, or has more than 18 digits.
+    """
+    return _choice("limit", count)
+
+
+def longest(count: int) -> st.Choice:
+    """LONGEST: so many trends per window and group, the longest ones.
+
+    Args:
+        count: How many, 1 or more.
+
+    Raises:
+        ArgumentError: It is no whole number.
+        LanguageError: It is below 1, or has more than 18 digits.
+    """
+    return _choice("longest", count)
+
+
+def sample(count: int, seed: int | None = None) -> st.Choice:
+    """SAMPLE: so many trends per window and group, drawn at random.
+
+    Args:
+        count: How many, 1 or more.
+        seed: Equal seeds draw equal trends; 0 unless given.
+
+    Raises:
+        ArgumentError: An argument is no whole number.
+        LanguageError: A number is too small, or has more than 18 digits.
+    """
+    return _choice("sample", count, seed)
+
+
+def _choice(kind: st.ChoiceKind, count: int, seed: int | None = None) -> st.Choice:
+    count = check_number(count, f"{kind}: count")
+    seed = None if seed is None else check_number(seed, f"{kind}: seed")
+    if not 1 <= count < 10**18 or not 0 <= (seed or 0) < 10**18:
+        message = f"{kind.upper()} takes a whole number of 1 or more, and a seed of 0 or more"
+        raise LanguageError([Problem("TW113", message, "of 18 digits at most")])
+    return st.Choice(kind, count, seed)
+
+
+def read_outputs(outputs: Any, what: str) -> tuple[st.Output, ...]:
+    """A list of outputs; a plain name is an attribute."""
+    hint = 'give a list of outputs and names, as in returns=["company", count()]'
+    items: tuple[st.Output | str, ...] = check_all(outputs, (st.Output, str), what, hint)
+    return tuple(st.Output(read_attribute((item,), what)) if isinstance(item, str) else item for item in items)

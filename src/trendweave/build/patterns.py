@@ -1,0 +1,140 @@
+"""Patterns of trend queries from Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trendweave.build.arguments import check_number, check_optional_text, check_text, refuse
+from trendweave.errors import ArgumentError, LanguageError, Problem
+from trendweave.language import syntax_tree as st
+
+
+def check_pattern(value: Any, what: str) -> st.Pattern:
+    """The value, where it is a pattern."""
+    if not isinstance(value, st.Pattern):
+        raise refuse(what, value, "a pattern", 'write event("Stock", "S") for events of a type')
+    return value
+
+
+def _check_several(values: tuple[Any, ...], what: str) -> tuple[st.Pattern, ...]:
+    if not values:
+        raise ArgumentError([Problem("TW116", f"{what} has no patterns", f"give at least one: {what}(event('A'))")])
+    return tuple(check_pattern(value, f"an argument of {what}") for value in values)
+
+
+def event(type: str, variable: str | None = None) -> st.EventPattern:
+    """One event: `event("Stock", "S")` is `Stock S`.
+
+    Args:
+        type: The type of the event.
+        variable: The name by which conditions speak of it; the type unless given.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return st.EventPattern(check_text(type, "event: type"), check_optional_text(variable, "event: variable"))
+
+
+def seq(*parts: st.Pattern) -> st.Sequence:
+    """One pattern after the other: `seq(event("A"), event("B"))` is `SEQ(A, B)`.
+
+    Args:
+        *parts: The patterns, in their order in time.
+
+    Raises:
+        ArgumentError: A part is no pattern.
+    """
+    return st.Sequence(_check_several(parts, "seq"))
+
+
+def either(*options: st.Pattern) -> st.Alternatives:
+    """One of the patterns: `A OR B`.
+
+    Args:
+        *options: The patterns, one of which matches.
+
+    Raises:
+        ArgumentError: An option is no pattern.
+    """
+    return st.Alternatives(_check_several(options, "either"))
+
+
+def both(*parts: st.Pattern) -> st.Conjunction:
+    """Pairs of trends, one of each pattern: `A AND B`.
+
+    Args:
+        *parts: The two patterns.
+
+    Raises:
+        ArgumentError: A part is no pattern.
+    """
+    return st.Conjunction(_check_several(parts, "both"))
+
+
+def negate(pattern: st.Pattern) -> st.Negation:
+    """No match of the pattern lies here: `NOT A`.
+
+    Args:
+        pattern: What must not be there.
+
+    Raises:
+        ArgumentError: It is no pattern.
+    """
+    return st.Negation(check_pattern(pattern, "negate: pattern"))
+
+
+def plus(pattern: st.Pattern) -> st.Repeat:
+    """The pattern once or more: `A+`.
+
+    Args:
+        pattern: What is repeated.
+
+    Raises:
+        ArgumentError: It is no pattern.
+    """
+    return st.Repeat(check_pattern(pattern, "plus: pattern"), 1, None)
+
+
+def star(pattern: st.Pattern) -> st.Repeat:
+    """The pattern any number of times, or not at all: `A*`.
+
+    Args:
+        pattern: What is repeated.
+
+    Raises:
+        ArgumentError: It is no pattern.
+    """
+    return st.Repeat(check_pattern(pattern, "star: pattern"), 0, None)
+
+
+def optional(pattern: st.Pattern) -> st.Repeat:
+    """The pattern once or not at all: `A?`.
+
+    Args:
+        pattern: What may be there.
+
+    Raises:
+        ArgumentError: It is no pattern.
+    """
+    return st.Repeat(check_pattern(pattern, "optional: pattern"), 0, 1)
+
+
+def times(pattern: st.Pattern, low: int, high: int | None = None) -> st.Repeat:
+    """The pattern so many times: `times(p, 2, 5)` is `p{2,5}`, `times(p, 2)` is `p{2,}`.
+
+    Args:
+        pattern: What is repeated.
+        low: How often at least.
+        high: How often at most; without end unless given.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        LanguageError: The bounds are below zero, or the wrong way round.
+    """
+    check_pattern(pattern, "times: pattern")
+    low = check_number(low, "times: low")
+    high = None if high is None else check_number(high, "times: high")
+    if low < 0 or (high is not None and high < low):
+        message = f"{{{low},{high}}} begins above its end or below zero"
+        raise LanguageError([Problem("TW112", message, "swap the bounds")])
+    return st.Repeat(pattern, low, high)
