@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import subprocess
+import sys
+import tomllib
 import typing
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +18,7 @@ import trendweave
 from trendweave.errors import ExecutionError, LanguageError, OptionError, PlanningError, TrendweaveError
 from trendweave.language import parse, print_tree
 from trendweave.language.outline import find_clauses
+from trendweave.planning.show.drawing import JSON_VERSION
 from trendweave.runners.options import Options, Place, Settings, make_settings
 
 TREND = "RETURN COUNT(*) PATTERN E S+ WITHIN 4 seconds SLIDE 4 seconds"
@@ -82,7 +88,7 @@ def test_the_plan_of_situations_is_in_every_format() -> None:
     assert "\nreturns      count = COUNT(*)\n" in shown
     assert "\nsituations that events lie in\n\nreturns      the situations themselves\n" in shown
     content = json.loads(query.explain("json"))
-    assert content["version"] == 1
+    assert content["version"] == JSON_VERSION
     assert content["text"] == str(query)
     assert [situation["name"] for situation in content["situations"]["situations"]] == ["X"]
     for drawn in ("mermaid", "dot"):
@@ -216,3 +222,83 @@ def test_metrics_is_an_object_in_batch_and_a_name_on_streams() -> None:
         make_settings(plan, Place.SPARK_STREAM, {"metrics": metrics})
     with pytest.raises(OptionError, match="early is True or False"):
         make_settings(plan, Place.SPARK_STREAM, {"early": "yes"})
+
+
+# Columns and carets
+
+
+@pytest.mark.parametrize(
+    ("returned", "names"),
+    [
+        ("v AS w, v, COUNT(*)", ["w", "v", "count"]),
+        ("v, COUNT(*), v AS w", ["v", "w", "count"]),
+        ("v AS w, COUNT(*), v AS u", ["w", "u", "count"]),
+        ("v AS w, COUNT(*)", ["w", "count"]),
+        ("v, v, COUNT(*)", ["v", "count"]),
+        ("EACH v AS w, v, COUNT(S)", ["w", "v", "count_S"]),
+    ],
+)
+def test_an_attribute_may_be_returned_under_several_names(returned: str, names: list[str]) -> None:
+    result = trendweave.query(f"RETURN {returned} PATTERN E S+ GROUP-BY v").run(EVENTS)
+    assert result.column_names == ["window_start", "window_end", *names]
+    for name in set(names) & {"w", "u"}:
+        assert set(result.column(name).to_pylist()) == {1, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("price", 5),
+        ("株価", 4),
+        ("e\N{COMBINING ACUTE ACCENT}te\N{COMBINING ACUTE ACCENT}", 3),
+        ("\N{FULLWIDTH LATIN SMALL LETTER W}x", 3),
+        ("a\N{ZERO WIDTH JOINER}b", 2),
+    ],
+)
+def test_carets_stand_under_the_place_behind_characters_of_any_width(name: str, columns: int) -> None:
+    with pytest.raises(PlanningError) as caught:
+        trendweave.query(f"RETURN COUNT(*) PATTERN `{name}` S+ WHERE T.x > 1")
+    shown, marked = str(caught.value).split("\n")[2:4]
+    before = shown[: shown.index("T.x")]
+    assert len(marked) - len(marked.lstrip()) == len(before) - len(name) + columns
+    assert marked.strip() == "^^^"
+
+
+def test_a_wide_word_is_marked_as_wide_as_it_is() -> None:
+    with pytest.raises(TrendweaveError) as caught:
+        trendweave.query("RETURN 価値(S.x) PATTERN Stock S+")
+    assert str(caught.value).split("\n")[3] == "    " + " " * 7 + "^" * len("VVVV(S.x)")
+
+
+# Public names
+
+
+def test_all_public_names_are_there_and_are_listed() -> None:
+    for name in trendweave.__all__:
+        assert getattr(trendweave, name) is not None
+        assert name in dir(trendweave)
+    with pytest.raises(AttributeError, match="no attribute 'Querry'"):
+        _ = trendweave.Querry  # type: ignore[attr-defined]
+
+
+def test_the_version_is_known_without_an_installed_package() -> None:
+    with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
+        declared = tomllib.load(file)["project"]["version"]
+    program = (
+        "import importlib.metadata as metadata\n"
+        "def version(name): raise metadata.PackageNotFoundError(name)\n"
+        "metadata.version = version\n"
+        "import trendweave; print(trendweave.__version__)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == declared
+
+
+@pytest.mark.parametrize("name", [name for name, _ in inspect.getmembers(trendweave.Query) if not name.startswith("_")])
+def test_everything_about_a_query_is_documented(name: str) -> None:
+    member = inspect.getattr_static(trendweave.Query, name)
+    text = inspect.getdoc(member) or ""
+    if inspect.isfunction(member):
+        for argument in list(inspect.signature(member).parameters)[1:]:
+            assert f"    {argument}:" in text or f"    **{argument}:" in text, f"{name}: {argument}"
+    assert text or name in ("plan", "source", "tree")

@@ -7,39 +7,62 @@ PATTERN Stock S+
 WITHIN 1 minute SLIDE 10 seconds
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trendweave import errors
 from trendweave.errors import TrendweaveError
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.queries import Query, query
 
+if TYPE_CHECKING:
+    from trendweave.runners.incremental import Incremental, State
+    from trendweave.runners.local import Batches
+    from trendweave.runners.options import Options
+    from trendweave.runners.session import PushSession
+    from trendweave.runners.spark.metrics import Metrics
+    from trendweave.runners.warm_up import warm_up
+
 __all__ = [
+    "Batches",
+    "Incremental",
     "IntervalPlan",
     "Metrics",
+    "Options",
     "Plan",
+    "PushSession",
     "Query",
     "SituatedPlan",
+    "State",
     "TrendweaveError",
     "errors",
     "query",
     "warm_up",
 ]
+
 try:
     __version__ = version("trendweave")
 except PackageNotFoundError:  # a zip of the package, as executors of Spark may get it, is not installed
-    __version__ = "unknown"
+    __version__ = "0.1.0"
+
+#: Names whose modules need PySpark, Numba or Arrow, which are imported by those who use them.
+_ON_DEMAND = {
+    "Batches": "runners.local",
+    "Incremental": "runners.incremental",
+    "Metrics": "runners.spark.metrics",
+    "Options": "runners.options",
+    "PushSession": "runners.session",
+    "State": "runners.incremental",
+    "warm_up": "runners.warm_up",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """`Metrics` needs PySpark and `warm_up` needs Numba, which are imported by those who use them."""
-    if name == "Metrics":
-        from trendweave.runners.spark.metrics import Metrics
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
 
-        return Metrics
-    if name == "warm_up":
-        from trendweave.runners.warm_up import warm_up
 
-        return warm_up
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

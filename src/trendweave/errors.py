@@ -7,6 +7,7 @@ and, where it comes from query text, the place in that text.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -147,8 +148,20 @@ def _underlined(source: str, line: int, column: int, length: int) -> list[str]:
     # A very long line is cut around the place, so that the caret stays in sight.
     first = max(0, column - 1 - 60) if len(text) > 110 else 0
     shown = text[first : first + 110].replace("\t", " ")
-    room = max(1, len(shown) - (column - 1 - first))
-    return [f"    {shown}", "    " + " " * (column - 1 - first) + "^" * max(1, min(length, room))]
+    start = column - 1 - first
+    marked = measure_width(shown[start : start + length])
+    return [f"    {shown}", "    " + " " * measure_width(shown[:start]) + "^" * max(1, marked)]
+
+
+def measure_width(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide characters of East Asia, none for combining ones."""
+    return sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 class TrendweaveError(Exception):

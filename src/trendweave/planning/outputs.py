@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_output_value
@@ -21,19 +23,21 @@ def window_names(window: Window) -> tuple[str, ...]:
 
 
 def plan_groups(query: st.QueryTree, variables: Variables, problems: list[Problem]) -> tuple[GroupColumn, ...]:
-    """Grouping attributes in the order of GROUP-BY; RETURN may rename them."""
-    aliases: dict[tuple[str | None, Path], str] = {}
+    """Grouping attributes in the order of GROUP-BY; RETURN may rename them, and show one under several names."""
+    names: dict[tuple[str | None, Path], dict[str, None]] = defaultdict(dict)
     for output in query.returns.outputs if query.returns is not None else ():
-        if isinstance(output.value, st.Attribute) and output.alias is not None:
-            aliases[split_key(output.value, variables)] = output.alias
-    columns: dict[tuple[str | None, Path], GroupColumn] = {}
+        if isinstance(output.value, st.Attribute):
+            variable, path = split_key(output.value, variables)
+            names[variable, path][output.alias if output.alias is not None else "_".join(path)] = None
+    columns: dict[tuple[str | None, Path], list[GroupColumn]] = {}
     for attribute in query.group_by:
         variable, path = split_key(attribute, variables)
         if variable is not None and variable not in variables.positive:
             hint = "group by a variable that trends contain"
             problems.append(problem_at(attribute.span, "TW212", f"{variable} occurs only under NOT", hint))
-        columns[variable, path] = GroupColumn(aliases.get((variable, path), "_".join(path)), path, variable)
-    return tuple(columns.values())
+        shown = names.get((variable, path)) or {"_".join(path): None}
+        columns[variable, path] = [GroupColumn(name, path, variable) for name in shown]
+    return tuple(column for of_attribute in columns.values() for column in of_attribute)
 
 
 def plan_aggregates(
