@@ -1,40 +1,53 @@
-"""What the documentation shows is what happens: its Python snippets are run, and so are the examples in docstrings."""
+"""What the documentation shows is what happens: its blocks of code are run, and so are the examples in docstrings."""
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 import importlib
-import io
 import re
 from pathlib import Path
 
 import pytest
 
+import trendweave
+from tests.documentation import PAGES, ROOT, blocks_of, outside_blocks, run_page
 from trendweave.errors import CODES
-
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SNIPPET = re.compile(r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run_and_print_what_the_page_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The snippets of a page run one after the other, in one namespace; a text block after one is what it prints."""
+def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for code, shown in SNIPPET.findall(page.read_text(encoding="utf-8")):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, page.name, "exec"), names)
-        if shown:
-            assert printed.getvalue().rstrip() == shown.rstrip()
+    run_page(page)
 
 
-def test_the_readme_has_snippets() -> None:
-    assert len(SNIPPET.findall((ROOT / "README.md").read_text(encoding="utf-8"))) >= 2
+def test_pages_have_code() -> None:
+    assert len(blocks_of(ROOT / "README.md")) >= 20
+    assert sum(block.reason is not None for page in PAGES for block in blocks_of(page)) <= 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_code_is_hidden_from_these_tests(page: Path) -> None:
+    """Code that is merely indented would not be run."""
+    assert re.findall(r"\n\n {4,}\S.*", outside_blocks(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("```python\nprint(1)\n```\n\n```text\n2\n```", "line 5"),
+        ("```text\n2\n```", "nothing prints this"),
+        ("```sql\nPATTERN SEQ(\n```", "TW101"),
+        ("```console\n$ trendweave check nothing.tw\n```", "check nothing.tw"),
+        ("```text\ntrendweave run --event X\n```", "--event X"),
+        ("```sh\nmake tests\n```", "make tests"),
+    ],
+)
+def test_wrong_pages_fail(text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises((AssertionError, trendweave.TrendweaveError), match=re.escape(message)):
+        run_page(page)
 
 
 @pytest.mark.parametrize("module", ["trendweave", "trendweave.build", "trendweave.build.intervals"])
@@ -50,7 +63,7 @@ def test_every_code_is_documented() -> None:
     assert listed == CODES
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
