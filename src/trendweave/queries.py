@@ -355,11 +355,9 @@ def _is_spark(events: object) -> bool:
 
 
 def _arrow_schema(events: Any) -> pa.Schema:
-    import pyarrow as pa
+    from trendweave.rows.tables import arrow_schema
 
-    from trendweave.rows.tables import as_arrow
-
-    return events if isinstance(events, pa.Schema) else as_arrow(events)[0].schema
+    return arrow_schema(events)
 
 
 def _places() -> builtins.type[Place]:
