@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from trendweave.errors import DataError, Problem
+from trendweave.errors import DataError, Problem, near_names
 
 
 class Kind(Enum):
@@ -64,6 +64,27 @@ def schema_of(source: Any) -> Schema:
     if hasattr(source, "jsonValue"):
         return _spark_schema(source.jsonValue())
     return {field.name: _arrow_type(field.type) for field in _arrow_schema(source)}
+
+
+def find_column(schema: Schema, path: tuple[str, ...]) -> ColumnType | Problem:
+    """Find a column, possibly inside structs.
+
+    Args:
+        schema: The columns by name.
+        path: The name of the column, behind those of the structs that it lies in.
+
+    Returns:
+        Its type; what is wrong where there is no such column.
+    """
+    known = schema
+    for index, name in enumerate(path):
+        if name not in known:
+            where = f" in {'.'.join(path[:index])}" if index else ""
+            hint = near_names(name, known) or f"the columns are {', '.join(list(known)[:12]) or '(none)'}"
+            return Problem("TW301", f"unknown column {name}{where}", hint)
+        found = known[name]
+        known = dict(found.fields)
+    return found
 
 
 def _arrow_schema(source: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from trendweave import events
 from trendweave.errors import Problem, near_names
 from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
@@ -62,16 +63,10 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
 
 def find_column(schema: Schema, path: Path, span: Span | None, problems: list[Problem]) -> ColumnType | None:
     """The type of a column, possibly inside structs; a problem and None where there is none."""
-    known = dict(schema)
-    found: ColumnType | None = None
-    for index, name in enumerate(path):
-        if name not in known:
-            where = f" in {'.'.join(path[:index])}" if index else ""
-            hint = near_names(name, known) or f"the columns are {', '.join(list(known)[:12]) or '(none)'}"
-            problems.append(problem_at(span, "TW301", f"unknown column {name}{where}", hint))
-            return None
-        found = known[name]
-        known = dict(found.fields)
+    found = events.find_column(schema, path)
+    if isinstance(found, Problem):
+        problems.append(problem_at(span, found.code, found.message, found.hint))
+        return None
     return found
 
 

@@ -1,0 +1,61 @@
+"""Arithmetic of numbers and times; NULL where a result does not fit."""
+
+from __future__ import annotations
+
+from trendweave.events import Kind
+from trendweave.expressions.spark_sql.common_kinds import count_microseconds, to_float
+from trendweave.expressions.spark_sql.values import MOMENTS, NULL, NUMBERS, Sql, refuse_finer_than_microseconds
+from trendweave.language import syntax_tree as st
+
+_TRY = {"+": "TRY_ADD", "-": "TRY_SUBTRACT", "*": "TRY_MULTIPLY", "/": "TRY_DIVIDE", "%": "TRY_MOD"}
+
+
+def negate(value: Sql) -> Sql:
+    """Turn the sign of a number or a duration.
+
+    Args:
+        value: Text with its kind.
+
+    Returns:
+        The text.
+    """
+    match value.kind:
+        case Kind.NULL:
+            return value
+        case Kind.INTEGER | Kind.DURATION:
+            return Sql(f"TRY_SUBTRACT(0L, {value.text})", value.kind)
+    return Sql(f"(-({value.text}))", value.kind)
+
+
+def calculate(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql:
+    """Calculate with numbers and times.
+
+    Args:
+        place: The expression, for errors.
+        operator: +, -, *, / or %.
+        left: Text with its kind.
+        right: Text with its kind.
+
+    Returns:
+        The text.
+
+    Raises:
+        LanguageError: A length of time is finer than Spark's times.
+    """
+    kinds = {left.kind, right.kind}
+    if Kind.NULL in kinds:
+        return NULL
+    if not kinds & NUMBERS:
+        return _calculate_times(place, operator, left, right)
+    if operator == "/" or kinds != {Kind.INTEGER}:
+        left, right = to_float(left), to_float(right)
+    return Sql(f"{_TRY[operator]}({left.text}, {right.text})", left.kind)
+
+
+def _calculate_times(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql:
+    text = f"{_TRY[operator]}({count_microseconds(left)}, {count_microseconds(right)})"
+    # The difference of two moments is a duration; a moment and a duration make a moment.
+    if (left.kind in MOMENTS) == (right.kind in MOMENTS):
+        return Sql(text, Kind.DURATION)
+    refuse_finer_than_microseconds(place)
+    return Sql(f"TIMESTAMP_MICROS({text})", Kind.TIMESTAMP)
