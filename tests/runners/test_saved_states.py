@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import trendweave
-from tests.runners.save_states import CASES, SCHEMA, table_of
+from tests.runners.save_states import CASES, SAVED, SCHEMA, table_of
+from trendweave.errors import DataError
 
 
 def go_on(name: str, state: bytes) -> list[dict[str, Any]]:
