@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from trendweave.errors import DataError, Problem
+from trendweave.errors import DataError, OptionError, Problem
 from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, name_days, write_power
 from trendweave.pictures.colours import COLOURS
 from trendweave.pictures.texts import quote
@@ -56,11 +56,12 @@ def draw_trends_per_window(result: pa.Table, value: str, group: str | None, titl
         The chart as SVG.
 
     Raises:
-        ValueError: The result has no windows.
+        OptionError: The result has no windows.
     """
     moment = next((name for name in ("window_start", "time") if name in result.schema.names), None)
     if moment is None or result.column(moment).null_count:
-        raise ValueError("a result without windows has nothing to be drawn along")
+        message = "a result without windows has nothing to be drawn along"
+        raise OptionError([Problem("TW414", message, "add WITHIN to the query, or draw it in another way")])
     kind = result.schema.field(moment).type
     moments = seconds_of_column(result.column(moment))
     names = ["" for _ in moments] if group is None else [str(name) for name in result.column(group).to_pylist()]

@@ -34,8 +34,10 @@ from trendweave.planning.ways import choose_negated_ways, choose_ways
 
 def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     """The plan, or None when problems were added to the list."""
-    variables = find_variables(query.pattern, problems)
-    check_places(query.pattern, problems)
+    of_pattern: list[Problem] = []
+    variables = find_variables(query.pattern, of_pattern)
+    check_places(query.pattern, of_pattern)
+    problems += of_pattern
     check_conjunction(query, problems)
     check_choice(query, problems)
     window = _plan_window(query, problems)
@@ -43,8 +45,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     aggregates = plan_aggregates(query, groups, variables, problems)
     check_names(query, window, groups, aggregates, problems)
     # Predicates between variables can only be judged on a pattern that makes sense.
-    sound = not any(problem.code in ("TW202", "TW204", "TW205", "TW210") for problem in problems)
-    built = _build_templates(query.pattern, variables, problems) if sound else None
+    built = _build_templates(query.pattern, variables, problems) if not of_pattern else None
     if built is None:
         everything = frozenset((one, other) for one in variables.types for other in variables.types)
         classify(query.where, variables, everything, problems)

@@ -1,0 +1,231 @@
+"""Scalar expressions and conditions, as nodes of a syntax tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from trendweave.language.nodes import Node, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """NULL, a boolean, a whole number, a float or a string."""
+
+    value: bool | int | float | str | None
+
+    def __eq__(self, other: object) -> bool:
+        # Python holds 1 == 1.0 == True; the language does not.
+        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampLiteral(Node):
+    """A moment, in microseconds since the Unix epoch; text without an offset is UTC."""
+
+    microseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class DateLiteral(Node):
+    """A day, in days since the Unix epoch."""
+
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(Node):
+    """A length of time. `None` stands for one that could not be read; a problem was reported for it."""
+
+    nanoseconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """A dotted name: `price`, `S.price`, `S.address.city`."""
+
+    names: tuple[str, ...]
+
+
+#: How the column is called that says whether an event lies in a situation. No query names such a column by accident.
+_DURING = "during "
+
+
+@dataclass(frozen=True, slots=True)
+class During(Attribute):
+    """`S DURING Busy`: the events read as S lie in a situation.
+
+    For everything after the language it is an attribute like others: a boolean column of the event, which whoever
+    runs the query fills in.
+    """
+
+    situation_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @classmethod
+    def of(
+        cls, variable: str, situation: str, *, span: Span | None = None, situation_span: Span | None = None
+    ) -> During:
+        return cls((variable, during_column(situation)), span=span, situation_span=situation_span)
+
+    @property
+    def variable(self) -> str:
+        return self.names[0]
+
+    @property
+    def situation(self) -> str:
+        return self.names[1].removeprefix(_DURING)
+
+
+def during_column(situation: str) -> str:
+    """The column of an event that says whether it lies in such a situation."""
+    return _DURING + situation
+
+
+@dataclass(frozen=True, slots=True)
+class NextAttribute(Node):
+    """`NEXT(S).price`: the attribute of the following S."""
+
+    variable: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Node):
+    operand: Expression
+
+
+ArithmeticOperator: TypeAlias = OneOf["+", "-", "*", "/", "%"]
+ComparisonOperator: TypeAlias = OneOf["<", "<=", ">", ">=", "=", "!="]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Node):
+    operator: ArithmeticOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Node):
+    operator: ComparisonOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Node):
+    """AND. Never directly inside another AllOf."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Node):
+    """OR. Never directly inside another AnyOf."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse(Node):
+    """NOT of a condition."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Node):
+    operand: Expression
+    options: tuple[Expression, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Node):
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Node):
+    operand: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Node):
+    operand: Expression
+    pattern: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A scalar function; the name is upper case."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Node):
+    """CAST(operand AS type); the type is upper case."""
+
+    operand: Expression
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence(Node):
+    """`[company, P.vehicle]`."""
+
+    attributes: tuple[Attribute, ...]
+
+
+Expression: TypeAlias = (
+    Literal
+    | TimestampLiteral
+    | DateLiteral
+    | Duration
+    | Attribute
+    | NextAttribute
+    | Negative
+    | Arithmetic
+    | Comparison
+    | AllOf
+    | AnyOf
+    | Inverse
+    | InList
+    | Between
+    | IsNull
+    | Like
+    | Call
+    | Cast
+    | Equivalence
+)
+
+
+def all_of(parts: tuple[Expression, ...], span: Span | None = None) -> Expression:
+    """AND of parts, flattened; one part is itself."""
+    flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, AllOf) else (part,)))
+    return flat[0] if len(flat) == 1 else AllOf(flat, span=span)
+
+
+def any_of(parts: tuple[Expression, ...], span: Span | None = None) -> Expression:
+    """OR of parts, flattened; one part is itself."""
+    flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, AnyOf) else (part,)))
+    return flat[0] if len(flat) == 1 else AnyOf(flat, span=span)
+
+
+def negative(operand: Expression, span: Span | None = None) -> Expression:
+    """Minus of an expression; of a number it is the number below zero."""
+    if isinstance(operand, Literal) and type(operand.value) in (int, float):
+        assert isinstance(operand.value, int | float)
+        return Literal(-operand.value, span=span)
+    return Negative(operand, span=span)
