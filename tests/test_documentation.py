@@ -67,3 +67,11 @@ def test_every_code_is_documented() -> None:
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in ("CONTRIBUTING.md", "development.md")])
+def test_paths_that_a_page_names_are_there(page: Path) -> None:
+    named = set(re.findall(r"`([a-z_]+(?:/[\w.]+)*/[\w.]*)`", page.read_text(encoding="utf-8")))
+    assert named
+    roots = (ROOT, ROOT / "src" / "trendweave")
+    assert [path for path in sorted(named) if not any((root / path).exists() for root in roots)] == []

@@ -36,8 +36,6 @@ Run = Callable[..., list[Row]]
 _WIDE = 2_000_000_000
 _WIDE_WINDOW = f" WITHIN {2 * _WIDE} seconds SLIDE {_WIDE} seconds"
 _WIDE_WITHIN = f" WITHIN {2 * _WIDE} seconds"
-#: Options of `run` that say how a whole table is computed.
-_OF_A_TABLE = {"strategy", "memory", "max_trends"}
 
 
 def on_local(text: str, events: Events, **options: Any) -> list[Row]:
@@ -123,8 +121,6 @@ def why_not(place: str, text: str, table: pa.Table, options: dict[str, Any]) -> 
         return f"Spark has no type for {', '.join(unknown)}" if unknown else None
     if isinstance(plan, IntervalPlan) and plan.intervals is not None:
         return "given intervals are a whole table (TW404)"
-    if _OF_A_TABLE & set(options):
-        return "how trends are found is chosen for a whole table"
     needs_window = _never_closes(plan) if place == "push" else _needs_within(plan)
     if needs_window and not _fits_the_wide_window(table, options.get("time", "time")):
         return "the query has no window (TW409, TW452), and no window that it could be given holds all times"
