@@ -22,20 +22,27 @@ def sort_by_key_and_time(
     Returns:
         The order of the rows, None where they need no sorting; and where each key starts, with the end of the last.
     """
+    earlier = moment[1:] < moment[:-1]
+    in_time = not earlier.any()
     if count == 1:
-        in_time = bool((moment[1:] >= moment[:-1]).all())
         return (None if in_time else np.argsort(moment, kind="stable")), np.array([0, moment.size])
-    border, earlier = key[1:] != key[:-1], moment[1:] < moment[:-1]
-    if not (earlier & ~border).any():
-        if keys_in_order and bool((key[1:] >= key[:-1]).all()):
+    if keys_in_order:
+        if _ascends(key) and (in_time or not (earlier & (key[1:] == key[:-1])).any()):
             return None, np.searchsorted(key, np.arange(count + 1))
+    else:
+        border = key[1:] != key[:-1]
         # With as many runs of equal numbers as numbers, each of them has one run.
-        if not keys_in_order and np.count_nonzero(border) + 1 <= count:
+        if np.count_nonzero(border) + 1 <= count and (in_time or not (earlier & ~border).any()):
             return None, np.concatenate([[0], np.flatnonzero(border) + 1, [key.size]])
     if not key.size:
         return None, np.zeros(count + 1, np.int64)
-    if not earlier.any():
+    if in_time:
         return stable_order(key, count)
     by_time = np.argsort(moment, kind="stable")
     order, starts = stable_order(key[by_time], count)
     return by_time[order], starts
+
+
+def _ascends(numbers: np.ndarray) -> bool:
+    """Are they in order? Those that are not mostly show it among the first."""
+    return all(bool((part[1:] >= part[:-1]).all()) for part in (numbers[:1000], numbers))
