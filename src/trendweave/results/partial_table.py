@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.planning.plan import AggregateColumn, Plan
-from trendweave.results.partials import Component, Partials, TaskResult
+from trendweave.results.partials import Component, Merging, Partials, TaskResult
 from trendweave.results.types import Numbers, column_type
 
 WINDOW = "window"
+_MERGING: dict[str, Merging] = {"MIN": "min", "MAX": "max"}
 
 
 def group_names(plan: Plan) -> list[str]:
@@ -120,7 +121,7 @@ def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials
     for index, column in enumerate((None, *plan.aggregates)):
         values = _numbers(table, f"value_{index}")
         known = f"known_{index}"
-        kind = {"MIN": "min", "MAX": "max"}.get(column.function if column is not None else "", "sum")
+        kind: Merging = _MERGING.get(column.function if column is not None else "", "sum")
         if column is not None and column.function == "AVG" and _is_of_floats(column, events):
             # Averages of whole numbers travel as sums, also where those are floats.
             kind = "avg"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +12,19 @@ import pyarrow as pa
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.rows.codes import from_ordered_bits, ordered_bits, present_codes
 
+#: How entries of one window and group become one.
+Merging: TypeAlias = Literal["sum", "min", "max", "avg"]
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One number per entry. `kind` says how entries are merged: "sum", "min", "max", or "avg".
+    """One number per entry. `kind` says how entries are merged.
 
     `weight` is the number of values behind a sum or an average. `known` is False where there was nothing to aggregate
     (SQL's NULL); None where that cannot be.
     """
 
-    kind: str
+    kind: Merging
     values: np.ndarray
     known: np.ndarray | None = None
     weight: np.ndarray | None = None

@@ -4,6 +4,7 @@ components."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from trendweave.kernels import Aggregate, Results
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.results.partials import Component
+from trendweave.results.partials import Component, Merging
 from trendweave.rows.numbers import as_numbers
 from trendweave.rows.segments import Segments
 
@@ -46,13 +47,17 @@ class KernelAggregate:
         return Aggregate(self.kind, self.variables, take(self.values), take(self.valid))
 
 
+#: Where the numbers of an aggregate come from: trends are counted anyway, events are counted, values are merged.
+Reading: TypeAlias = Merging | Literal["trends", "count"]
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What to ask kernels for, and how to read the answer: per aggregate of the plan the kind and places of its
     numbers."""
 
     aggregates: list[KernelAggregate]
-    readers: list[tuple[str, tuple[int, ...]]]
+    readers: list[tuple[Reading, tuple[int, ...]]]
 
     def of_rows(self, segments: Segments) -> list[Aggregate]:
         taken: dict[int, np.ndarray] = {}
@@ -68,7 +73,7 @@ class Measured:
             values = results.aggregates[places[0]]
             if kind == "count":
                 components.append(Component("sum", values))
-            elif kind in ("min", "max"):
+            elif kind == "min" or kind == "max":
                 components.append(Component(kind, values, results.valid[places[0]]))
             else:
                 self._check_range(places[0], values)
@@ -91,7 +96,7 @@ NOTHING = Measured([], [])
 def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:
     bits = {variable.name: 1 << index for index, variable in enumerate(plan.variables)}
     aggregates: list[KernelAggregate] = []
-    readers: list[tuple[str, tuple[int, ...]]] = []
+    readers: list[tuple[Reading, tuple[int, ...]]] = []
     numbers: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
 
     def ask(kind: str, variable: str, values: np.ndarray | None, valid: np.ndarray | None) -> int:
@@ -109,11 +114,11 @@ def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Me
             numbers[name] = as_numbers(table.column(name), column)
         values, valid = numbers[name]
         if column.function in ("MIN", "MAX"):
-            kind = column.function.lower()
-            readers.append((kind, (ask(kind, column.variable, values, valid),)))
+            extreme: Merging = "min" if column.function == "MIN" else "max"
+            readers.append((extreme, (ask(extreme, column.variable, values, valid),)))
             continue
         # Averages of whole numbers are divided once, from exact sums; averages of floats are scaled inside the kernel.
-        kind = "avg" if column.function == "AVG" and values.dtype == np.float64 else "sum"
+        kind: Merging = "avg" if column.function == "AVG" and values.dtype == np.float64 else "sum"
         place = ask(kind, column.variable, values, valid)
         readers.append((kind, (place, ask("count", column.variable, None, valid))))
     return Measured(aggregates, readers)
