@@ -315,7 +315,7 @@ class Query:
 
         def read_setting(name: str) -> str | None:
             assert events is not None
-            return events.sparkSession.conf.get(name, None)
+            return events.sparkSession.conf.get(name, "") or None
 
         return make_settings(self.plan, place, options, None if events is None else read_setting)
 

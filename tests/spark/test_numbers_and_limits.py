@@ -8,6 +8,7 @@ import pytest
 
 import trendweave
 from tests.spark.comparing import assert_as_local, settings
+from trendweave.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,10 +47,20 @@ def test_the_session_has_a_default_for_numbers(spark: SparkSession, keys: DataFr
     query = trendweave.query("RETURN COUNT(*) PATTERN S+ WHERE [name]")
     with settings(spark, numbers="text"):
         result = query.run(keys, type=None)
+        assert query.schema(keys, type=None) == result.schema
+        assert query.schema(keys, type=None, numbers="int64") == query.run(keys, type=None, numbers="int64").schema
     # What was set when the query was run counts, not what is set when its rows are asked for.
     assert [row["count"] for row in result.collect()] == [str(3 * (2**TOO_MANY - 1))]
     with settings(spark, numbers="roman"), pytest.raises(ValueError, match=r"numbers is one of decimal, .* not roman"):
         query.run(keys, type=None)
+
+
+def test_a_frame_of_pandas_on_spark_is_told_how_to_be_given(keys: DataFrame) -> None:
+    frame = keys.limit(3).pandas_api()
+    query = trendweave.query("RETURN COUNT(*) PATTERN S+")
+    for ask in (query.run, query.schema):
+        with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame(.|\n)*to_spark\(\)"):
+            ask(frame, type=None)  # type: ignore[operator]
 
 
 def failure(query: str, events: DataFrame, **options: str) -> str:
