@@ -168,6 +168,12 @@ def test_every_exception_is_still_needed() -> None:
     assert sorted(EXCEPTIONS.keys() - used) == [], "mended: take these entries out of EXCEPTIONS"
 
 
+def test_every_room_of_the_table_is_there() -> None:
+    rooms = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in PACKAGE.rglob("*.py")}
+
+    assert sorted(ROOMS.keys() - rooms) == []
+
+
 def test_the_table_has_no_circle() -> None:
     done: list[str] = []
     while len(done) < len(ROOMS):
