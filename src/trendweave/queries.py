@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
     from trendweave.language.outline import QueryKind
     from trendweave.planning.show import ExplainFormat
+    from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
-    from trendweave.runners.interval_incremental import IntervalIncremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options, Place, Settings
     from trendweave.runners.session import PushSession
 
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
-    Engine: TypeAlias = Incremental | IntervalIncremental
 
 _FORMATS = ("text", "mermaid", "dot", "json")
 
@@ -178,14 +177,21 @@ class Query:
             place = _places().SPARK_STREAM if events.isStreaming else _places().SPARK_BATCH
             settings = self._settings(place, options, events)
             self.check(events, time, column)
-            run = _run_stream if events.isStreaming else _run_batch
-            return run(self.plan, events, time, column, settings)
+            program, plain = _bind_on_spark(self.plan, events, time, column, settings)
+            if events.isStreaming:
+                from trendweave.runners.spark.stream import run_stream
+
+                return run_stream(program, plain, settings)
+            from trendweave.runners.spark.batch import run_batch
+
+            return run_batch(program, plain, settings)
         settings = self._settings(_places().RUN, options)
         from trendweave.rows.tables import as_arrow
+        from trendweave.runners.local import run_local
 
         table, give_back = as_arrow(events)
         self.check(table.schema, time, column)
-        return give_back(_run_in_process(self.plan, table, time, column, settings))
+        return give_back(run_local(_bind(self.plan, table.schema, time, column, settings), table))
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
         """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
@@ -208,10 +214,11 @@ class Query:
         column = self._type_column(type)
         settings = self._settings(_places().ITER, options)
         from trendweave.rows.tables import as_arrow
+        from trendweave.runners.local import Batches
 
         table, _ = as_arrow(events)
         self.check(table.schema, time, column)
-        return _iterate(self.plan, table, time, column, settings)
+        return Batches(_bind(self.plan, table.schema, time, column, settings), table)
 
     @overload
     def schema(
@@ -245,15 +252,18 @@ class Query:
         if _is_spark(events):
             settings = self._settings(_places().SCHEMA, options, events)
             self.check(events, time, column)
-            return _columns_on_spark(self.plan, events, time, column, settings)
+            from trendweave.runners.spark.schema import result_type
+
+            program, plain = _bind_on_spark(self.plan, events, time, column, settings)
+            return result_type(program, plain.schema)
         settings = self._settings(_places().SCHEMA, options)
         schema = _arrow_schema(events)
         self.check(schema, time, column)
-        return _columns_in_process(self.plan, schema, time, column, settings)
+        return _bind(self.plan, schema, time, column, settings).schema
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> Engine:
+    ) -> Incremental:
         """Run the query on events that come piece by piece.
 
         `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows that the watermark
@@ -300,10 +310,12 @@ class Query:
             self._engine(events, time, type, settings), settings.watermark or "0 seconds", settings.state
         )
 
-    def _engine(self, events: Any, time: str, type: TypeColumn, settings: Settings) -> Engine:
+    def _engine(self, events: Any, time: str, type: TypeColumn, settings: Settings) -> Incremental:
         column, schema = self._type_column(type), _arrow_schema(events)
         self.check(schema, time, column)
-        return _make_engine(self.plan, schema, time, column, settings)
+        from trendweave.runners.incremental import Incremental
+
+        return Incremental(_bind(self.plan, schema, time, column, settings))
 
     def _type_column(self, type: TypeColumn) -> str | None:
         if type is not AUTO:
@@ -366,113 +378,20 @@ def _places() -> builtins.type[Place]:
     return Place
 
 
-# The places where plans run. Only here a place is told which kind of query it runs.
+# The places where programs run
 
 
-def _run_in_process(plan: QueryPlan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> pa.Table:
-    from trendweave.runners import local
+def _bind(plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> Program:
+    from trendweave.programs.bind import bind
 
-    match plan:
-        case Plan():
-            return local.run_trends(plan, table, time, type_, settings)
-        case IntervalPlan():
-            return local.run_intervals(plan, table, time, type_)
-        case SituatedPlan():
-            marked = local.mark_events(plan, table, time, type_)
-            return local.run_trends(plan.trend, marked, time, type_, settings)
+    return bind(plan, schema, time, type_, settings)
 
 
-def _iterate(plan: QueryPlan, table: pa.Table, time: str, type_: str | None, settings: Settings) -> Batches:
-    from trendweave.runners import local
-
-    match plan:
-        case Plan():
-            return local.iterate_trends(plan, table, time, type_, settings)
-        case IntervalPlan():
-            rows = local.run_intervals(plan, table, time, type_)
-            return local.Batches(rows.schema, iter(rows.to_batches()))
-        case SituatedPlan():
-            marked = local.mark_events(plan, table, time, type_)
-            return local.iterate_trends(plan.trend, marked, time, type_, settings)
-
-
-def _columns_in_process(
-    plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings
-) -> pa.Schema:
-    from trendweave.programs.intervals.program import bind_intervals
-    from trendweave.programs.situated.marking import with_columns
-    from trendweave.programs.trends.program import bind
-
-    match plan:
-        case Plan():
-            return bind(plan, schema, time, type_, settings.numbers).schema
-        case IntervalPlan():
-            return bind_intervals(plan, schema, time, type_).schema
-        case SituatedPlan():
-            return bind(plan.trend, with_columns(plan, schema), time, type_, settings.numbers).schema
-
-
-def _make_engine(plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> Engine:
-    match plan:
-        case Plan():
-            from trendweave.runners.incremental import Incremental
-
-            return Incremental(plan, schema, time, type_, settings)
-        case IntervalPlan():
-            from trendweave.runners.interval_incremental import IntervalIncremental
-
-            return IntervalIncremental(plan, schema, time, type_)
-        case SituatedPlan():
-            from trendweave.programs.situated.program import PointsIncremental
-
-            return PointsIncremental(plan, schema, time, type_, settings)
-
-
-def _run_batch(plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings) -> DataFrame:
-    from trendweave.runners.spark.batch import run_spark
-
-    match plan:
-        case Plan():
-            return run_spark(plan, events, time, type_, settings)
-        case IntervalPlan():
-            from trendweave.runners.spark.interval_batch import run_spark_intervals
-
-            return run_spark_intervals(plan, events, time, type_, settings)
-        case SituatedPlan():
-            from trendweave.runners.spark.situated_batch import with_situations
-
-            return run_spark(plan.trend, with_situations(plan, events, time, type_), time, type_, settings)
-
-
-def _run_stream(plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings) -> DataFrame:
-    match plan:
-        case Plan():
-            from trendweave.runners.spark.stream import run_stream
-
-            return run_stream(plan, events, time, type_, settings)
-        case IntervalPlan():
-            from trendweave.runners.spark.interval_stream import run_interval_stream
-
-            return run_interval_stream(plan, events, time, type_, settings)
-        case SituatedPlan():
-            from trendweave.runners.spark.situated_stream import run_points_stream
-
-            return run_points_stream(plan, events, time, type_, settings)
-
-
-def _columns_on_spark(
+def _bind_on_spark(
     plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings
-) -> StructType:
-    from trendweave.runners.spark.schema import result_columns
+) -> tuple[Program, DataFrame]:
+    """The program, and the events as it takes them."""
+    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
 
-    match plan:
-        case Plan():
-            return result_columns(plan, events, time, type_, settings.numbers)
-        case IntervalPlan():
-            from trendweave.runners.spark.interval_batch import interval_type
-
-            return interval_type(plan, events, time, type_)
-        case SituatedPlan():
-            from trendweave.runners.spark.situated_batch import with_empty_columns
-
-            return result_columns(plan.trend, with_empty_columns(plan, events), time, type_, settings.numbers)
+    plain = in_plain_strings(events)
+    return _bind(plan, arrow_schema(plain.schema), time, type_, settings), plain

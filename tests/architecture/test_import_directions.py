@@ -53,8 +53,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("cli/spark_files.py", "rows"): "dropped rows are reported by hand",
     ("cli/stream_command.py", "language"): "durations are read by hand",
     ("cli/stream_run.py", "results"): "the type of numbers has no public name yet",
-    ("programs/intervals/stretches.py", "runners"): "hosts are to call programs",
-    ("programs/situated/program.py", "runners"): "hosts are to call programs",
 }
 
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.

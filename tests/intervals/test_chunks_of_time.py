@@ -15,13 +15,13 @@ from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Aggregate, Query
 from tests.reference.intervals.streams import queries_and_events
-from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
+from trendweave.programs.intervals.program import IntervalMatches, bind_intervals
 from trendweave.programs.intervals.rows import CHUNK, TIME
-from trendweave.programs.intervals.stretches import IntervalTask, MergePiecesTask, PieceTask
-from trendweave.runners.spark.task import Limits
+from trendweave.programs.program import EVERYTHING, Scope
+from trendweave.runners.spark.task import ComputeTask, Limits, MergeTask
 
 
-def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[BoundIntervals, pa.Table, pa.Table] | None:
+def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[IntervalMatches, pa.Table, pa.Table] | None:
     engine = planned(query)
     if engine is None or query.partition_by:
         return None
@@ -31,7 +31,7 @@ def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[BoundIntervals
 
 
 def with_chunks(rows: pa.Table, length: int, within: int) -> pa.Table:
-    """What `spark_intervals._chunked` says in Spark SQL."""
+    """What `number_chunks` says in Spark SQL."""
     listed = rows.to_pylist()
     own = [row | {CHUNK: row[TIME] // length} for row in listed]
     copies = [row | {CHUNK: row[CHUNK] - 1} for row in own if row[TIME] % length < within]
@@ -62,15 +62,17 @@ def test_matches_across_chunk_borders(drawn: tuple[Query, list[dict[str, Any]]],
     bound, rows, expected = case
     within = bound.lengths.within
     length = factor * within
-    task = IntervalTask(bound.in_chunks(length), (CHUNK,), False, Limits(at_once, 10**9))
+    task = ComputeTask(bound, Scope(chunk=length), False, Limits(at_once, 10**9))
     chunked = with_chunks(rows, length, within)
     found = result_rows(task(chunked.to_batches(max_chunksize=3)), bound.schema)
     assert_same_rows(expected.to_pylist(), found, context=full_text(query))
 
 
 @examples(250)
-@given(queries_and_events(), hs.sets(hs.integers(-6, 20), max_size=5))
-def test_situations_across_pieces(drawn: tuple[Query, list[dict[str, Any]]], borders: set[int]) -> None:
+@given(queries_and_events(), hs.sets(hs.integers(-6, 20), max_size=5), hs.integers(1, 30))
+def test_situations_across_stretches(
+    drawn: tuple[Query, list[dict[str, Any]]], borders: set[int], at_once: int
+) -> None:
     query, events = drawn
     query = replace(query, partition_by=(), within=None, every=None, constraints=(), returns=(), return_situations=True)
     case = prepared(query, events)
@@ -81,6 +83,7 @@ def test_situations_across_pieces(drawn: tuple[Query, list[dict[str, Any]]], bor
     batches = []
     for low, high in pairwise(edges):
         piece = [row for row in rows.to_pylist() if low <= row[TIME] < high]
-        batches += PieceTask(bound)(pa.Table.from_pylist(piece, rows.schema).to_batches())
-    found = result_rows(MergePiecesTask(bound)(batches), bound.schema)
+        task = ComputeTask(bound, EVERYTHING, True, Limits(at_once, 10**9))
+        batches += task(pa.Table.from_pylist(piece, rows.schema).sort_by(TIME).to_batches(max_chunksize=3))
+    found = result_rows(MergeTask(bound)(batches), bound.schema)
     assert_same_rows(expected.to_pylist(), found, context=full_text(query))

@@ -16,7 +16,7 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.streams import queries_and_events
 from trendweave.errors import DataError, ExecutionError
-from trendweave.programs.intervals.state import IntervalState
+from trendweave.runners.incremental import State
 
 
 def in_pieces(data: hs.DataObject, query: Any, table: pa.Table) -> tuple[pa.Table, int]:
@@ -44,7 +44,7 @@ def in_pieces(data: hs.DataObject, query: Any, table: pa.Table) -> tuple[pa.Tabl
         assert result.schema.names == incremental.schema.names
         found.append(result)
         if data.draw(hs.booleans()):
-            state = IntervalState.from_bytes(state.to_bytes())
+            state = State.from_bytes(state.to_bytes())
         previous = cut
     found.append(incremental.finish(state))
     return pa.concat_tables(found), state.late
@@ -95,7 +95,7 @@ def test_late_events_are_counted_and_play_no_part() -> None:
     state, _ = incremental.push(incremental.start(), rows((1, "x", 5, 1)), 3)
     state, _ = incremental.push(state, rows((2, "x", 0, 9), (3, "x", 5, 1)), 4)
     assert state.late == 1
-    assert IntervalState.from_bytes(state.to_bytes()).late == 1
+    assert State.from_bytes(state.to_bytes()).late == 1
 
 
 def test_state_is_bounded_by_the_window() -> None:
@@ -115,7 +115,7 @@ def test_states_of_other_queries_and_broken_states_are_refused() -> None:
     with pytest.raises(DataError, match="TW311"):
         incremental.push(other.start(), rows(), 3)
     with pytest.raises(DataError, match="TW311"):
-        IntervalState.from_bytes(b"nonsense")
+        State.from_bytes(b"nonsense")
     with pytest.raises(DataError, match="TW312"):
         incremental.push(incremental.start(), rows(), "yesterday")
 

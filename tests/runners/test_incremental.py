@@ -116,7 +116,7 @@ def test_timestamps_take_timestamps_as_watermark() -> None:
     assert closed.schema == engine.schema
 
 
-@pytest.mark.parametrize("data", [b"", b"nonsense", State().to_bytes().replace(b'"version": 1', b'"version": 7')])
+@pytest.mark.parametrize("data", [b"", b"nonsense", State().to_bytes().replace(b'"version": 2', b'"version": 7')])
 def test_a_state_that_cannot_be_read_is_refused(data: bytes) -> None:
     with pytest.raises(DataError, match="TW311"):
         State.from_bytes(data)

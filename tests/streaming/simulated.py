@@ -14,33 +14,36 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import TwsTester
 
 import trendweave
-from tests.runners.reference_tables import SCHEMA, rows_of, table_of
-from trendweave.programs.trends.program import bind
+from tests.runners.reference_tables import SCHEMA, rows_of
+from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.programs.bind import bind
 from trendweave.rows.arrow_bytes import from_stream
-from trendweave.rows.closing import Closing
-from trendweave.rows.times import time_type
-from trendweave.runners.spark.pieces import BUCKET, PackTask, stored_schema
-from trendweave.runners.spark.prepare import groups_span_keys, shuffle_keys
-from trendweave.runners.spark.stream import MergeStreamTask
-from trendweave.runners.spark.stream_operator import TrendProcessor
-from trendweave.runners.spark.stream_work import StreamWork
+from trendweave.runners.options import Settings
+from trendweave.runners.spark.pieces import BUCKET, PackTask
+from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
 
 Event = dict[str, Any]
 
 
 class SimulatedStream:
-    """Takes micro-batches of events whose times are whole seconds; gives the rows of the windows that they close."""
+    """Takes micro-batches of events whose times are whole seconds; gives the rows that have become final."""
 
-    def __init__(self, query: trendweave.Query, delay: int, buckets: int = 3, early: bool = False) -> None:
-        self.bound = bind(query.plan, SCHEMA, "time", "type", "decimal")
-        closing = Closing.of(query.plan.window, time_type(SCHEMA.field("time").type))
-        assert closing is not None
-        self.partial = groups_span_keys(self.bound) and not early and not self.bound.shows_trends
-        self.schema = stored_schema(self.bound.prepare(table_of([]))[0].schema, len(query.plan.variables))
-        work = StreamWork(self.bound, closing, self.schema, self.partial)
-        self.pack = PackTask(self.schema, closing)
-        processor = TrendProcessor(work, "query", buckets, early)
+    def __init__(
+        self,
+        query: trendweave.Query,
+        delay: int,
+        buckets: int = 3,
+        early: bool = False,
+        schema: pa.Schema = SCHEMA,
+    ) -> None:
+        settings = Settings(buckets=buckets, early=early)
+        type_ = "type" if "type" in schema.names else None
+        self.program, self.columns = bind(query.plan, schema, "time", type_, settings), schema
+        self.in_parts = merges_parts(self.program, settings)
+        prepared = self.program.prepare(schema.empty_table())[0].schema
+        processor = make_processor(self.program, prepared, settings, self.in_parts)
+        self.pack = PackTask(processor.schema, processor.pane)
         # Pieces have no time that Spark could find late: the operator looks at each event.
         self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)
         self.delay, self.buckets, self.early = delay, buckets, early
@@ -54,27 +57,44 @@ class SimulatedStream:
         times = [event["time"] for event in events if event["time"] is not None]
         self.latest = max([*times, *([] if self.latest is None else [self.latest])], default=None)
         self.late += sum(row.late for row in found)
-        return self._unpacked(found)
+        return self._unpack(found)
 
     def advance(self) -> list[Event]:
-        """What the next micro-batch does first: the watermark moves, and windows close."""
+        """What the next micro-batch does first: the watermark moves, and something becomes final."""
         if self.latest is None or (self.latest - self.delay) * 1_000 <= self.watermark:
             return []
         self.watermark = (self.latest - self.delay) * 1_000
-        return self._unpacked(self.tester.setWatermark(self.watermark))
+        found = self._unpack(self.tester.setWatermark(self.watermark))
+        # One that has passed would never expire, or would at once.
+        assert all(timer > self.watermark for timer in self.timers())
+        return found
 
     def held(self) -> int:
         """Pieces in the state of all buckets."""
         return sum(len(self.tester.peekMapState("pieces", (bucket,))) for bucket in range(self.buckets))
 
-    def _in_buckets(self, events: list[Event]) -> dict[int, list[Row]]:
-        rows, _ = self.bound.prepare(table_of(events))
-        names = [] if self.early else shuffle_keys(self.bound)
-        keys = [tuple(row.values()) for row in rows.select(names).to_pylist()] if names else [()] * rows.num_rows
-        return self._packed(rows, keys)
+    def held_bytes(self) -> int:
+        """Bytes in the state of all buckets."""
+        total = 0
+        for bucket in range(self.buckets):
+            pieces = self.tester.peekMapState("pieces", (bucket,))
+            carry = self.tester.peekValueState("carry", (bucket,))
+            total += sum(len(piece[-1]) for piece in pieces.values()) + (0 if carry is None else len(carry[0]))
+        return total
 
-    def _packed(self, rows: pa.Table, keys: list[Any]) -> dict[int, list[Row]]:
-        """Rows of these keys, as pieces by bucket."""
+    def carries(self) -> int:
+        """Buckets that remember something of rows that were let go."""
+        return sum(self.tester.peekValueState("carry", (bucket,)) is not None for bucket in range(self.buckets))
+
+    def timers(self) -> list[int]:
+        timers = self.tester.handle._timers
+        return [timer for key in timers.getAllKeysWithTimers() for timer in timers.listTimers(key)]
+
+    def _in_buckets(self, events: list[Event]) -> dict[int, list[Row]]:
+        rows, _ = self.program.prepare(pa.Table.from_pylist(events, self.columns))
+        needs = self.program.needs
+        columns = [column_of(rows, path).to_pylist() for path in (needs.merged if self.early else needs.together)]
+        keys = list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
         numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
         pieces: dict[int, list[Row]] = {}
         for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
@@ -82,10 +102,10 @@ class SimulatedStream:
                 pieces.setdefault(piece["bucket"], []).append(Row(**piece))
         return pieces
 
-    def _unpacked(self, found: list[Row]) -> list[Event]:
+    def _unpack(self, found: list[Row]) -> list[Event]:
         tables = [from_stream(row.payload) for row in found if row.payload is not None]
-        if self.partial:
+        if self.in_parts:
             batches = [batch for table in tables for batch in table.to_batches()]
-            merged = MergeStreamTask(MergeTask(self.bound), self.bound.schema)(batches)
+            merged = MergeStreamTask(MergeTask(self.program), self.program.schema)(batches)
             tables = [pa.Table.from_batches([batch]) for batch in merged]
         return [row for table in tables for row in rows_of(table)]

@@ -17,7 +17,7 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.results import rows
 from tests.reference.intervals.streams import COLUMN_TYPES, queries_and_events
-from tests.streaming.simulated_intervals import SimulatedIntervals
+from tests.streaming.simulated import SimulatedStream
 from trendweave.errors import DataError, ExecutionError
 
 #: Times of drawn events lie around 0, where Spark knows no watermark.
@@ -48,7 +48,7 @@ def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict[str
     events = with_types(case[1], source)
     if data.draw(hs.booleans()):
         events = data.draw(hs.permutations(events))
-    stream = SimulatedIntervals(asked, TYPED, data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)))
+    stream = SimulatedStream(asked, data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)), schema=TYPED)
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=6)))
     found, in_time, late, known = [], [], 0, []
     for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
@@ -91,13 +91,13 @@ def event(time: int, k: int, a: int, b: int) -> dict[str, Any]:
 
 
 def test_a_long_stream_of_new_partitions_does_not_grow_the_state() -> None:
-    stream = SimulatedIntervals(QUERY, PLAIN, 2)
+    stream = SimulatedStream(QUERY, 2, schema=PLAIN)
     held, matches = [], 0
     for second in range(SHIFT, SHIFT + 400, 4):
         matches += len(stream.advance())
         for key in range(second * 10, second * 10 + 6):
             stream.push([event(second, key, 1, 0), event(second + 1, key, 0, 1), event(second + 2, key, 0, 0)])
-        held.append(stream.held())
+        held.append(stream.held_bytes())
     assert matches > 500
     assert max(held[60:]) <= 1.1 * max(held[20:60])
     assert stream.late == 0
@@ -105,12 +105,12 @@ def test_a_long_stream_of_new_partitions_does_not_grow_the_state() -> None:
     stream.advance()
     stream.push([event(20_000, 0, 0, 0)])
     stream.advance()
-    assert stream.held() < held[-1] / 3
+    assert stream.held_bytes() < held[-1] / 3
 
 
 def test_a_count_comes_out_at_the_end_of_its_window_though_its_partition_is_silent() -> None:
     query = trendweave.query(str(COUNTS).replace("COUNT(*)", "k, COUNT(*)"))
-    stream = SimulatedIntervals(query, PLAIN.append(pa.field("type", pa.string())), 0)
+    stream = SimulatedStream(query, 0, schema=PLAIN.append(pa.field("type", pa.string())))
     stream.push([event(1_001, 1, 1, 0) | {"type": "X"}, event(1_002, 1, 0, 1) | {"type": "X"}])
     found = []
     for second in (1_009, 1_010, 1_011):
@@ -119,8 +119,8 @@ def test_a_count_comes_out_at_the_end_of_its_window_though_its_partition_is_sile
     assert found == [[], [{"window_start": 1_000, "window_end": 1_010, "k": 1, "count": 1}], []]
 
 
-def half_a_stream() -> SimulatedIntervals:
-    stream = SimulatedIntervals(QUERY, PLAIN, 1, buckets=1)
+def half_a_stream() -> SimulatedStream:
+    stream = SimulatedStream(QUERY, 1, buckets=1, schema=PLAIN)
     for second in range(SHIFT, SHIFT + 4):
         stream.advance()
         stream.push([event(second, 1, 1, 0)])
@@ -128,13 +128,13 @@ def half_a_stream() -> SimulatedIntervals:
 
 
 @pytest.mark.parametrize("part", ["content", "checksum"])
-def test_damaged_situations_are_noticed(part: str) -> None:
+def test_a_damaged_carry_is_noticed(part: str) -> None:
     stream = half_a_stream()
-    content, checksum = stream.tester.peekValueState("situations", (0,))
+    content, checksum = stream.tester.peekValueState("carry", (0,))
     damaged = (content, checksum + 1) if part == "checksum" else (content[:-9] + b"x" + content[-8:], checksum)
     assert damaged != (content, checksum)
-    stream.tester.updateValueState("situations", (0,), damaged)
-    with pytest.raises(DataError, match="TW311: the situations in the state are damaged"):
+    stream.tester.updateValueState("carry", (0,), damaged)
+    with pytest.raises(DataError, match="TW311: what the state carries on is damaged"):
         stream.advance()
 
 
@@ -142,7 +142,7 @@ def test_the_state_of_another_query_is_refused() -> None:
     stream = half_a_stream()
     other = trendweave.query(str(QUERY).replace("10 s", "20 s"))
     assert other != QUERY
-    stream.tester.processor._made_for = other.incremental(PLAIN).made_for
+    stream.tester.processor.owner = other.incremental(PLAIN).owner
     with pytest.raises(DataError, match="TW311: the checkpoint was made for another query"):
         stream.advance()
 

@@ -13,7 +13,7 @@ import trendweave
 from tests.intervals.test_points import DEFINED, SCHEMA, TREND, events
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.streaming.simulated_points import SimulatedPoints
+from tests.streaming.simulated import SimulatedStream
 from trendweave.errors import DataError
 
 #: Times of drawn events lie around 0, where Spark knows no watermark.
@@ -40,7 +40,7 @@ def test_any_stream_gives_the_rows_of_one_batch(
     rows = moved(rows)
     if data.draw(hs.booleans()):
         rows = data.draw(hs.permutations(rows))
-    stream = SimulatedPoints(query, SCHEMA, "k", data.draw(hs.integers(0, 6)), data.draw(hs.integers(1, 3)))
+    stream = SimulatedStream(query, data.draw(hs.integers(0, 6)), data.draw(hs.integers(1, 3)), schema=SCHEMA)
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(rows)), max_size=5)))
     found, in_time, late = [], [], 0
     for low, high in zip([0, *cuts], [*cuts, len(rows)], strict=True):
@@ -62,19 +62,19 @@ def test_runs_are_remembered_while_they_go_on_and_checked() -> None:
         "RETURN k, COUNT(*) PATTERN E S WHERE [k] AND S DURING X GROUP-BY k WITHIN 2 seconds SLIDE 2 seconds "
         "FROM E DEFINE X AS v > 2"
     )
-    stream = SimulatedPoints(query, SCHEMA, "k", 0, 1)
+    stream = SimulatedStream(query, 0, 1, schema=SCHEMA)
     event = {"time": SHIFT, "type": "E", "k": "p", "v": 3}
     found = stream.push([event])
     for second in range(1, 9):
         found += stream.push([event | {"time": SHIFT + second, "v": 3 if second < 6 else 0}]) + stream.advance()
-        assert stream.runs() == (2 <= second < 8), second
+        assert stream.carries() == (2 <= second < 8), second
     assert [(row["window_start"] - SHIFT, row["count"]) for row in found] == [(0, 2), (2, 2), (4, 2)]
-    stream = SimulatedPoints(query, SCHEMA, "k", 0, 1)
+    stream = SimulatedStream(query, 0, 1, schema=SCHEMA)
     stream.push([event])
     stream.push([event | {"time": SHIFT + 3}])
     stream.advance()
-    content, checksum = stream.tester.peekValueState("runs", (0,))
-    stream.tester.updateValueState("runs", (0,), (bytes(content)[:-1] + b"x", checksum))
+    content, checksum = stream.tester.peekValueState("carry", (0,))
+    stream.tester.updateValueState("carry", (0,), (bytes(content)[:-1] + b"x", checksum))
     stream.push([event | {"time": SHIFT + 9}])
-    with pytest.raises(DataError, match="open runs in the state are damaged"):
+    with pytest.raises(DataError, match="what the state carries on is damaged"):
         stream.advance()

@@ -65,7 +65,7 @@ def test_early_rows_end_in_the_final_ones(case: tuple[Query, list[dict]], data: 
     for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
         for row in stream.push(events[low:high]):
             place = tuple(row[name] for name in row if name in ("time", "window_start", "window_end"))
-            groups = tuple(row[column.name] for column in stream.bound.plan.groups)
+            groups = tuple(row[column.name] for column in stream.program.plan.groups)
             latest[place + groups] = row
     assert_same_rows(rows(query, events), list(latest.values()), text(query))
 

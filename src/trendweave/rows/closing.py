@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from trendweave.planning.plan import MovingWindow, SlidingWindow, Window
 from trendweave.rows.times import TimeType, moving_reach, steps_of
 
@@ -44,19 +42,19 @@ class Closing:
         first = _FIRST if before is None else (before - self.length) // self.slide + 1
         return first, _LAST if watermark is None else (watermark - self.length) // self.slide
 
-    def needed(self, steps: np.ndarray, windows: tuple[int, int]) -> np.ndarray:
-        """Which rows lie in one of these windows."""
+    def times(self, windows: tuple[int, int]) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that lie in one of these windows."""
         first, last = windows
-        low, high = first - self.length, last + 1
         if self.slide:
-            low, high = first * self.slide, last * self.slide + self.length
-        return (steps >= low) & (steps < high)
+            return first * self.slide, last * self.slide + self.length
+        return first - self.length, last + 1
 
-    def kept(self, steps: np.ndarray, watermark: int | None) -> np.ndarray:
-        """Which rows lie in a window that is still open at the watermark."""
-        if watermark is None:
-            return np.zeros(steps.size, np.bool_)
-        return steps >= self._lowest_kept(watermark)
+    def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
+        """The open windows (or times) whose rows change with events between these times."""
+        first = self.windows(closed, None)[0]
+        if not self.slide:
+            return max(first, earliest), latest + self.length
+        return max(first, (earliest - self.length) // self.slide + 1), latest // self.slide
 
     def _lowest_kept(self, watermark: int) -> int:
         if not self.slide:

@@ -1,202 +1,214 @@
-"""Events piece by piece: the rows of a window come out once, when the watermark has passed its end.
+"""Events piece by piece: rows come out once, when the watermark has made them final.
 
-State is what windows that are still open need: the prepared columns of their events, sorted into nothing yet.
-Whatever the cuts and the order of arrival, the rows are those of one batch over all events that were not late.
+State is what is still needed: rows that wait, and what the program carries on. Whatever the cuts and the order of
+arrival, the rows are those of one batch over all events that were not late.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
-from trendweave.planning.plan import Plan
-from trendweave.programs.situated.open_runs import NO_RUNS, OpenRuns
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.rows.arrow_bytes import as_stream, from_stream
-from trendweave.rows.closing import Closing
+from trendweave.events import Kind, schema_of
+from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
+from trendweave.programs.program import NO_CARRY, Carry, Program, Steps
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
-from trendweave.rows.times import as_steps
-from trendweave.runners.event_pieces import PieceEngine, fitting, watermark_step
-from trendweave.runners.options import Settings
+from trendweave.rows.times import TimeType, as_steps, time_type
 
-#: Written into every state; a state of another version is refused.
-STATE_VERSION = 1
-_METADATA = b"trendweave.state"
-_RUNS = b"trendweave.runs"
+#: The rows that wait, beside what the program carries.
+_ROWS = "rows that wait"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Prepared rows of open windows, the watermark in steps of the time column, and what was dropped so far; where
-    events lie in situations, also what is left of those that were let go."""
+    """Everything that is needed to go on, here or elsewhere.
+
+    Attributes:
+        rows: Prepared rows that wait; None before the first.
+        carry: What outlives rows, as tables by name.
+        watermark: The time before which everything is final, in steps of the time column; None before the first.
+        late: Events behind the watermark, which were dropped.
+        dropped: Rows that are no events, and events of types that the query does not name.
+        owner: The query, and the columns, that it belongs to.
+    """
 
     rows: pa.Table | None = None
+    carry: Carry = field(default_factory=dict)
     watermark: int | None = None
     late: int = 0
     dropped: Dropped = NOTHING_DROPPED
-    made_for: str = ""
-    runs: OpenRuns = NO_RUNS
+    owner: str = ""
 
     def to_bytes(self) -> bytes:
-        facts = {
-            "version": STATE_VERSION,
-            "watermark": self.watermark,
-            "late": self.late,
-            "dropped": asdict(self.dropped),
-            "empty": self.rows is None,
-            "made_for": self.made_for,
-        }
-        rows = pa.table({}) if self.rows is None else self.rows
-        metadata = {_METADATA: json.dumps(facts).encode()}
-        if not self.runs.is_empty:
-            metadata[_RUNS] = self.runs.to_bytes()
-        return as_stream(rows.replace_schema_metadata(metadata))
+        """For another process, or another day."""
+        facts = {"watermark": self.watermark, "late": self.late, "dropped": asdict(self.dropped)}
+        rows = {} if self.rows is None else {_ROWS: self.rows}
+        return write_carry({**self.carry, **rows}, self.owner, facts)
 
     @staticmethod
     def from_bytes(data: bytes) -> State:
-        try:
-            rows = from_stream(data)
-            facts = json.loads((rows.schema.metadata or {})[_METADATA])
-        except (pa.ArrowInvalid, KeyError, ValueError, OSError) as error:
-            raise DataError(
-                [Problem("TW311", f"the state cannot be read: {error}", "start from an empty state")]
-            ) from error
-        if facts["version"] != STATE_VERSION:
-            message = f"the state has version {facts['version']}, this release reads version {STATE_VERSION}"
-            raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
-        kept = None if facts["empty"] else rows.replace_schema_metadata(None)
-        written = rows.schema.metadata.get(_RUNS)
-        runs = NO_RUNS if written is None else OpenRuns.from_bytes(written)
-        return State(kept, facts["watermark"], facts["late"], Dropped(**facts["dropped"]), facts["made_for"], runs)
+        """The state that `to_bytes` wrote.
+
+        Raises:
+            DataError: The bytes are damaged, or of another version (TW311).
+        """
+        tables, owner, facts = read_carry(data)
+        carry = {name: table for name, table in tables.items() if name != _ROWS}
+        dropped = Dropped(**facts["dropped"])
+        return State(tables.get(_ROWS), carry, facts["watermark"], facts["late"], dropped, owner)
 
 
-def needed_columns(plan: Plan, time: str, type_: str | None) -> list[str]:
-    needed = {path[0] for columns in plan.needed_columns for path in columns.paths}
-    return sorted(needed | {time} | ({type_} if type_ is not None else set()))
+class Incremental:
+    """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back.
 
+    Attributes:
+        columns: The columns of events that the query needs.
+        schema: The columns of result rows.
+    """
 
-class Incremental(PieceEngine):
-    """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back."""
-
-    def __init__(self, plan: Plan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> None:
-        bound = bind(plan, schema, time, type_, settings.numbers, detection=settings.detection)
-        self._begin(bound, needed_columns(plan, time, type_), plan.text)
-
-    def _begin(self, bound: BoundQuery, needed: list[str], text: str) -> None:
-        super().__init__(
-            bound.events, bound.time, bound.type, needed, [text, bound.time, str(bound.type), bound.numbers]
-        )
-        self._bound = bound
-        self._closing = Closing.of(bound.plan.window, self.kind)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of result rows."""
-        return self._bound.schema
-
-    @property
-    def plan(self) -> Plan:
-        return self._bound.plan
+    def __init__(self, program: Program) -> None:
+        self._program, self._steps = program, program.steps()
+        needs = program.needs
+        assert needs.time is not None, "programs whose rows have no time have no steps"
+        self.time: str = needs.time
+        self.type: str | None = needs.type
+        self.time_type: TimeType = time_type(program.moment)
+        self.schema: pa.Schema = program.schema
+        self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
+        self.owner: str = name_owner(program.facts, self.columns)
 
     @property
     def ever_closes(self) -> bool:
         """False for one window over the whole input."""
-        return self._closing is not None
+        return self._steps is not None
 
     def start(self) -> State:
-        return State(made_for=self.made_for)
-
-    def _checked(self, state: State) -> State:
-        self.check_owner(state.made_for)
-        return state
+        """An empty state."""
+        return State(owner=self.owner)
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
-        """Take some events, then move the watermark; the rows of the windows that it closed come back.
+        """Take some events, then move the watermark.
 
-        Events with a time before the state's watermark are late: dropped and counted. A watermark never moves back.
+        Args:
+            state: What the last call gave back, or `start()`.
+            events: A table with the columns of the query. Events with a time before the state's watermark are late:
+                dropped and counted.
+            watermark: A time as the time column has it; it never moves back. None leaves it where it is.
+
+        Returns:
+            The next state, and the rows that the watermark has made final.
         """
-        state = self._taken(self._checked(state), fitting(as_arrow(events)[0], self.columns))
+        state = self._take(self._check(state), fit_columns(as_arrow(events)[0], self.columns))
         if watermark is None:
             return state, self.schema.empty_table()
-        return self._closed(state, watermark_step(watermark, self.kind))
-
-    def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
-        """Move the watermark, given in steps of the time column; the rows of the windows that it closed come back."""
-        return self._closed(self._checked(state), watermark)
-
-    def read(self, data: bytes) -> State:
-        return self._checked(State.from_bytes(data))
-
-    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
-        """The watermark at which something of rows between these times closes next, or can be let go."""
-        assert self._closing is not None, "one window over the whole input never closes"
-        return self._closing.due(earliest, latest, watermark)
-
-    def next_due(self, state: State) -> tuple[int, int] | None:
-        """The time of the first row that the state holds, and the watermark at which something closes next."""
-        steps = np.empty(0, np.int64) if state.rows is None else self._steps(state.rows.column(TIME))
-        if not steps.size:
-            return None
-        earliest = int(steps.min())
-        return earliest, self.due(earliest, int(steps.max()), state.watermark)
+        return self._close(state, watermark_step(watermark, self.time_type))
 
     def finish(self, state: State) -> pa.Table:
-        """The rows of all windows that are still open."""
-        return self._closed(self._checked(state), None)[1]
+        """The rest: all that is final when no more events come."""
+        return self._close(self._check(state), None)[1]
 
-    def _steps(self, column: pa.ChunkedArray) -> np.ndarray:
-        return as_steps(column, self.kind)
+    def read(self, data: bytes) -> State:
+        """A state from `State.to_bytes`, which must be this query's."""
+        return self._check(State.from_bytes(data))
 
-    def _taken(self, state: State, events: pa.Table) -> State:
+    # For sessions, which count in steps of the time column
+
+    def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
+        """Move the watermark; the rows that it makes final come back."""
+        return self._close(self._check(state), watermark)
+
+    def due(self, earliest: int, latest: int, watermark: int | None) -> int | None:
+        """The watermark at which there is something to do about rows between these times."""
+        assert self._steps is not None
+        return self._steps.due((earliest, latest), NO_CARRY, watermark)
+
+    def next_due(self, state: State) -> int | None:
+        """The watermark at which there is something to do next."""
+        assert self._steps is not None
+        waiting = None
+        if state.rows is not None and state.rows.num_rows:
+            steps = as_steps(state.rows.column(TIME), self.time_type)
+            waiting = int(steps.min()), int(steps.max())
+        return self._steps.due(waiting, state.carry, state.watermark)
+
+    # Pieces
+
+    def _check(self, state: State) -> State:
+        check_owner(state.owner, self.owner)
+        return state
+
+    def _take(self, state: State, events: pa.Table) -> State:
         late = 0
         if state.watermark is not None:
-            events, late = split_late(events, self.time, self.type, self.kind, state.watermark)
-        rows, dropped = self._rows(events)
-        joined = rows if state.rows is None else pa.concat_tables([state.rows, rows])
-        return replace(state, rows=joined, late=state.late + late, dropped=state.dropped + dropped)
+            events, late = split_late(events, self.time, self.type, self.time_type, state.watermark)
+        rows, dropped = self._program.prepare(events)
+        together = rows if state.rows is None else pa.concat_tables([state.rows, rows])
+        return replace(state, rows=together, late=state.late + late, dropped=state.dropped + dropped)
 
-    def _closed(self, state: State, watermark: int | None) -> tuple[State, pa.Table]:
-        """Windows that end at or before the watermark (None: all) are computed, and what only they needed is let go."""
+    def _close(self, state: State, watermark: int | None) -> tuple[State, pa.Table]:
+        """What is final before the watermark (None: everything) is computed, and what only that needed is let go."""
         if watermark is not None and state.watermark is not None:
             watermark = max(watermark, state.watermark)
-        if state.rows is None:
-            return replace(state, watermark=watermark), self.schema.empty_table()
-        steps = self._steps(state.rows.column(TIME))
-        if self._closing is None:
-            if watermark is not None:
-                return replace(state, watermark=watermark), self.schema.empty_table()
-            only, needed, kept = None, np.ones(steps.size, np.bool_), np.zeros(steps.size, np.bool_)
-        else:
-            settled = self._settled(watermark)
-            only = self._closing.windows(self._settled(state.watermark), settled)
-            needed, kept = self._closing.needed(steps, only), self._closing.kept(steps, settled)
-        result = self._computed(state, needed, only) if needed.any() else self.schema.empty_table()
+        nothing = self.schema.empty_table()
+        if self._steps is None:
+            if watermark is not None or state.rows is None:
+                return replace(state, watermark=watermark), nothing
+            return state, pa.Table.from_batches(self._program.compute(state.rows).batches, self.schema)
+        if state.rows is None and not state.carry:
+            return replace(state, watermark=watermark), nothing
+        return self._step(self._steps, state, watermark)
+
+    def _step(self, steps: Steps, state: State, watermark: int | None) -> tuple[State, pa.Table]:
+        rows = state.rows
+        if rows is None:
+            rows = self._program.prepare(self.columns.empty_table())[0]
+        times = as_steps(rows.column(TIME), self.time_type)
+        low, high = steps.reads(state.watermark, watermark)
+        read = (times >= low) & (times < high)
+        step = steps.step(_select(rows, read), state.carry, state.watermark, watermark)
+        result = pa.Table.from_batches(step.batches, self.schema)
+        kept = np.zeros(times.size, np.bool_) if watermark is None else times >= steps.keeps_from(watermark)
         if not kept.all():
-            state = replace(self._let_go(state, ~kept), rows=state.rows.filter(pa.array(kept)).combine_chunks())
-        return replace(state, watermark=watermark), result
+            rows = rows.filter(pa.array(kept)).combine_chunks()
+        return replace(state, rows=rows, carry=step.carry, watermark=watermark), result
 
-    # What depends on the kind of query
 
-    def _rows(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        """What is kept of events, and what was dropped of them."""
-        return self._bound.prepare(events)
+def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
+    return rows if mask.all() else rows.filter(pa.array(mask))
 
-    def _settled(self, watermark: int | None) -> int | None:
-        """The time before which a watermark settles everything about an event."""
-        return watermark
 
-    def _computed(self, state: State, needed: np.ndarray, only: tuple[int, int] | None) -> pa.Table:
-        """The rows of some windows, which hold the `needed` ones of the rows that are kept."""
-        assert state.rows is not None
-        return self._bound.compute(state.rows.filter(pa.array(needed)), only)
+def fit_columns(events: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """The columns that the query needs, in the types that it was made for."""
+    columns, kinds, given = {}, schema_of(wanted), schema_of(events.schema)
+    for one in wanted:
+        name = one.name
+        if name not in given or given[name].kind not in (kinds[name].kind, Kind.NULL):
+            found = given[name].kind.value if name in given else "missing"
+            message = f"column {name} of a piece is {found}; the query was made for {one.type}"
+            raise DataError([Problem("TW312", message, "give every piece the same columns")])
+        try:
+            columns[name] = events.column(name).cast(one.type)
+        except pa.ArrowException as error:
+            message = f"column {name} of a piece does not fit {one.type}: {error}"
+            raise DataError([Problem("TW312", message, "give every piece the same columns")]) from error
+    return pa.table(columns)
 
-    def _let_go(self, state: State, gone: np.ndarray) -> State:
-        """The state after rows are let go that all are before those that stay."""
-        return state
+
+def watermark_step(watermark: Any, kind: TimeType) -> int:
+    """A watermark, given as a value of the time column, in steps."""
+    try:
+        moment = pa.array([watermark], kind.arrow)
+        if kind.is_float and not np.isfinite(watermark):
+            raise ValueError("it is not finite")
+        if not kind.is_float and isinstance(watermark, float):
+            raise TypeError("it is a float")
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        message = f"the watermark {watermark!r} is no time of the time column, which is {kind.arrow}: {error}"
+        raise DataError([Problem("TW312", message, "give it as a value of that type")]) from error
+    return int(as_steps(pa.chunked_array([moment]), kind)[0])

@@ -243,7 +243,7 @@ def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
             message = f"on a stream metrics is a name, not {type(metrics).__name__}"
             raise _refuse(message, 'give for example metrics="falling"; counts are in the progress of the query')
         return None, metrics or _DEFAULTS.metrics
-    if metrics is not None and not hasattr(type(metrics), "of_events") and place is Place.SPARK_BATCH:
+    if metrics is not None and not hasattr(type(metrics), "count_results") and place is Place.SPARK_BATCH:
         message = f"on a DataFrame metrics is a trendweave.Metrics, not {type(metrics).__name__}"
         hint = "metrics = trendweave.Metrics(); query.run(events, metrics=metrics); a name is for streams"
         raise _refuse(message, hint)

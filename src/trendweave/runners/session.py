@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from trendweave.rows.dropped import Dropped
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
+from trendweave.runners.incremental import Incremental, State
 
 #: Events that are put aside before they are prepared, at most.
 _ASIDE = 50_000
@@ -33,46 +34,21 @@ _MOST_SECONDS = 9.2e12
 _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
-class Engine(Protocol):
-    """What runs a query piece by piece. Times and watermarks are in steps of the time column."""
-
-    @property
-    def schema(self) -> pa.Schema: ...
-    @property
-    def columns(self) -> pa.Schema: ...
-    @property
-    def time(self) -> str: ...
-    @property
-    def type(self) -> str | None: ...
-    @property
-    def kind(self) -> TimeType: ...
-    @property
-    def ever_closes(self) -> bool: ...
-    def start(self) -> Any: ...
-    def read(self, data: bytes) -> Any: ...
-    def push(self, state: Any, events: Any, watermark: Any = None) -> tuple[Any, pa.Table]: ...
-    def advance(self, state: Any, watermark: int) -> tuple[Any, pa.Table]: ...
-    def finish(self, state: Any) -> pa.Table: ...
-    def due(self, earliest: int, latest: int, watermark: int | None) -> int: ...
-    def next_due(self, state: Any) -> tuple[int, int] | None: ...
-
-
 class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
 
-    def __init__(self, engine: Engine, watermark: str, state: bytes | None = None) -> None:
+    def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
         if not engine.ever_closes:
             message = "a session has no end, and the query has one window over the whole input"
             raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
-        self._engine, self._kind = engine, engine.kind
+        self._engine, self._kind = engine, engine.time_type
         self._time = engine.time
         self._fit = row_checks(engine.columns)
-        self._delay = _in_steps(watermark, engine.kind)
-        self._state = engine.start()
+        self._delay = _in_steps(watermark, engine.time_type)
+        self._state: State = engine.start()
         self._aside: list[dict[str, Any]] = []
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
-        self._earliest, self._latest = _NEVER, -_NEVER
-        self._watermark, self._due = -_NEVER, _NEVER
+        self._latest, self._watermark, self._due = -_NEVER, -_NEVER, _NEVER
         if state is not None:
             self._go_on(engine.read(state))
 
@@ -104,7 +80,7 @@ class PushSession:
         self._hold_watermark()
         return self._state.to_bytes()
 
-    def _go_on(self, state: Any) -> None:
+    def _go_on(self, state: State) -> None:
         self._state = state
         if state.watermark is not None:
             self._watermark, self._latest = state.watermark, state.watermark + self._delay
@@ -130,8 +106,8 @@ class PushSession:
             self._state = replace(self._state, late=self._state.late + 1)
             return []
         self._put_aside(row)
-        self._noted(step, step)
-        return self._closed().to_pylist() if self._watermark >= self._due else []
+        self._note(step, step)
+        return self._close().to_pylist() if self._watermark >= self._due else []
 
     def send_table(self, events: Any) -> Any:
         """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
@@ -144,8 +120,8 @@ class PushSession:
             steps = as_steps(times.filter(has_time(times)).cast(self._kind.arrow), self._kind)
             steps = steps[steps >= self._watermark]
             if steps.size:
-                self._noted(int(steps.min()), int(steps.max()))
-        closed = self._closed() if self._watermark >= self._due else self._engine.schema.empty_table()
+                self._note(int(steps.min()), int(steps.max()))
+        closed = self._close() if self._watermark >= self._due else self._engine.schema.empty_table()
         self._tell()
         return give_back(closed)
 
@@ -155,8 +131,7 @@ class PushSession:
         self._tell()
         rows = self._engine.finish(self._state)
         self._state = self._engine.start()
-        self._earliest, self._latest = _NEVER, -_NEVER
-        self._watermark, self._due = -_NEVER, _NEVER
+        self._latest, self._watermark, self._due = -_NEVER, -_NEVER, _NEVER
         return rows
 
     def _tell(self) -> None:
@@ -185,12 +160,11 @@ class PushSession:
         if len(self._aside) >= _ASIDE:
             self._prepare()
 
-    def _noted(self, earliest: int, latest: int) -> None:
+    def _note(self, earliest: int, latest: int) -> None:
         """Where the watermark is after events of these times, and where it must get for something to close."""
-        if earliest < self._earliest or self._due == _NEVER:
-            self._earliest = min(earliest, self._earliest)
-            due = self._engine.due(self._earliest, max(latest, self._latest), self._state.watermark)
-            self._due = min(self._due, due)
+        if earliest + 1 < self._due:  # nothing about an event is final before the watermark has passed it
+            due = self._engine.due(earliest, latest, self._state.watermark)
+            self._due = self._due if due is None else min(self._due, due)
         if latest > self._latest:
             self._latest = latest
             self._watermark = max(self._watermark, latest - self._delay)
@@ -222,7 +196,7 @@ class PushSession:
         if -_NEVER < self._watermark < self._due:
             self._state = replace(self._state, watermark=self._watermark)
 
-    def _closed(self) -> pa.Table:
+    def _close(self) -> pa.Table:
         self._prepare()
         self._tell()
         self._state, rows = self._engine.advance(self._state, self._watermark)
@@ -231,7 +205,8 @@ class PushSession:
 
     def _look_ahead(self) -> None:
         """Where the watermark must get for something to close."""
-        self._earliest, self._due = self._engine.next_due(self._state) or (_NEVER, _NEVER)
+        due = self._engine.next_due(self._state)
+        self._due = _NEVER if due is None else due
 
 
 def _in_steps(watermark: str, kind: TimeType) -> int:

@@ -8,7 +8,7 @@ from trendweave.language import parse
 from trendweave.planning import IntervalPlan, Plan, plan_query
 from trendweave.programs.intervals.program import bind_intervals
 from trendweave.programs.trends.detection import STRATEGIES, Detection, Strategy
-from trendweave.programs.trends.program import bind
+from trendweave.programs.trends.program import bind_trends
 
 _EVENTS = pa.table(
     {
@@ -43,13 +43,13 @@ def run_trend_queries() -> None:
 def _run_trends(text: str, strategy: Strategy | None) -> None:
     plan = plan_query(*parse(text))
     assert isinstance(plan, Plan)
-    bound = bind(plan, _EVENTS.schema, "time", "type", "decimal", detection=Detection(strategy=strategy))
-    bound.compute(bound.prepare(_EVENTS)[0])
+    program = bind_trends(plan, _EVENTS.schema, "time", "type", "decimal", Detection(strategy=strategy))
+    list(program.compute(program.prepare(_EVENTS)[0]).batches)
 
 
 def run_interval_queries() -> None:
     for text in _INTERVALS:
         plan = plan_query(*parse(text))
         assert isinstance(plan, IntervalPlan)
-        bound = bind_intervals(plan, _EVENTS.schema, "time", None)
-        bound.compute(bound.prepare(_EVENTS)[0])
+        program = bind_intervals(plan, _EVENTS.schema, "time", None)
+        program.compute(program.prepare(_EVENTS)[0])

@@ -5,14 +5,13 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Callable
 from functools import cache
-from typing import Literal
 
 from trendweave.kernels import warm_up as warm_up_kernels
 from trendweave.kernels.aggregates.propagate import propagate_blocks
 from trendweave.kernels.compiling import FINGERPRINT, cache_folder
+from trendweave.programs.program import Work
 from trendweave.runners.small_queries import run_interval_queries, run_trend_queries
 
-Work = Literal["aggregates", "trends", "intervals"]
 _WARM_UPS: dict[Work, Callable[[], None]] = {
     "aggregates": warm_up_kernels,
     "trends": run_trend_queries,

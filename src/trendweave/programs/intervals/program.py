@@ -1,104 +1,221 @@
-"""Interval queries in process: Arrow prepares the rows, kernels derive situations and match them."""
+"""Interval queries as programs: situations are derived from events, or given, and matched."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.intervals.situations import RUNNING
+from trendweave.language import syntax_tree as st
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.programs.intervals.given import given_situations, prepared_intervals
 from trendweave.programs.intervals.match_values import match_values
-from trendweave.programs.intervals.matching import FoundMatches, Matcher
-from trendweave.programs.intervals.rows import CHUNK, IntervalRows, encode_events, prepared_events
+from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.parts import CountParts, SituationParts
+from trendweave.programs.intervals.rows import BITS, CHUNK, TIME, IntervalRows, encode_events, prepared_events
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived
-from trendweave.results.interval_table import IntervalResults, interval_result_schema
-from trendweave.results.types import times_type
+from trendweave.programs.intervals.step import order_by_time
+from trendweave.programs.intervals.steps import IntervalSteps
+from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
+from trendweave.results.interval_table import IntervalResults
+from trendweave.results.types import ResultColumn, arrow_schema, interval_columns, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import TimeType, time_type
 
+#: A chunk of time is this many times as long as the window that it reads beyond its end.
+_CHUNK_FACTOR = 9
 
-@dataclass(frozen=True, slots=True)
-class BoundIntervals:
-    """An interval plan bound to the columns of some events (or given intervals)."""
+
+@dataclass(frozen=True)
+class IntervalMatches:
+    """Matches, counts or situations of events. `type` is the column that FROM's type is looked for in, if any."""
 
     plan: IntervalPlan
     preparation: IntervalPreparation
     events: pa.Schema
     time: str
     type: str | None
-    chunk: int | None = None
 
     @property
+    def text(self) -> str:
+        return self.plan.text
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return ("intervals", self.plan.text, self.time, str(self.type))
+
+    @property
+    def work(self) -> Work:
+        return "intervals"
+
+    @cached_property
     def moment(self) -> pa.DataType:
         return times_type(self.plan, self.events, self.time)
 
-    @property
-    def kind(self) -> TimeType:
+    @cached_property
+    def time_type(self) -> TimeType:
         return time_type(self.moment)
 
-    @property
-    def schema(self) -> pa.Schema:
-        return interval_result_schema(self.plan, self.events, self.moment)
+    @cached_property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return interval_columns(self.plan, self.events, self.moment)
 
-    @property
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return arrow_schema(self.result)
+
+    @cached_property
     def lengths(self) -> Lengths:
-        return Lengths.of(self.plan, self.kind)
+        return Lengths.of(self.plan, self.time_type)
+
+    @cached_property
+    def needs(self) -> Needs:
+        source = None if self.type is None or self.plan.source is None else frozenset({self.plan.source})
+        read = {path[0] for path in self.plan.needed_columns} | {self.time} | ({self.type} if self.type else set())
+        return Needs(
+            time=self.time,
+            type=self.type,
+            read=tuple(sorted(read)),
+            named_types=source or frozenset(),
+            kept_types=source,
+            columns=tuple((name, st.Attribute(path)) for name, path in self.preparation.columns),
+            flags=tuple(None if one is None else Flag(None, one) for one in self.preparation.now),
+            words=(BITS,),
+            together=tuple((name,) for name in self.meeting_keys()),
+        )
+
+    def meeting_keys(self) -> tuple[str, ...]:
+        """The columns by which rows come together: those of PARTITION BY."""
+        return self.preparation.keys
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        if self.plan.intervals is not None:
-            return prepared_intervals(self.plan, self.preparation, events)
         return prepared_events(self.plan, self.preparation, events, self.time, self.type)
 
-    def situations(self, table: pa.Table) -> tuple[IntervalRows, SituationBuffers]:
-        """Prepared rows, and their situations of a good length."""
-        if self.plan.intervals is not None:
-            rows, found = given_situations(self.plan, self.preparation, table, self.lengths)
-        else:
-            keys = self.preparation.keys if self.chunk is None else (*self.preparation.keys, CHUNK)
-            rows = encode_events(self.preparation, table, keys)
-            found = derived(self.plan, rows, self.lengths)
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
+        for name, kind in ((TIME, self.moment), (BITS, pa.int64())):
+            rows = rows.set_column(rows.schema.get_field_index(name), name, rows.column(name).cast(kind))
+        return rows
+
+    # All at once
+
+    def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
+        """Prepared rows in order, and their situations of a good length."""
+        keys = self.preparation.keys if scope.chunk is None else (*self.preparation.keys, CHUNK)
+        rows = encode_events(self.preparation, table, keys)
+        found = derived(self.plan, rows, self.lengths)
         return rows, found.kept(found.certain != RUNNING)
 
-    def results(self, rows: IntervalRows) -> IntervalResults:
-        keys = rows.keys(self.preparation.keys)
-        return IntervalResults(self.plan, self.schema, self.kind, keys, rows.partitions)
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        result = self.compute_table(rows, scope)
+        if scope.counted:
+            result = result.append_column(TRENDS, pa.array(self._count(result)))
+        return Output.of_table(result)
 
-    def compute(self, table: pa.Table) -> pa.Table:
-        """Result rows of prepared rows."""
-        rows, situations = self.situations(table)
+    def _count(self, result: pa.Table) -> np.ndarray:
+        """Matches (or situations) behind each row."""
+        if self.plan.returns != "counts":
+            return np.ones(result.num_rows)
+        count = next(output.name for output in self.plan.outputs if output.function is not None)
+        return result.column(count).to_numpy().astype(np.float64)
+
+    def compute_table(self, table: pa.Table, scope: Scope = EVERYTHING) -> pa.Table:
+        rows, situations = self.find_situations(table, scope)
         if self.plan.returns == "situations":
             return self.results(rows).situations(situations)
         found = Matcher(self.plan, self.lengths.within).all_matches(situations)
-        if self.chunk is not None:
+        if scope.chunk is not None:
             first = situations.start[found.situation].min(axis=1)
             chunks = rows.taken(CHUNK, rows.starts[:-1]).to_numpy(zero_copy_only=False)
             own = chunks[situations.partition[found.situation[:, 0]]]
-            found = found.kept(np.floor_divide(first, self.chunk) == own)
-        return self.write(rows, situations, found)
-
-    def in_chunks(self, length: int) -> BoundIntervals:
-        """For rows that carry the number of a chunk of time, which owns the matches that begin in it."""
-        return replace(self, chunk=length)
-
-    def write(self, rows: IntervalRows, situations: SituationBuffers, found: FoundMatches) -> pa.Table:
+            found = found.kept(np.floor_divide(first, scope.chunk) == own)
         results = self.results(rows)
         if self.plan.returns == "counts":
             return results.counts(situations, found)
-        found = in_time(situations, found)
+        found = order_by_time(situations, found)
         values = match_values(self.plan, self.preparation.values, self.events, rows, situations, found)
         return results.matches(situations, found, values)
 
+    def results(self, rows: IntervalRows) -> IntervalResults:
+        keys = rows.keys(self.preparation.keys)
+        return IntervalResults(self.plan, self.schema, self.time_type, keys, rows.partitions)
 
-def in_time(situations: SituationBuffers, found: FoundMatches) -> FoundMatches:
-    """By the time of detection, then by the starts of situations."""
-    starts = situations.start[found.situation]
-    order = np.lexsort((*reversed(starts.T), found.moment))
-    return FoundMatches(found.situation[order], found.moment[order])
+    # In parts, and piece by piece
+
+    def partials(self) -> PartialResults | None:
+        """Counts of one window and group may come from several places; situations of all events are put together from
+        those of stretches of time."""
+        if self.plan.returns == "counts":
+            return CountParts(self)
+        without_keys = self.plan.returns == "situations" and not self.plan.partition_by
+        return SituationParts(self) if without_keys and not self.plan.looks_back else None
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        """Without keys, a chunk owns the matches that begin in it. Whether a condition that looks back held before a
+        chunk would take more than the last step before it to tell."""
+        within = self.lengths.within
+        if self.plan.partition_by or not within or self.plan.looks_back or self.plan.returns == "situations":
+            return None
+        length = _CHUNK_FACTOR * within if wanted is None else max(-(-wanted // self.time_type.step), within)
+        return TimeCut(length, after=within, last_step=True)
+
+    def steps(self, in_parts: bool = False) -> IntervalSteps | None:
+        if self.plan.within is None and self.plan.returns != "situations":
+            message = "without WITHIN, every situation would have to be kept for ever"
+            raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
+        return IntervalSteps(self)
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        message = "matches of an interval query come out as soon as they are certain; there are no earlier ones"
+        return [Problem("TW409", message, "leave early out")]
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        names = zip(self.preparation.keys, self.plan.partition_by, strict=True)
+        shown = [f"{'.'.join(path)}={rows.column(name)[row].as_py()}" for name, path in names]
+        return ", ".join(shown) or "(none)"
 
 
-def bind_intervals(plan: IntervalPlan, events: pa.Schema, time: str, type_: str | None) -> BoundIntervals:
-    return BoundIntervals(plan, prepare_intervals(plan), events, time, type_)
+@dataclass(frozen=True)
+class GivenIntervals(IntervalMatches):
+    """Situations that the user already has: rows with a start, an end and a name."""
+
+    @cached_property
+    def needs(self) -> Needs:
+        given = self.plan.intervals
+        assert given is not None
+        paths = [(given.start,), (given.end,), (given.name,), *self.plan.needed_columns]
+        names = tuple(dict.fromkeys(path[0] for path in paths))
+        columns = tuple((name, st.Attribute((name,))) for name in names)
+        return Needs(None, None, names, columns=columns, together=self.plan.partition_by)
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        return prepared_intervals(self.plan, self.preparation, events)
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        fields = [self.events.field(name) for name in rows.column_names]
+        return self.prepare(rows.cast(pa.schema(fields)))[0]
+
+    def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
+        rows, found = given_situations(self.plan, self.preparation, table, self.lengths)
+        return rows, found.kept(found.certain != RUNNING)
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        return None
+
+    def partials(self) -> PartialResults | None:
+        return CountParts(self) if self.plan.returns == "counts" else None
+
+    def steps(self, in_parts: bool = False) -> IntervalSteps | None:
+        message = "given intervals cannot be run piece by piece"
+        raise ExecutionError([Problem("TW404", message, "run them as one table")])
+
+
+def bind_intervals(plan: IntervalPlan, events: pa.Schema, time: str, type_: str | None) -> IntervalMatches:
+    """The program of an interval plan."""
+    kind = IntervalMatches if plan.intervals is None else GivenIntervals
+    return kind(plan, prepare_intervals(plan), events, time, type_)

@@ -8,8 +8,8 @@ began in it: those are joined with all others, each combination once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,40 @@ import pyarrow as pa
 from trendweave.kernels.intervals.situations import RUNNING, derive_situations, rows_reaching
 from trendweave.programs.intervals.carried_values import as_columns, from_columns, joined, taken
 from trendweave.programs.intervals.matching import FoundMatches, Matcher
-from trendweave.programs.intervals.program import BoundIntervals, in_time
 from trendweave.programs.intervals.rows import BITS, IntervalRows, rows_of_partitions, with_conditions_that_look_back
 from trendweave.programs.intervals.situations import SituationBuffers, certain_since
-from trendweave.programs.intervals.state import IntervalState
 from trendweave.programs.intervals.values import Stretches, Told, told, written
+from trendweave.programs.program import Carry
 from trendweave.results.interval_table import IntervalResults, counted
 from trendweave.results.types import column_type
 from trendweave.rows.codes import key_codes
+
+if TYPE_CHECKING:
+    from trendweave.programs.intervals.program import IntervalMatches
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """`partitions` holds keys, open runs and since when they run; `situations` those that a later match can have, with
+    what their events told so far; `last` the rows of each partition's last step, where conditions look back; `counts`
+    the matches of windows that are still open.
+
+    Everything but one row per partition is bounded by the window.
+    """
+
+    last: pa.Table | None = None
+    partitions: pa.Table | None = None
+    situations: pa.Table | None = None
+    counts: pa.Table | None = None
+
+    def to_carry(self) -> Carry:
+        """Without what is empty and need not be told."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {name: part for name, part in parts.items() if part is not None and part.num_rows}
+
+    @staticmethod
+    def from_carry(carry: Carry) -> Remembered:
+        return Remembered(**carry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +65,25 @@ class _Partitions:
 
 
 class IntervalPiece:
-    """One step of the stream: from a state and the rows that have become final to results and the next state."""
+    """One step of the stream, from what is remembered and the rows that have become final to results and what is to be
+    remembered. `before` is the watermark up to which earlier steps have gone."""
 
-    def __init__(self, bound: BoundIntervals, state: IntervalState, ready: pa.Table, watermark: int | None) -> None:
+    def __init__(self, bound: IntervalMatches, state: Remembered, before: int | None, watermark: int | None) -> None:
         self.bound, self.plan, self.state, self.watermark = bound, bound.plan, state, watermark
         self.lengths = self.bound.lengths
-        self.begin = -RUNNING if state.watermark is None else state.watermark
+        self.begin = -RUNNING if before is None else before
         self.kinds = len(self.plan.situations)
+
+    def run(self, ready: pa.Table) -> tuple[pa.Table, Remembered]:
+        """Result rows, and what is remembered of these rows and all before them."""
         self.partitions = self._partitions(ready)
         self.situations, self.known = self._situations()
         self.parts = {number: self._parts(number) for number in self._aggregates()}
         self.results = IntervalResults(
-            self.plan, self.bound.schema, self.bound.kind, self.partitions.keys, self.partitions.count
+            self.plan, self.bound.schema, self.bound.time_type, self.partitions.keys, self.partitions.count
         )
-        self.counts = state.counts
-        self.result = self._result()
+        result, counts = self._result()
+        return result, self._next_state(counts)
 
     def _aggregates(self) -> Iterator[int]:
         for number, output in enumerate(self.plan.outputs):
@@ -161,18 +191,19 @@ class IntervalPiece:
 
     # Results
 
-    def _result(self) -> pa.Table:
+    def _result(self) -> tuple[pa.Table, pa.Table | None]:
+        """Rows, and the counts of windows that are still open."""
         ready = self.situations.certain != RUNNING
         if self.plan.returns == "situations":
             ended = (self.situations.end >= self.begin) & (self.situations.end != RUNNING)
             still = (self.situations.end == RUNNING) if self.watermark is None else False
-            return self.results.situations(self.situations.kept(ready & (ended | still)))
+            return self.results.situations(self.situations.kept(ready & (ended | still))), None
         places = np.flatnonzero(ready)
         usable = self.situations.kept(ready)
         found = self._matches(usable)
         if self.plan.returns == "counts":
             return self._counted(usable, found)
-        found = in_time(usable, found)
+        found = order_by_time(usable, found)
         values = {}
         for number, parts in self.parts.items():
             output = self.plan.outputs[number]
@@ -183,7 +214,7 @@ class IntervalPiece:
             both = joined(taken(parts, stretches.situation), fresh, output)
             kind = None if output.path is None else column_type(self.bound.events, output.path)
             values[number] = written(output, both, kind, stretches.of)
-        return self.results.matches(usable, found, values)
+        return self.results.matches(usable, found, values), None
 
     def _seen_before(self, place: np.ndarray, moment: np.ndarray) -> Stretches:
         first, last = self.situations.first_row[place], self.situations.end_row[place]
@@ -215,8 +246,8 @@ class IntervalPiece:
         found = FoundMatches.joined([part for part in parts if part.moment.size], self.kinds)
         return found.kept(found.moment >= self.begin)
 
-    def _counted(self, usable: SituationBuffers, found: FoundMatches) -> pa.Table:
-        """Adds to the open windows; those that the watermark has passed come out."""
+    def _counted(self, usable: SituationBuffers, found: FoundMatches) -> tuple[pa.Table, pa.Table]:
+        """Adds to the open windows; those that the watermark has passed come out, the others stay."""
         first = usable.start[found.situation].min(axis=1) if found.moment.size else found.moment
         partition = usable.partition[found.situation[:, 0]]
         paths = [output.path for output in self.plan.outputs if output.function is None]
@@ -235,8 +266,8 @@ class IntervalPiece:
         within, every = self.results.window_lengths()
         ends = table.column("window").to_numpy() * every + within
         closed = np.ones(ends.size, np.bool_) if self.watermark is None else ends <= self.watermark
-        self.counts = table.filter(pa.array(~closed)).combine_chunks()
-        return self._count_rows(table.filter(pa.array(closed)))
+        still_open = table.filter(pa.array(~closed)).combine_chunks()
+        return self._count_rows(table.filter(pa.array(closed))), still_open
 
     def _count_rows(self, table: pa.Table) -> pa.Table:
         within, every = self.results.window_lengths()
@@ -252,7 +283,7 @@ class IntervalPiece:
 
     # The next state
 
-    def next_state(self) -> IntervalState:
+    def _next_state(self, counts: pa.Table | None) -> Remembered:
         situations, watermark = self.situations, self.watermark
         keep = situations.end == RUNNING
         if self.lengths.within is not None and watermark is not None:
@@ -278,13 +309,7 @@ class IntervalPiece:
         partitions |= {f"since_{k}": self.partitions.since[kept, k] for k in range(self.kinds)}
         keys = zip(self.bound.preparation.keys, self.partitions.keys, strict=True)
         partitions |= {name: key.take(pa.array(kept)) for name, key in keys}
-        return replace(
-            self.state,
-            last=last,
-            partitions=pa.table(partitions),
-            situations=pa.table(columns),
-            counts=self.counts,
-        )
+        return Remembered(last, pa.table(partitions), pa.table(columns), counts)
 
     def _until_now(self, number: int, parts: Told, place: np.ndarray) -> Told:
         """All that the events of the kept situations have told; of kinds that an output is not about, nothing."""
@@ -329,6 +354,13 @@ class IntervalPiece:
         ]
         codes = key_codes(columns, known.num_rows + self.state.last.num_rows)
         return self._numbered(codes, known.num_rows)[known.num_rows :]
+
+
+def order_by_time(situations: SituationBuffers, found: FoundMatches) -> FoundMatches:
+    """By the time of detection, then by the starts of situations."""
+    starts = situations.start[found.situation]
+    order = np.lexsort((*reversed(starts.T), found.moment))
+    return FoundMatches(found.situation[order], found.moment[order])
 
 
 def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -1,128 +1,253 @@
-"""Trend queries whose events lie in situations, piece by piece.
+"""Trend queries whose events lie in situations (S DURING X): a program around the one of the trends.
 
-Events are kept as they came, as whether one lies in a situation may turn out later: when the situation has become long
-enough, or too long. After the longest length that a definition names, that is settled, so windows close so much later.
+Whether an event lies in a situation may turn out later: when the situation has become long enough, or too long. So rows
+are events as they came, and what they lie in is told when they are computed. Piece by piece that is settled after the
+longest length that a definition names, so windows close so much later.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.intervals.program import BoundIntervals, bind_intervals
-from trendweave.programs.situated.marking import marked_events, runs_after, with_columns
-from trendweave.programs.situated.open_runs import OpenRuns
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.aggregate_table import Numbers
+from trendweave.errors import Problem
+from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path
+from trendweave.programs.intervals.program import IntervalMatches
+from trendweave.programs.program import (
+    EVERYTHING,
+    NO_CARRY,
+    Carry,
+    Needs,
+    Output,
+    PartialResults,
+    Scope,
+    Step,
+    Steps,
+    TimeCut,
+    Work,
+)
+from trendweave.programs.situated.marking import mark_events, remember_runs
+from trendweave.programs.trends.program import TrendAggregates, TrendLists
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import count_dropped
-from trendweave.rows.times import has_time
-from trendweave.runners.incremental import Incremental, State, needed_columns
-from trendweave.runners.options import Settings
-
-if TYPE_CHECKING:
-    from trendweave.programs.trends.detection import Detection
+from trendweave.rows.times import as_steps, has_time
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
+_FOREVER = 2**62
+
+
+@dataclass(frozen=True)
+class InSituations:
+    """`columns` are those that tell the trends of `inner` which situations an event lies in; `read` are the columns of
+    events that both read. Kept rows have the time as TIME and the others under longer names."""
+
+    inner: TrendAggregates | TrendLists
+    situations: IntervalMatches
+    columns: tuple[str, ...]
+    read: tuple[str, ...]
+    text: str
+
+    @property
+    def events(self) -> pa.Schema:
+        return self.situations.events
+
+    @property
+    def work(self) -> Work:
+        return self.inner.work
+
+    @property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return self.inner.result
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.inner.schema
+
+    @property
+    def moment(self) -> pa.DataType:
+        return self.inner.moment
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return (self.text, *self.inner.facts[1:])
+
+    @cached_property
+    def needs(self) -> Needs:
+        inner = self.inner.needs
+        paths = {name: expression.names for name, expression in inner.columns if isinstance(expression, st.Attribute)}
+        return Needs(
+            time=inner.time,
+            type=inner.type,
+            read=self.read,
+            named_types=inner.named_types,
+            kept_types=self._kept_types(),
+            columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in self.read),
+            together=tuple(self._kept_path(paths[name]) for name, *_ in inner.together),
+        )
+
+    def _kept_types(self) -> frozenset[str] | None:
+        """None for all: where any event makes situations, or stands between two others."""
+        source = self.situations.plan.source
+        if self.inner.type is None or source is None or self.inner.plan.strategy == "contiguous":
+            return None
+        return self.inner.needs.named_types | {source}
+
+    def _kept_name(self, column: str) -> str:
+        return TIME if column == self.inner.time else f"{_RAW}{column}"
+
+    def _kept_path(self, path: Path) -> Path:
+        return (self._kept_name(path[0]), *path[1:])
+
+    @cached_property
+    def _kept_columns(self) -> pa.Schema:
+        return pa.schema([self.situations.events.field(name).with_name(self._kept_name(name)) for name in self.read])
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        """Events that can play a part, as they are kept."""
+        dropped = count_dropped(self.inner.plan, events, self.inner.time, self.inner.type)
+        events = events.select(list(self.read))
+        known = has_time(events.column(self.inner.time))
+        if self.inner.type is not None:
+            known = pc.and_(known, pc.is_valid(events.column(self.inner.type)))
+        kept_types = self._kept_types()
+        if kept_types is not None:
+            types = pa.array(sorted(kept_types), pa.string())
+            known = pc.and_(known, pc.is_in(events.column(self.inner.type).cast(pa.string()), types))
+        return events.filter(known).rename_columns([self._kept_name(name) for name in events.column_names]), dropped
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        return rows.select(self._kept_columns.names).cast(self._kept_columns)
+
+    def mark(self, rows: pa.Table, runs: Carry = NO_CARRY) -> pa.Table:
+        """Kept rows as the events that they were, with what they lie in; `runs` are those of earlier rows."""
+        return mark_events(self.situations, self.columns, self.as_events(rows), runs)
+
+    def as_events(self, rows: pa.Table) -> pa.Table:
+        names = {self._kept_name(name): name for name in self.read}
+        return rows.rename_columns([names[name] for name in rows.column_names])
+
+    def prepare_marked(self, rows: pa.Table) -> pa.Table:
+        return self.inner.prepare(self.mark(rows))[0]
+
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        return self.inner.compute(self.prepare_marked(rows), scope)
+
+    def partials(self) -> PartialResults | None:
+        parts = self.inner.partials()
+        return None if parts is None else _MarkedParts(self, parts)
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        """A situation that began long ago may still hold, so time is not cut."""
+        return None
+
+    def steps(self, in_parts: bool = False) -> Steps | None:
+        inner = self.inner.steps(in_parts)
+        return None if inner is None else SituatedSteps(self, inner)
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        message = "whether an event lies in a situation may turn out later, so there are no early results"
+        hint = "leave early out, and take rows when their windows close"
+        return [*self.inner.problems_of_early_rows(), Problem("TW409", message, hint)]
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        shown = []
+        for path in self.needs.together:
+            value = rows.column(path[0])[row].as_py()
+            for name in path[1:]:
+                value = None if value is None else value[name]
+            shown.append(f"{'.'.join((path[0].removeprefix(_RAW), *path[1:]))}={value}")
+        return ", ".join(shown) or "(none)"
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPoints:
-    """A query bound to the columns of some events. `needed` are those that it reads; kept rows have the time as TIME
-    and the others under longer names."""
+class _MarkedParts:
+    """Parts of the trends, of rows that are marked first."""
 
-    trend: BoundQuery
-    situations: BoundIntervals
-    columns: tuple[str, ...]
-    needed: tuple[str, ...]
+    program: InSituations
+    inner: PartialResults
+    of_stretches = False
 
     @property
+    def schema(self) -> pa.Schema:
+        return self.inner.schema
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        return self.inner.together
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        return self.inner.compute(self.program.prepare_marked(rows), scope)
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        return self.inner.merge(parts, scope)
+
+
+@dataclass(frozen=True)
+class SituatedSteps:
+    """Rows are let go when the inner program lets them go and what they lie in is settled; the runs that go on after
+    them are carried."""
+
+    program: InSituations
+    inner: Steps
+    carries: bool = True
+
+    @property
+    def pane(self) -> int | None:
+        return self.inner.pane
+
+    @cached_property
     def delay(self) -> int:
         """So long after an event, in steps of the time column, it is settled in which situations it lies.
 
         What has been running for longer than this is long enough, or too long, whenever it ends.
         """
-        lengths = self.situations.lengths
+        lengths = self.program.situations.lengths
         return max(low if high is None else high for low, high in zip(lengths.low, lengths.high, strict=True))
 
-    def kept_name(self, column: str) -> str:
-        return TIME if column == self.trend.time else f"{_RAW}{column}"
-
-    def kept(self, events: pa.Table) -> pa.Table:
-        """Events that can play a part, as they are kept."""
-        events = events.select(list(self.needed))
-        known = has_time(events.column(self.trend.time))
-        if self.trend.type is not None:
-            known = pc.and_(known, pc.is_valid(events.column(self.trend.type)))
-        if self.trend.type is not None and self.types is not None:
-            kinds = pa.array(sorted(self.types), pa.string())
-            known = pc.and_(known, pc.is_in(events.column(self.trend.type).cast(pa.string()), kinds))
-        return events.filter(known).rename_columns([self.kept_name(name) for name in events.column_names])
-
-    @property
-    def types(self) -> set[str] | None:
-        """The types of events that can play a part; None for all: where any event makes situations, or stands between
-        two others."""
-        source = self.situations.plan.source
-        if source is None or self.trend.plan.strategy == "contiguous":
-            return None
-        return {variable.type for variable in self.trend.plan.variables} | {source}
-
-    def events(self, rows: pa.Table) -> pa.Table:
-        """Kept rows as the events that they were."""
-        names = {self.kept_name(name): name for name in self.needed}
-        return rows.rename_columns([names[name] for name in rows.column_names])
-
-    def prepared(self, rows: pa.Table, needed: np.ndarray, runs: OpenRuns) -> pa.Table:
-        """The `needed` ones of kept rows, prepared for the trend. The others tell which situations those lie in."""
-        marked = marked_events(self.situations, self.columns, self.events(rows), runs)
-        return self.trend.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
-
-    def runs_after(self, rows: pa.Table, runs: OpenRuns) -> OpenRuns:
-        return runs_after(self.situations, self.events(rows), runs)
-
-
-def bind_points(
-    plan: SituatedPlan,
-    schema: pa.Schema,
-    time: str,
-    type_: str | None,
-    numbers: Numbers,
-    detection: Detection | None = None,
-) -> BoundPoints:
-    trend = bind(plan.trend, with_columns(plan, schema), time, type_, numbers, detection=detection)
-    situations = bind_intervals(plan.situations, schema, time, type_)
-    needed = {*needed_columns(plan.trend, time, type_), *(path[0] for path in plan.situations.needed_columns)}
-    return BoundPoints(trend, situations, plan.columns, tuple(sorted(needed - set(plan.columns))))
-
-
-class PointsIncremental(Incremental):
-    """Takes events in pieces, as `Incremental` does."""
-
-    def __init__(self, plan: SituatedPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> None:
-        self._points = bind_points(plan, schema, time, type_, settings.numbers, settings.detection)
-        self._begin(self._points.trend, list(self._points.needed), plan.text)
-
-    def due(self, earliest: int, latest: int, watermark: int | None) -> int:
-        return super().due(earliest, latest, self._settled(watermark)) + self._points.delay
-
-    def _rows(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return self._points.kept(events), count_dropped(self.plan, events, self.time, self._bound.type)
-
     def _settled(self, watermark: int | None) -> int | None:
-        return None if watermark is None else watermark - self._points.delay
+        return None if watermark is None else watermark - self.delay
 
-    def _computed(self, state: State, needed: np.ndarray, only: tuple[int, int] | None) -> pa.Table:
-        assert state.rows is not None
-        return self._bound.compute(self._points.prepared(state.rows, needed, state.runs), only)
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        due = self.inner.due(waiting, NO_CARRY, self._settled(watermark))
+        return None if due is None else due + self.delay
 
-    def _let_go(self, state: State, gone: np.ndarray) -> State:
-        assert state.rows is not None
-        return replace(state, runs=self._points.runs_after(state.rows.filter(pa.array(gone)), state.runs))
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """Rows before those of the windows that close tell of runs that still go on."""
+        return -_FOREVER, _FOREVER if watermark is None else watermark
+
+    def keeps_from(self, watermark: int) -> int:
+        return self.inner.keeps_from(watermark - self.delay)
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        steps = as_steps(rows.column(TIME), self.program.inner.time_type)
+        settled = self._settled(watermark)
+        low, high = self.inner.reads(self._settled(before), settled)
+        needed = (steps >= low) & (steps < high)
+        batches: Iterable[pa.RecordBatch] = ()
+        if needed.any():
+            marked = self.program.mark(rows, carry)
+            prepared = self.program.inner.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
+            batches = self.inner.step(prepared, NO_CARRY, self._settled(before), settled).batches
+        if watermark is None:
+            return Step(batches, NO_CARRY)
+        gone = steps < self.keeps_from(watermark)
+        if not gone.any():
+            return Step(batches, carry)
+        events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
+        return Step(batches, remember_runs(self.program.situations, events, carry))
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        """What an event lies in may turn out later, so nothing is shown early."""
+        return ()

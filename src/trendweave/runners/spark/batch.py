@@ -1,96 +1,91 @@
 """Spark batch: a lazy DataFrame in, a lazy DataFrame out.
 
-Spark evaluates every expression, filters, partitions and sorts in the JVM; each task calls the same code as the in-
-process runner on its rows. Keys are cut into chunks of time as well (`planning/chunks.py`), so that one large key, or
-none, still makes many tasks.
+Spark evaluates every expression, filters, brings rows together and sorts them in the JVM; each task gives its rows to
+the program. Time is cut into chunks as well where the program allows it, so that one large key, or none, still makes
+many tasks.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
-from trendweave.events import schema_of
-from trendweave.planning.chunks import choose_chunks
-from trendweave.planning.plan import Plan
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.partial_table import WINDOW, group_names, partial_schema
+from trendweave.expressions.spark_sql import spark_column
+from trendweave.programs.program import TRENDS, PartialResults, Program, Scope
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.chunks import PackedTimes, chunked, in_steps
-from trendweave.runners.spark.metrics import Metrics, observed
-from trendweave.runners.spark.prepare import (
-    Preparation,
-    arrow_schema,
-    groups_span_keys,
-    in_plain_strings,
-    shuffle_keys,
-)
-from trendweave.runners.spark.schema import result_type
-from trendweave.runners.spark.task import PEAK, TRENDS, AggregateTask, Limits, MergeTask
-from trendweave.runners.spark.trend_task import TrendsTask
+from trendweave.runners.spark.chunks import PackedTimes, number_chunks
+from trendweave.runners.spark.metrics import Metrics, count_rows
+from trendweave.runners.spark.prepare import prepare_rows
+from trendweave.runners.spark.schema import parts_type, result_type
+from trendweave.runners.spark.task import PEAK, ComputeTask, Limits, MergeTask
 
 
-def run_spark(
-    plan: Plan,
-    events: DataFrame,
-    time: str,
-    type_: str | None,
-    options: Settings,
-) -> DataFrame:
-    """The rows of a query. Nothing runs before an action on the result does."""
-    events, observation = in_plain_strings(events), options.observation
-    bound = bind(plan, arrow_schema(events.schema), time, type_, options.numbers, detection=options.detection)
-    metrics = observation if isinstance(observation, Metrics) else None
-    if metrics is not None:
-        events = metrics.of_events(plan, events, time, type_)
-    elif observation is not None:
-        events = observed(plan, events, time, type_, observation)
-    prepared = Preparation(bound, schema_of(events), events).frame(all_letters=False)
-    return _aggregated(bound, prepared, events.schema, options, metrics)
+def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
+    """The rows of a program. Nothing runs before an action on the result does.
+
+    Args:
+        program: Bound to the columns of the events.
+        events: A DataFrame whose strings are compared by their bytes (`in_plain_strings`).
+        settings: Checked options.
+    """
+    metrics = settings.observation if isinstance(settings.observation, Metrics) else None
+    if settings.observation is not None:
+        observation = settings.observation if metrics is None else metrics.of_rows
+        events = events.observe(observation, *count_rows(program.needs, events))
+    rows = prepare_rows(program, events, all_words=False)
+    result = result_type(program, events.schema)
+    found = _compute(program, rows, result, settings, counted=metrics is not None)
+    return found if metrics is None else metrics.count_results(found)
 
 
-def _aggregated(
-    bound: BoundQuery, prepared: DataFrame, events: StructType, options: Settings, metrics: Metrics | None
-) -> DataFrame:
-    keys, measured = shuffle_keys(bound), metrics is not None
-    wanted = options.chunks if isinstance(options.chunks, int) else None
-    chunks = choose_chunks(bound.plan, wanted) if options.chunks != "off" else None
-    columns, order, packed = [F.col(name) for name in keys], [F.col(name) for name in keys], None
-    if chunks is not None:
-        steps = in_steps(chunks, bound)
-        packed = PackedTimes.of(steps, bound)
-        if packed is not None:
-            prepared = packed.rows(prepared, bound)
-            columns.append(F.expr(packed.chunk))
-        else:
-            prepared = chunked(prepared, steps, bound)
-            columns.append(F.col(CHUNK))
-            order.append(F.col(CHUNK))
-        keys = (*keys, CHUNK)
-        bound = bound.in_chunks(steps.length)
-    placed = prepared.repartition(*columns) if columns else prepared.repartition(1)
-    placed = placed.sortWithinPartitions(*order, F.col(TIME))
-    limits = Limits(options.rows_at_once, options.max_rows_of_a_key)
-    result = result_type(bound, events)
-    if bound.shows_trends:
-        return placed.mapInArrow(TrendsTask(bound, keys, False, limits, packed=packed).__call__, result)
-    if not groups_span_keys(bound):
-        found = placed.mapInArrow(
-            AggregateTask(bound, keys, False, limits, measured, packed).__call__, _with_hidden(result, measured)
-        )
-    else:
-        schema = from_arrow_schema(partial_schema(bound.plan, bound.events, bound.numbers), prefer_timestamp_ntz=True)
-        partial = placed.mapInArrow(
-            AggregateTask(bound, keys, True, limits, measured, packed).__call__, _with_hidden(schema, measured)
-        )
-        together = partial.repartition(F.col(WINDOW), *(F.col(name) for name in group_names(bound.plan)))
-        found = together.mapInArrow(MergeTask(bound, measured).__call__, _with_hidden(result, measured))
-    return found if metrics is None else metrics.of_results(found)
+def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:
+    parts = program.partials()
+    limits = Limits(settings.rows_at_once, settings.max_rows_of_a_key)
+    placed, scope, packed = _place(program, rows, parts, settings)
+    # Rows without a time are not sorted by keys either, so a task takes all of its partition.
+    in_order = program.needs.time is not None
+    limits = limits if in_order else Limits(2**62, 2**62)
+    scope = Scope(chunk=scope.chunk, counted=counted)
+    task = ComputeTask(program, scope, parts is not None, limits, packed, in_order)
+    if parts is None:
+        return placed.mapInArrow(task.__call__, _with_hidden(result, counted))
+    hidden = _with_hidden(parts_type(parts.schema), counted, trends=False)
+    found = placed.mapInArrow(task.__call__, hidden)
+    keys = [F.col(spark_column((name,))) for name in parts.together]
+    together = found.repartition(*keys) if keys else found.coalesce(1)
+    return together.mapInArrow(MergeTask(program, counted).__call__, _with_hidden(result, counted))
 
 
-def _with_hidden(schema: StructType, measured: bool) -> StructType:
-    hidden = [StructField(TRENDS, DoubleType()), StructField(PEAK, LongType())]
-    return StructType([*schema.fields, *hidden]) if measured else schema
+def _place(
+    program: Program, rows: DataFrame, parts: PartialResults | None, settings: Settings
+) -> tuple[DataFrame, Scope, PackedTimes | None]:
+    """Rows that belong together in one partition, in order; the chunks of time that they carry; how times travel."""
+    keys = [F.expr(spark_column(path)) for path in program.needs.together]
+    if program.needs.time is None:
+        return (rows.repartition(*keys) if keys else rows.coalesce(1)), Scope(), None
+    if parts is not None and parts.of_stretches:
+        return rows.repartitionByRange(F.col(TIME)).sortWithinPartitions(F.col(TIME)), Scope(), None
+    wanted = settings.chunks if isinstance(settings.chunks, int) else None
+    cut = program.cut(wanted) if settings.chunks != "off" else None
+    if cut is None:
+        return _sort(rows, keys, keys), Scope(), None
+    packed = PackedTimes.of(cut, program.moment)
+    if packed is not None:
+        return _sort(packed.pack(rows), [*keys, F.expr(packed.chunk)], keys), Scope(chunk=cut.length), packed
+    rows = number_chunks(rows, cut, program.moment)
+    columns = [*keys, F.col(CHUNK)]
+    return _sort(rows, columns, columns), Scope(chunk=cut.length), None
+
+
+def _sort(rows: DataFrame, together: Sequence[Column], order: Sequence[Column]) -> DataFrame:
+    placed = rows.repartition(*together) if together else rows.repartition(1)
+    return placed.sortWithinPartitions(*order, F.col(TIME))
+
+
+def _with_hidden(schema: StructType, counted: bool, trends: bool = True) -> StructType:
+    hidden = [StructField(TRENDS, DoubleType())] if trends else []
+    return StructType([*schema.fields, *hidden, StructField(PEAK, LongType())]) if counted else schema

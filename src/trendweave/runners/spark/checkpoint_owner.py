@@ -18,7 +18,9 @@ from trendweave.runners.spark.pieces import BUCKET, PIECE, PackTask
 #: What Spark says about a task of a stream: the checkpoint it works on, and its run since the last start.
 _CHECKPOINT, _RUN = "sql.streaming.queryId", "spark.jobGroup.id"
 _WITHOUT_KEYS = -1
-_asked: set[tuple[str | None, ...]] = set()
+#: Runs that this worker has met lately; older ones have ended, or would be asked once more.
+_MOST_RUNS = 1_000
+_asked: dict[tuple[str | None, ...], None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class CheckedPackTask:
         facts = [] if task is None else [task.getLocalProperty(name) for name in (_CHECKPOINT, _RUN)]
         run = (self.made_for, str(self.buckets), *facts)
         is_new = run not in _asked
-        _asked.add(run)
+        _asked[run] = None
+        if len(_asked) > _MOST_RUNS:
+            del _asked[next(iter(_asked))]
         return is_new
 
 

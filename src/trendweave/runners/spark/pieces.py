@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.kernels.sorting import stable_order
+from trendweave.programs.program import Needs
 from trendweave.rows.arrow_bytes import as_stream
-from trendweave.rows.closing import Closing
-from trendweave.rows.encoded import LETTERS, TIME
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
 
 BUCKET = "bucket"
@@ -40,17 +40,12 @@ PIECE = pa.schema(
 _ROWS_AT_ONCE = 500_000
 
 
-def stored_schema(prepared: pa.Schema, variables: int) -> pa.Schema:
-    """Of prepared rows as they are kept: words of letters are no wider than the number of variables asks for."""
-    widths = ((7, pa.int8()), (15, pa.int16()), (31, pa.int32()), (variables, pa.int64()))
-    narrow = next(kind for most, kind in widths if variables <= most)
-    return pa.schema([field.with_type(narrow) if field.name.startswith(LETTERS) else field for field in prepared])
-
-
-def with_letters(rows: pa.Table) -> pa.Table:
-    """With words of letters as tasks read them."""
-    fields = [field.with_type(pa.int64()) if field.name.startswith(LETTERS) else field for field in rows.schema]
-    return rows.cast(pa.schema(fields))
+def stored_schema(prepared: pa.Schema, needs: Needs) -> pa.Schema:
+    """Of prepared rows as they are kept: words of flags are no wider than the number of flags asks for."""
+    flags = len(needs.flags)
+    widths = ((7, pa.int8()), (15, pa.int16()), (31, pa.int32()), (flags, pa.int64()))
+    narrow = next(kind for most, kind in widths if flags <= most)
+    return pa.schema([field.with_type(narrow) if field.name in needs.words else field for field in prepared])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ def _checksum(places: tuple[int, int, int, int], payload: bytes) -> int:
     return zlib.crc32(payload, zlib.crc32(struct.pack("<4q", *places)))
 
 
-def from_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
+def join_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
     batches = []
     for piece in pieces:
         try:
@@ -94,10 +89,11 @@ def from_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """For mapInArrow: prepared rows with their bucket -> pieces. `schema` is that of the rows without the bucket."""
+    """For mapInArrow: prepared rows with their bucket -> pieces. `schema` is that of the rows without the bucket,
+    `pane` the length of a pane in steps of time; None where time is not cut."""
 
     schema: pa.Schema
-    closing: Closing
+    pane: int | None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
@@ -106,18 +102,18 @@ class PackTask:
             held.append(batch)
             rows += batch.num_rows
             if rows >= _ROWS_AT_ONCE:
-                yield from self._packed(pa.Table.from_batches(held))
+                yield from self._pack(pa.Table.from_batches(held))
                 held, rows = [], 0
         if rows:
-            yield from self._packed(pa.Table.from_batches(held))
+            yield from self._pack(pa.Table.from_batches(held))
 
-    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _pack(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         bucket = table.column(BUCKET).to_numpy().astype(np.int64)
         # Spark hands timestamps over in the session's zone; the schema says UTC.
         rows = table.select(self.schema.names).cast(self.schema)
         originals = table.select([ORIGINAL]) if ORIGINAL in table.column_names else None
         steps = as_steps(rows.column(TIME), time_type(self.schema.field(TIME).type))
-        pane = np.floor_divide(steps, self.closing.pane)
+        pane = np.zeros(steps.size, np.int64) if self.pane is None else np.floor_divide(steps, self.pane)
         panes, place = np.unique(pane, return_inverse=True)
         code = bucket * panes.size + place.reshape(-1)
         order, _ = stable_order(code, int(code.max()) + 1)

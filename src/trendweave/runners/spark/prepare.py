@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from trendweave.events import Kind, Schema
+from trendweave.events import Kind, Schema, schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
-from trendweave.planning.plan import MovingWindow
-from trendweave.programs.intervals.program import BoundIntervals
-from trendweave.programs.trends.program import BoundQuery
-from trendweave.rows.encoded import LETTERS, TIME
+from trendweave.programs.program import Flag, Needs, Program
+from trendweave.rows.encoded import TIME
 from trendweave.runners.spark.arrow_types import to_arrow
 
 
@@ -58,53 +58,59 @@ def has_time(time: str, schema: Schema) -> str:
     return f"({column} IS NOT NULL AND NOT isnan({column}) AND abs({column}) < double('infinity'))"
 
 
-class Preparation:
-    """Rows that can play a part, with the columns that tasks read, all of it Spark SQL."""
+def prepare_rows(program: Program, events: DataFrame, *others: Column, all_words: bool = True) -> DataFrame:
+    """Rows that can play a part, with the columns that tasks read, all of it Spark SQL.
 
-    def __init__(self, bound: BoundQuery, schema: Schema, events: DataFrame) -> None:
-        self._bound, self._plan, self._schema, self._events = bound, bound.plan, schema, events
-
-    def frame(self, *others: Column, all_letters: bool = True) -> DataFrame:
-        """`others` are columns that travel along. Letters that are the same in all rows may stay behind."""
-        time = spark_column((self._bound.time,))
-        events = self._events.where(F.expr(has_time(self._bound.time, self._schema)))
-        if self._bound.type is not None:
-            events = events.where(F.expr(f"{spark_column((self._bound.type,))} IS NOT NULL"))
-        for key, _ in zip(self._plan.partition_key, self._bound.preparation.partition_key, strict=True):
-            if not key.nullable:
-                events = events.where(F.expr(f"{spark_column(key.path)} IS NOT NULL"))
-        readable = [self._readable(index) for index in range(len(self._plan.variables))]
-        if self._plan.strategy != "contiguous":
-            events = events.where(F.expr(" OR ".join(f"({condition})" for condition in readable)))
-        columns = [F.expr(time).alias(TIME)]
-        if all_letters or len(readable) > 1 or self._plan.strategy == "contiguous":
-            columns += [F.expr(word).alias(f"{LETTERS}{i}") for i, word in enumerate(_words(readable))]
-        columns += [
-            F.expr(self._computed(expression)).alias(name) for name, expression in self._bound.preparation.columns
-        ]
-        return events.select(*columns, *others)
-
-    def _readable(self, index: int) -> str:
-        variable, condition = self._plan.variables[index], self._bound.preparation.readable[index]
-        parts = []
-        if self._bound.type is not None:
-            parts.append(f"{spark_column((self._bound.type,))} = {_text(variable.type)}")
-        if condition is not None:
-            parts.append(spark_sql(condition, self._schema))
-        return " AND ".join(f"({part})" for part in parts) or "TRUE"
-
-    def _computed(self, expression: st.Expression) -> str:
-        if isinstance(expression, st.Attribute):
-            return spark_column(expression.names)
-        return spark_sql(expression, self._schema)
+    Args:
+        program: Says what it needs.
+        events: Events as they come.
+        others: Columns that travel along.
+        all_words: False where flags that are the same in all rows may stay behind.
+    """
+    needs, schema = program.needs, schema_of(events)
+    for condition in _kept_rows(needs, schema):
+        events = events.where(F.expr(condition))
+    flags = [None if flag is None else _flag(flag, needs, schema) for flag in needs.flags]
+    if needs.only_flagged:
+        events = events.where(F.expr(" OR ".join(f"({flag})" for flag in flags if flag is not None)))
+    columns = (
+        [] if needs.time is None or TIME in dict(needs.columns) else [F.expr(spark_column((needs.time,))).alias(TIME)]
+    )
+    if all_words or len(flags) > 1 or not needs.only_flagged:
+        columns += [F.expr(word).alias(name) for name, word in zip(needs.words, _words(flags), strict=True)]
+    columns += [F.expr(_expression(expression, schema)).alias(name) for name, expression in needs.columns]
+    return events.select(*columns, *others)
 
 
-def _words(readable: list[str]) -> list[str]:
-    """64 variables a word: bit i is set where a row can be read as variable i."""
+def _kept_rows(needs: Needs, schema: Schema) -> Iterator[str]:
+    if needs.time is not None:
+        yield has_time(needs.time, schema)
+    if needs.type is not None:
+        column = spark_column((needs.type,))
+        if needs.kept_types is None:
+            yield f"{column} IS NOT NULL"
+        else:
+            yield f"{column} IN ({', '.join(map(_text, sorted(needs.kept_types)))})"
+    yield from (f"{spark_column(path)} IS NOT NULL" for path in needs.known)
+
+
+def _flag(flag: Flag, needs: Needs, schema: Schema) -> str:
+    parts = [] if flag.type is None else [f"{spark_column((needs.type or '',))} = {_text(flag.type)}"]
+    parts += [] if flag.condition is None else [spark_sql(flag.condition, schema)]
+    return " AND ".join(f"({part})" for part in parts) or "TRUE"
+
+
+def _expression(expression: st.Expression, schema: Schema) -> str:
+    """A plain column stays what it is: keys and results have its type."""
+    return spark_column(expression.names) if isinstance(expression, st.Attribute) else spark_sql(expression, schema)
+
+
+def _words(flags: Sequence[str | None]) -> list[str]:
+    """64 flags a word: bit i is set where condition i is true."""
     words = []
-    for low in range(0, len(readable), 64):
-        bits = [f"IF({condition}, {_bit(i)}, 0L)" for i, condition in enumerate(readable[low : low + 64])]
-        words.append(" | ".join(bits))
+    for low in range(0, len(flags), 64):
+        bits = [f"IF({flag}, {_bit(i)}, 0L)" for i, flag in enumerate(flags[low : low + 64]) if flag is not None]
+        words.append(" | ".join(bits) or "0L")
     return words
 
 
@@ -116,9 +122,8 @@ def _text(value: str) -> str:
     return spark_sql(st.Literal(value), {})
 
 
-def time_in_steps(bound: BoundQuery | BoundIntervals, column: str = f"`{TIME}`") -> str:
-    """The time as a whole number of steps of its column, in Spark SQL."""
-    kind = bound.events.field(bound.time).type
+def time_in_steps(kind: pa.DataType, column: str = f"`{TIME}`") -> str:
+    """A time of this type as a whole number of steps, in Spark SQL."""
     if pa.types.is_floating(kind):
         # The same two roundings as in `times.as_steps`, so that both agree on the chunk of every time.
         seconds = f"CAST({column} AS DOUBLE)"
@@ -133,22 +138,3 @@ def time_in_steps(bound: BoundQuery | BoundIntervals, column: str = f"`{TIME}`")
         f"CAST(CAST(CAST({column} - TIMESTAMP_NTZ '1970-01-01 00:00:00' AS INTERVAL SECOND) AS DECIMAL(19, 6)) "
         "* 1000000 AS BIGINT)"
     )
-
-
-def shuffle_keys(bound: BoundQuery) -> tuple[str, ...]:
-    """The columns by which rows are brought together: all keys, or those of the group where windows depend on it or
-    trends are chosen per group."""
-    plan, names = bound.plan, bound.preparation.partition_key
-    if not isinstance(plan.window, MovingWindow) and plan.choice is None:
-        return names
-    grouped = {group.path for group in plan.groups if group.variable is None}
-    return tuple(name for key, name in zip(plan.partition_key, names, strict=True) if key.path in grouped)
-
-
-def groups_span_keys(bound: BoundQuery) -> bool:
-    """Do several keys, and so several tasks, belong to one group of a window?"""
-    plan = bound.plan
-    if isinstance(plan.window, MovingWindow):
-        return False
-    grouped = {group.path for group in plan.groups if group.variable is None}
-    return any(key.path not in grouped for key in plan.partition_key)

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
-from trendweave.planning.plan import Path, Plan
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.types import Numbers, ResultColumn, trend_columns
-from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+from trendweave.planning.plan import Path
+from trendweave.programs.program import Program
+from trendweave.results.types import ResultColumn
 
 
-def result_columns(plan: Plan, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> StructType:
-    """Without running anything; those of a stream are the same."""
-    plain = in_plain_strings(events)
-    return result_type(bind(plan, arrow_schema(plain.schema), time, type_, numbers), plain.schema)
+def result_type(program: Program, events: StructType) -> StructType:
+    """The columns of the result of a program, on events with these columns."""
+    return spark_schema(program.result, events)
 
 
-def result_type(bound: BoundQuery, events: StructType) -> StructType:
-    """Write the columns of a query's result in Spark's types.
-
-    Args:
-        bound: The query, bound to the columns of the events.
-        events: The same columns as Spark describes them.
-
-    Returns:
-        The columns in order.
-    """
-    return spark_schema(trend_columns(bound.plan, bound.events, bound.time, bound.type, bound.numbers), events)
+def parts_type(schema: pa.Schema) -> StructType:
+    """The columns of parts of a result, which stay between our own tasks."""
+    return StructType(
+        [StructField(field.name, from_arrow_type(field.type, prefer_timestamp_ntz=True)) for field in schema]
+    )
 
 
 def spark_schema(columns: tuple[ResultColumn, ...], events: StructType) -> StructType:

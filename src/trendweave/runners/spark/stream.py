@@ -1,19 +1,18 @@
-"""Spark streams: a streaming DataFrame in, a streaming DataFrame out; rows come out when the watermark closes windows.
+"""Spark streams: a streaming DataFrame in, a streaming DataFrame out; rows come out when the watermark has made them
+final.
 
 Spark evaluates every expression in the JVM, as in batch. Rows are packed into pieces of one bucket of keys and one pane
 of time before they are shuffled, so that the stateful operator handles a few pieces and not events. All buckets close
-a window in the same micro-batch, so groups that span buckets are merged there, without further state.
+a window in the same micro-batch, so results that are spread over buckets are merged there, without further state.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -22,207 +21,136 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.language.durations import read_duration
-from trendweave.planning.plan import Plan
-from trendweave.programs.intervals.program import BoundIntervals
-from trendweave.programs.trends.program import BoundQuery, bind
-from trendweave.results.partial_table import WINDOW, group_names, partial_schema
+from trendweave.programs.carry import name_owner
+from trendweave.programs.program import Program
 from trendweave.rows.arrow_bytes import from_stream
-from trendweave.rows.closing import Closing
 from trendweave.rows.times import time_type
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
-from trendweave.runners.spark.metrics import counts_of_rows
+from trendweave.runners.spark.metrics import count_rows
 from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PIECE, PackTask, stored_schema
-from trendweave.runners.spark.prepare import (
-    Preparation,
-    arrow_schema,
-    groups_span_keys,
-    has_time,
-    in_plain_strings,
-    shuffle_keys,
-    time_in_steps,
-)
-from trendweave.runners.spark.schema import result_type
-from trendweave.runners.spark.stream_operator import OUTPUT, PieceProcessor, TrendProcessor
-from trendweave.runners.spark.stream_work import StreamWork
+from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
+from trendweave.runners.spark.schema import parts_type, result_type
+from trendweave.runners.spark.stream_operator import OUTPUT, StreamProcessor
 from trendweave.runners.spark.task import MergeTask
 from trendweave.runners.spark.versions import find_version_problems
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _WATERMARK = "spark.watermarkDelayMs"
 _MOMENT = "trendweave_moment"
 
 
-def run_stream(
-    plan: Plan,
-    events: DataFrame,
-    time: str,
-    type_: str | None,
-    options: Settings,
-) -> DataFrame:
-    """The rows of a query on a stream. Nothing runs before the user starts it."""
-    plain = in_plain_strings(events)
-    bound = bind(plan, arrow_schema(plain.schema), time, type_, options.numbers, detection=options.detection)
-    closing = checked_closing(bound, plain, options)
-    watched = with_watermark(bound, plain, options)
-    types = {variable.type for variable in plan.variables}
-    counted = watched.observe(f"{options.metrics}_read", *counts_of_rows(types, watched, time, type_))
-    prepared = Preparation(bound, schema_of(counted), counted).frame(*originals(plain, options))
-    return TrendStream(bound, closing, plain.schema, options).rows(prepared)
+def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
+    """The rows of a program on a stream. Nothing runs before the user starts it.
+
+    Args:
+        program: Bound to the columns of the events.
+        events: A stream whose strings are compared by their bytes (`in_plain_strings`).
+        settings: Checked options.
+    """
+    _check(program, events, settings)
+    watched = _with_watermark(program, events, settings)
+    counted = watched.observe(f"{settings.metrics}_read", *count_rows(program.needs, watched))
+    rows = prepare_rows(program, counted, *_originals(events, settings))
+    kept = to_arrow(StructType([field for field in rows.schema if field.name != ORIGINAL]))
+    in_parts = merges_parts(program, settings)
+    processor = make_processor(program, kept, settings, in_parts)
+    found = _through_state(rows, _bucket_keys(program, settings), processor, settings)
+    return _unpack(program, found, events.schema, settings, in_parts)
 
 
-def checked_closing(bound: BoundQuery, events: DataFrame, options: Settings, in_situations: bool = False) -> Closing:
+def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     """Everything that can be known to be wrong before the stream starts, with the way out."""
-    problems = []
-    closing = Closing.of(bound.plan.window, time_type(bound.events.field(bound.time).type))
-    if closing is None:
+    problems = find_version_problems(events)
+    if program.steps() is None:
         message = "a stream has no end, and the query has one window over the whole input"
         problems.append(Problem("TW409", message, "add WITHIN, and SLIDE unless the window moves with the stream"))
-    if options.early and _can_be_withdrawn(bound.plan):
-        message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
-        problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
-    if options.early and in_situations:
-        message = "whether an event lies in a situation may turn out later, so there are no early results"
-        problems.append(Problem("TW409", message, "leave early out, and take rows when their windows close"))
-    if options.early and bound.shows_trends:
-        message = "trends come out when their window closes; there are no early ones"
-        problems.append(Problem("TW409", message, "leave early out, or return aggregates"))
-    problems += stream_problems(events, options)
-    if problems:
-        raise ExecutionError(problems, bound.plan.text)
-    assert closing is not None
-    return closing
-
-
-def stream_problems(events: DataFrame, options: Settings) -> list[Problem]:
-    """What is wrong with the stream and its session, whatever the query is."""
-    problems = find_version_problems(events)
-    if options.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
+    if settings.early:
+        problems += program.problems_of_early_rows()
+    if settings.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
         message = "the stream has no watermark, so no window would ever close"
-        problems.append(
-            Problem("TW410", message, 'call withWatermark on the time column, or give watermark="10 seconds"')
-        )
-    store = events.sparkSession.conf.get(_STORE, "")
+        hint = 'call withWatermark on the time column, or give watermark="10 seconds"'
+        problems.append(Problem("TW410", message, hint))
+    store = events.sparkSession.conf.get(_STORE, None) or ""
     if "RocksDB" not in store:
-        shown = store.rpartition(".")[2] or "Spark's default one"
-        message = f"the state store of the session is {shown}; Spark keeps such state in RocksDB only"
-        name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        problems.append(Problem("TW411", message, f"set {_STORE} to {name}"))
-    return problems
+        named = store.rpartition(".")[2] or "Spark's default one"
+        message = f"the state store of the session is {named}; Spark keeps such state in RocksDB only"
+        problems.append(Problem("TW411", message, f"set {_STORE} to {_ROCKSDB}"))
+    if problems:
+        raise ExecutionError(problems, program.text)
 
 
-def _can_be_withdrawn(plan: Plan) -> bool:
-    return bool(plan.negations) or plan.strategy != "skip-till-any-match"
-
-
-def with_watermark(bound: BoundQuery | BoundIntervals, events: DataFrame, options: Settings) -> DataFrame:
+def _with_watermark(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
     """With the watermark of the call: on a column of its own, as Spark knows watermarks of timestamps alone."""
-    if options.watermark is None:
+    if settings.watermark is None:
         return events
-    delay = f"{_milliseconds(options.watermark)} milliseconds"
-    kind = time_type(bound.events.field(bound.time).type)
-    steps = time_in_steps(bound, spark_column((bound.time,)))
-    known = has_time(bound.time, schema_of(events))
-    moment = F.expr(f"IF({known}, TIMESTAMP_MICROS(TRY_MULTIPLY({steps}, {kind.step // 1_000}L)), NULL)")
-    return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, delay)
+    time = program.needs.time
+    assert time is not None
+    # Rounded up: an event is never late too early.
+    delay = -(-read_duration(settings.watermark, "watermark", or_none_at_all=True) // 1_000_000)
+    steps = time_in_steps(program.moment, spark_column((time,)))
+    step = time_type(program.moment).step // 1_000
+    known = has_time(time, schema_of(events))
+    moment = F.expr(f"IF({known}, TIMESTAMP_MICROS(TRY_MULTIPLY({steps}, {step}L)), NULL)")
+    return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, f"{delay} milliseconds")
 
 
-def _milliseconds(watermark: str) -> int:
-    """Rounded up: an event is never late too early."""
-    return -(-read_duration(watermark, "watermark", or_none_at_all=True) // 1_000_000)
-
-
-def originals(events: DataFrame, options: Settings) -> list[Any]:
+def _originals(events: DataFrame, settings: Settings) -> list[Column]:
     """Whole events travel along where late ones are wanted; they do not enter the state."""
     columns = [F.col(spark_column((name,))) for name in events.columns]
-    return [F.struct(*columns).alias(ORIGINAL)] if options.late_rows else []
+    return [F.struct(*columns).alias(ORIGINAL)] if settings.late_rows else []
 
 
-@dataclass(frozen=True, slots=True)
-class TrendStream:
-    """A query bound to the columns of a stream, with what its windows and the user ask for."""
-
-    bound: BoundQuery
-    closing: Closing
-    events: StructType
-    options: Settings
-
-    def rows(self, prepared: DataFrame) -> DataFrame:
-        schema = stored_schema(kept_schema(prepared), len(self.bound.plan.variables))
-        work = StreamWork(self.bound, self.closing, schema, self.partial)
-        made_for = self.made_for(self.bound.plan.text, schema)
-        processor = TrendProcessor(work, made_for, self.options.buckets, self.options.early)
-        pack = CheckedPackTask(PackTask(schema, self.closing), made_for, self.options.buckets)
-        return self.processed(prepared, self._bucket_keys(), pack, processor)
-
-    @property
-    def partial(self) -> bool:
-        """Whether groups span buckets, and partial aggregates are merged at the end."""
-        return groups_span_keys(self.bound) and not self.options.early and not self.bound.shows_trends
-
-    def processed(
-        self, kept: DataFrame, keys: list[str], pack: CheckedPackTask, processor: TrendProcessor
-    ) -> DataFrame:
-        """Rows as they are kept, in buckets of these keys, through the stateful operator."""
-        return self._unpacked(through_state(kept, keys, pack, processor, self.options))
-
-    def _bucket_keys(self) -> list[str]:
-        """Early rows are of whole groups, so all keys of a group share a bucket."""
-        names = shuffle_keys(self.bound)
-        if self.options.early:
-            plan = self.bound.plan
-            grouped = {group.path for group in plan.groups if group.variable is None}
-            by_path = {
-                name: key.path
-                for key, name in zip(plan.partition_key, self.bound.preparation.partition_key, strict=True)
-            }
-            names = tuple(name for name in names if by_path[name] in grouped)
-        return [f"`{name}`" for name in names]
-
-    def made_for(self, query: str, schema: pa.Schema) -> str:
-        """Names the query and the columns that it is computed from; a state belongs to one of these."""
-        columns = [f"{field.name} {field.type}" for field in schema]
-        early = "early" if self.options.early else "final"
-        facts = [query, self.bound.time, str(self.bound.type), early, *columns]
-        return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
-
-    def _unpacked(self, found: DataFrame) -> DataFrame:
-        result = result_type(self.bound, self.events)
-        late = [StructField("late", self.events)] if self.options.late_rows else []
-        shown = StructType([*result.fields, *late])
-        if not self.partial:
-            return found.mapInArrow(UnpackTask(in_arrow(shown)).__call__, shown)
-        merged = from_arrow_schema(
-            partial_schema(self.bound.plan, self.bound.events, self.bound.numbers), prefer_timestamp_ntz=True
-        )
-        carried = StructType([*merged.fields, *(StructField("late", BinaryType()) for _ in late)])
-        unpacked = found.mapInArrow(UnpackTask(in_arrow(carried)).__call__, carried)
-        together = unpacked.repartition(F.col(WINDOW), *(F.col(name) for name in group_names(self.bound.plan)))
-        return together.mapInArrow(MergeStreamTask(MergeTask(self.bound), in_arrow(shown)).__call__, shown)
+def merges_parts(program: Program, settings: Settings) -> bool:
+    """Whether rows of the result are spread over buckets, and merged at the end."""
+    parts = program.partials()
+    return parts is not None and not parts.of_stretches and not settings.early
 
 
-def through_state(
-    kept: DataFrame, keys: Sequence[str], pack: CheckedPackTask, processor: PieceProcessor, options: Settings
-) -> DataFrame:
+def make_processor(program: Program, kept: pa.Schema, settings: Settings, in_parts: bool) -> StreamProcessor:
+    """The stateful operator of rows with these columns; it knows whose state it is."""
+    schema = stored_schema(kept, program.needs)
+    owner = name_owner(_facts(program, settings), schema)
+    return StreamProcessor(program, schema, owner, settings.buckets, in_parts, settings.early)
+
+
+def _facts(program: Program, settings: Settings) -> list[str]:
+    needs = program.needs
+    return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final"]
+
+
+def _bucket_keys(program: Program, settings: Settings) -> list[str]:
+    """Keys whose rows share a bucket. Rows that come out early are not merged, so there all keys of a group do."""
+    needs = program.needs
+    return [spark_column(path) for path in (needs.merged if settings.early else needs.together)]
+
+
+def _through_state(rows: DataFrame, keys: list[str], processor: StreamProcessor, settings: Settings) -> DataFrame:
     """What the stateful operator gives out, one call per bucket of these keys, without rows that are there for the
     counts alone."""
-    bucket = f"PMOD(HASH({', '.join(keys)}), {options.buckets})" if keys else "0"
-    in_buckets = kept.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
+    bucket = f"PMOD(HASH({', '.join(keys)}), {settings.buckets})" if keys else "0"
+    in_buckets = rows.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
+    pack = CheckedPackTask(PackTask(processor.schema, processor.pane), processor.owner, settings.buckets)
     pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
-    mode = "update" if options.early else "append"
+    mode = "update" if settings.early else "append"
     found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
-    return found.observe(options.metrics, *counts).where("payload IS NOT NULL OR late_rows IS NOT NULL")
+    return found.observe(settings.metrics, *counts).where("payload IS NOT NULL OR late_rows IS NOT NULL")
 
 
-def kept_schema(prepared: DataFrame) -> pa.Schema:
-    """The columns that go into the state: all but whole events, which are there for those that are late."""
-    return in_arrow(StructType([field for field in prepared.schema if field.name != ORIGINAL]))
-
-
-def in_arrow(schema: StructType) -> pa.Schema:
-    return to_arrow(schema)
+def _unpack(program: Program, found: DataFrame, events: StructType, settings: Settings, in_parts: bool) -> DataFrame:
+    late = [StructField("late", events)] if settings.late_rows else []
+    shown = StructType([*result_type(program, events).fields, *late])
+    parts = program.partials()
+    if not in_parts or parts is None:
+        return found.mapInArrow(UnpackTask(to_arrow(shown)).__call__, shown)
+    carried = StructType([*parts_type(parts.schema).fields, *(StructField("late", BinaryType()) for _ in late)])
+    unpacked = found.mapInArrow(UnpackTask(to_arrow(carried)).__call__, carried)
+    keys = [F.col(spark_column((name,))) for name in parts.together]
+    together = unpacked.repartition(*keys) if keys else unpacked.coalesce(1)
+    return together.mapInArrow(MergeStreamTask(MergeTask(program), to_arrow(shown)).__call__, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,19 +163,19 @@ class UnpackTask:
         for batch in batches:
             for row in batch.select(["payload", "late_rows"]).to_pylist():
                 if row["payload"] is not None:
-                    yield from in_schema(from_stream(row["payload"]), self.schema).to_batches()
+                    yield from fill_columns(from_stream(row["payload"]), self.schema).to_batches()
                 if row["late_rows"] is not None:
-                    yield from self._late(row["late_rows"]).to_batches()
+                    yield from self._read_late(row["late_rows"]).to_batches()
 
-    def _late(self, data: bytes) -> pa.Table:
+    def _read_late(self, data: bytes) -> pa.Table:
         if pa.types.is_binary(self.schema.field("late").type):
-            return in_schema(pa.table({"late": pa.array([data], pa.binary())}), self.schema)
-        return in_schema(late_table(data), self.schema)
+            return fill_columns(pa.table({"late": pa.array([data], pa.binary())}), self.schema)
+        return fill_columns(read_late_rows(data), self.schema)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeStreamTask:
-    """For mapInArrow: partial aggregates of windows that close, all of a group in one task; late events pass."""
+    """For mapInArrow: parts of what closes, all of a row of the result in one task; late events pass."""
 
     merge: MergeTask
     schema: pa.Schema
@@ -257,20 +185,19 @@ class MergeStreamTask:
         for batch in batches:
             if "late" in batch.schema.names:
                 for data in batch.column("late").drop_null().to_pylist():
-                    yield from in_schema(late_table(data), self.schema).to_batches()
+                    yield from fill_columns(read_late_rows(data), self.schema).to_batches()
                 batch = batch.filter(batch.column("late").is_null()).drop_columns(["late"])
             if batch.num_rows:
                 rows.append(batch)
         for batch in self.merge(rows):
-            yield from in_schema(pa.Table.from_batches([batch]), self.schema).to_batches()
+            yield from fill_columns(pa.Table.from_batches([batch]), self.schema).to_batches()
 
 
-def late_table(data: bytes) -> pa.Table:
-    events = from_stream(data)
-    return pa.table({"late": events.column(ORIGINAL)})
+def read_late_rows(data: bytes) -> pa.Table:
+    return pa.table({"late": from_stream(data).column(ORIGINAL)})
 
 
-def in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def fill_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Columns that the table lacks are NULL."""
     columns = [
         table.column(field.name).cast(field.type)

@@ -1,26 +1,27 @@
-"""What Python workers do: rows of whole keys, sorted, in; aggregates or result rows out. No Spark is needed here."""
+"""What Python workers do in batch: rows that belong together, sorted, in; result rows or parts of them out. No Spark is
+needed here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.programs.trends.program import BoundQuery
-from trendweave.results.partial_table import from_table, partial_schema, to_table
-from trendweave.results.partials import TaskResult, merge
-from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import TIME
+from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.planning.plan import Path
+from trendweave.programs.program import Program, Scope
+from trendweave.rows.codes import key_codes
+from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.spark.chunks import PackedTimes
-from trendweave.runners.warm_up import Work, compile_once
+from trendweave.runners.warm_up import compile_once
 
-#: Columns of rows that are measured; the result does not show them.
-TRENDS, PEAK = "trendweave_trends", "trendweave_peak"
+#: A column of rows that are counted: the rows of the largest key. The result does not show it.
+PEAK = "trendweave_peak"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +33,32 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateTask:
-    """For mapInArrow. `keys` are the columns by which rows are sorted into keys; `partial` asks for partial
-    aggregates, `measured` for columns with the number of trends and the rows of the largest key. `packed` is how times
-    and chunks travel."""
+class ComputeTask:
+    """For mapInArrow.
 
-    bound: BoundQuery
-    keys: tuple[str, ...]
-    partial: bool
+    Attributes:
+        program: Computes rows.
+        scope: What of them, and whether trends are counted; then there is a column with the rows of the largest key.
+        in_parts: Whether results are parts, which are merged later.
+        limits: How many rows at once.
+        packed: How times and chunks travel; None where they do as they are.
+        sorted_by_key: False where a task gets its rows in any order, and computes all of them at once.
+    """
+
+    program: Program
+    scope: Scope
+    in_parts: bool
     limits: Limits
-    measured: bool = False
     packed: PackedTimes | None = None
-    work: ClassVar[Work] = "aggregates"
+    sorted_by_key: bool = True
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        compile_once(self.work)
+        compile_once(self.program.work)
         held: list[pa.RecordBatch] = []
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)
         for batch in batches:
-            held.append(batch if self.packed is None else self.packed.unpacked(batch))
+            held.append(batch if self.packed is None else self.packed.unpack(batch))
             rows += batch.num_rows
             if rows < wanted:
                 continue
@@ -63,98 +70,98 @@ class AggregateTask:
                 wanted = self._wanted(2 * rows)
                 held = table.to_batches()
                 continue
-            yield from self._computed(table.slice(0, cut))
+            yield from self._compute(table.slice(0, cut))
             held, rows = table.slice(cut).to_batches(), table.num_rows - cut
             wanted = self._wanted(self.limits.rows_at_once)
         if rows:
-            yield from self._computed(pa.Table.from_batches(held))
+            yield from self._compute(pa.Table.from_batches(held))
 
     def _wanted(self, rows: int) -> int:
         """That many, but not without a look at the size of a key that is beyond its limit."""
         return min(rows, self.limits.rows_of_a_key + 1)
 
+    @property
+    def _keys(self) -> tuple[Path, ...]:
+        """What tells apart rows that need not be computed together. Stretches of time are cut between two times."""
+        parts = self.program.partials()
+        if parts is not None and parts.of_stretches:
+            return ((TIME,),)
+        return (*self.program.needs.together, *(() if self.scope.chunk is None else ((CHUNK,),)))
+
     def _last_border(self, table: pa.Table) -> int:
         """The first row of the last key. Rows are sorted by keys, so all rows before it are of finished keys."""
-        if not self.keys:
+        if not self._keys or not self.sorted_by_key:
             return 0
-        codes = key_codes([table.column(name) for name in self.keys], table.num_rows)
+        codes = self._codes(table)
         others = np.flatnonzero(codes != codes[-1])
         return int(others[-1]) + 1 if others.size else 0
+
+    def _codes(self, table: pa.Table) -> np.ndarray:
+        return key_codes([pa.chunked_array([column_of(table, path)]) for path in self._keys], table.num_rows)
 
     def _check_size(self, table: pa.Table) -> None:
         if table.num_rows <= self.limits.rows_of_a_key:
             return
-        message = f"{self._place(table)} has more than {self.limits.rows_of_a_key:,} events"
+        message = f"{self._describe(table)} has more than {self.limits.rows_of_a_key:,} events"
         hint = "split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRowsOfAKey"
         raise ExecutionError([Problem("TW405", message, hint)])
 
-    def _computed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        # Spark hands timestamps over in the session's zone; the answer does not depend on it.
-        time = self.bound.events.field(self.bound.time).type
-        table = table.set_column(table.schema.get_field_index(TIME), TIME, table.column(TIME).cast(time))
-        try:
-            found = self.bound.aggregate(table)
-            result = self._written(found)
-        except TrendweaveError as error:
-            place = f"{self._place(table)}: "
-            problems = [replace(problem, message=place + problem.message) for problem in error.problems]
-            raise type(error)(problems, self.bound.plan.text) from error
-        if self.measured:
-            result = _measured(result, found, self._largest_key(table))
-        yield from result.to_batches()
+    def _compute(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        with telling_where(self.program, self._describe(table)):
+            rows = self.program.adopt(table)
+            batches: Iterable[pa.RecordBatch]
+            if self.in_parts:
+                parts = self.program.partials()
+                assert parts is not None
+                batches = parts.compute(rows, self.scope).to_batches()
+            else:
+                batches = self.program.compute(rows, self.scope).batches
+            if not self.scope.counted:
+                yield from batches
+                return
+            peak = int(np.bincount(self._codes(table)).max())
+            yield from (_append_peak(batch, peak) for batch in batches)
 
-    def _written(self, found: TaskResult) -> pa.Table:
-        if not self.partial:
-            return self.bound.result(found)
-        return to_table(found, partial_schema(self.bound.plan, self.bound.events, self.bound.numbers))
-
-    def _largest_key(self, table: pa.Table) -> int:
-        codes = key_codes([table.column(name) for name in self.keys], table.num_rows)
-        return int(np.bincount(codes).max())
-
-    def _place(self, table: pa.Table) -> str:
+    def _describe(self, table: pa.Table) -> str:
         """Keys and time range, for messages. Rows are sorted by keys."""
-        first, last = self._key(table, 0), self._key(table, table.num_rows - 1)
+        if not self.sorted_by_key:
+            return ""
+        first, last = (self.program.describe_key(table, row) for row in (0, table.num_rows - 1))
         keys = f"key {first}" if first == last else f"keys {first} to {last}"
         times = pc.min_max(table.column(TIME))
         return f"{keys}, times {times['min']} to {times['max']}"
 
-    def _key(self, table: pa.Table, row: int) -> str:
-        """As the query names it; a chunk of time is told by its times."""
-        names = zip(self.bound.preparation.partition_key, self.bound.plan.partition_key, strict=True)
-        paths = {name: ".".join(key.path) for name, key in names}
-        shown = [f"{paths[name]}={table.column(name)[row].as_py()}" for name in self.keys if name in paths]
-        return ", ".join(shown) or "(none)"
+
+def _append_peak(batch: pa.RecordBatch, peak: int) -> pa.RecordBatch:
+    return batch.append_column(PEAK, pa.array(np.full(batch.num_rows, peak, np.int64)))
+
+
+@contextmanager
+def telling_where(program: Program, place: str) -> Iterator[None]:
+    """Errors say of which rows they are, and of which query."""
+    try:
+        yield
+    except TrendweaveError as error:
+        where = f"{place}: " if place else ""
+        problems = [replace(problem, message=where + problem.message) for problem in error.problems]
+        raise type(error)(problems, program.text) from error
 
 
 @dataclass(frozen=True, slots=True)
 class MergeTask:
-    """For mapInArrow: partial aggregates, of which all of a (window, group) are in one partition, to result rows."""
+    """For mapInArrow: parts, of which all that belong to one row of the result are in one partition, to result rows."""
 
-    bound: BoundQuery
-    measured: bool = False
+    program: Program
+    counted: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = list(batches)
         if not held:
             return
         table = pa.Table.from_batches(held)
-        partials, groups = from_table(table, self.bound.plan, self.bound.events)
-        codes = key_codes([pa.chunked_array([group]) for group in groups], table.num_rows)
-        first = first_of_each(codes)
-        merged = merge([replace(partials, group=codes)])
-        taken = [pc.take(group, pa.array(first[merged.group])) for group in groups]
-        found = TaskResult(merged, taken)
-        result = self.bound.result(found)
-        if self.measured:
-            result = _measured(result, found, pc.max(table.column(PEAK)).as_py())
-        yield from result.to_batches()
-
-
-def _measured(result: pa.Table, found: TaskResult, peak: int) -> pa.Table:
-    """With the number of trends behind each row, and the rows of the largest key."""
-    counts = found.partials.components[0].values
-    if counts.dtype == object:
-        counts = np.array([float(count) if count < 2**1023 else np.inf for count in counts.tolist()])
-    result = result.append_column(TRENDS, pa.array(counts.astype(np.float64)))
-    return result.append_column(PEAK, pa.array(np.full(result.num_rows, peak, np.int64)))
+        parts = self.program.partials()
+        assert parts is not None
+        own = table.select(parts.schema.names).cast(parts.schema)
+        merged = parts.merge(own, Scope(counted=self.counted)).to_batches()
+        peak = pc.max(table.column(PEAK)).as_py() if self.counted else None
+        yield from merged if peak is None else (_append_peak(batch, peak) for batch in merged)

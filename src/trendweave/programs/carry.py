@@ -1,0 +1,74 @@
+"""What is carried from piece to piece, as bytes: one format, with a version and an owner, for every kind of query."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
+from trendweave.programs.program import Carry
+from trendweave.rows.arrow_bytes import as_stream, from_stream
+
+#: Written into everything that is carried; bytes of another version are refused.
+VERSION = 2
+_METADATA = b"trendweave.carry"
+#: Where version 1 told about itself, before there was one format.
+_VERSION_1 = (b"trendweave.state", b"trendweave.interval_state", b"trendweave.open_runs")
+_PARTS = pa.schema([("name", pa.string()), ("content", pa.large_binary())])
+
+
+def name_owner(facts: Sequence[str], columns: pa.Schema) -> str:
+    """Names a query and the columns that it is computed from; what is carried belongs to one of these.
+
+    Args:
+        facts: What the query is.
+        columns: The columns that it reads.
+
+    Returns:
+        Sixteen characters, the same on every machine.
+    """
+    types = [f"{field.name} {field.type}" for field in columns]
+    return hashlib.sha256("\n".join([*facts, *types]).encode()).hexdigest()[:16]
+
+
+def check_owner(found: str, wanted: str) -> None:
+    """Raise DataError where a state is somebody else's."""
+    if found != wanted:
+        message = "the state was made for another query, or for events with other columns"
+        raise DataError([Problem("TW311", message, "go on with the query that made it, or start anew")])
+
+
+def write_carry(tables: Carry, owner: str, facts: Mapping[str, Any] | None = None) -> bytes:
+    """Tables by name and facts as one Arrow stream."""
+    about = {"version": VERSION, "owner": owner, **(facts or {})}
+    columns = {"name": list(tables), "content": [as_stream(table) for table in tables.values()]}
+    parts = pa.table(columns, schema=_PARTS)
+    # In steps of 64 bytes, so that a state does not grow with the digits of its counts.
+    text = json.dumps(about)
+    padded = text.ljust(-(-len(text) // 64) * 64)
+    return as_stream(parts.replace_schema_metadata({_METADATA: padded.encode()}))
+
+
+def read_carry(data: bytes) -> tuple[Carry, str, dict[str, Any]]:
+    """Tables, owner and facts of bytes that `write_carry` made.
+
+    Raises:
+        DataError: They are damaged, or of another version (TW311).
+    """
+    try:
+        parts = from_stream(data)
+        metadata = parts.schema.metadata or {}
+        is_first = any(name in metadata for name in _VERSION_1)
+        about: dict[str, Any] = {"version": 1} if is_first else json.loads(metadata[_METADATA])
+        tables = {} if is_first else {row["name"]: from_stream(row["content"]) for row in parts.to_pylist()}
+    except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+        problem = Problem("TW311", f"the state cannot be read: {error}", "start from an empty state")
+        raise DataError([problem]) from error
+    if about["version"] != VERSION:
+        message = f"the state has version {about['version']}, this release reads version {VERSION}"
+        raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
+    return tables, about["owner"], about

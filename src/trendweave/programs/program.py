@@ -1,0 +1,233 @@
+"""The one contract: a plan bound to the columns of some events is a program, and every place runs programs.
+
+A place (a table in this process, pieces of events, a session, a Spark DataFrame, a Spark stream) does what its engine
+does well: it reads columns, evaluates row expressions, filters, brings rows together and sorts them. What it has to do
+stands in `Needs`. The rest is the program's: rows in, Arrow batches out, all at once (`compute`), in parts that are
+merged (`partials`), or piece by piece (`steps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from trendweave.errors import Problem
+from trendweave.language.syntax_tree import Expression
+from trendweave.planning.plan import Path
+from trendweave.results.types import ResultColumn
+from trendweave.rows.dropped import Dropped
+
+#: The kernels that a program calls, for places that compile them once per machine.
+Work: TypeAlias = Literal["aggregates", "trends", "intervals"]
+#: What outlives rows when a program runs piece by piece: tables by name.
+Carry: TypeAlias = Mapping[str, pa.Table]
+NO_CARRY: Carry = {}
+#: A further column of results where trends are counted; no result shows it.
+TRENDS = "trendweave_trends"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Set in rows of a type (None: of any) in which a condition (None: any) is true."""
+
+    type: str | None = None
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a place does with events before a program computes.
+
+    Attributes:
+        time: The column with the time; rows without one are dropped. None where a row has no single time.
+        type: The column with the type; rows without one are dropped. None where rows have none.
+        read: The columns of events that are read at all.
+        named_types: Types that the query names. Events of other types are counted.
+        kept_types: Only rows of these types are kept; None: of any.
+        known: Attributes that must not be NULL.
+        columns: Prepared columns by name, with the row expressions that fill them.
+        flags: One bit per row each; None for one that is set later.
+        words: The columns that hold the flags, 64 in each.
+        only_flagged: Rows without any flag are dropped.
+        together: Attributes of prepared rows by which rows meet in one place.
+        merged: Those of them that rows of the result have in common, so that nothing is left to merge.
+    """
+
+    time: str | None
+    type: str | None
+    read: tuple[str, ...]
+    named_types: frozenset[str] = frozenset()
+    kept_types: frozenset[str] | None = None
+    known: tuple[Path, ...] = ()
+    columns: tuple[tuple[str, Expression], ...] = ()
+    flags: tuple[Flag | None, ...] = ()
+    words: tuple[str, ...] = ()
+    only_flagged: bool = False
+    together: tuple[Path, ...] = ()
+    merged: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCut:
+    """How time can be cut into chunks, in steps of the time column: a chunk owns what begins in its `length` steps, and
+    reads so many steps before and after it; `last_step` asks for the last earlier time at which there is a row, too."""
+
+    length: int
+    before: int = 0
+    after: int = 0
+    last_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which part of a result is asked for.
+
+    Attributes:
+        windows: A range of windows, by number; of windows that move with the stream, of times in steps.
+        chunk: The length of the chunks of time whose numbers the rows carry, in steps; each owns what begins in it.
+        counted: A last column `TRENDS` tells how many trends are behind each row.
+    """
+
+    windows: tuple[int, int] | None = None
+    chunk: int | None = None
+    counted: bool = False
+
+
+EVERYTHING = Scope()
+
+
+@dataclass(slots=True)
+class Output:
+    """Batches of result rows, made while they are read. `trends` is how many will be shown, where that is known."""
+
+    batches: Iterator[pa.RecordBatch]
+    trends: int | None = None
+
+    @staticmethod
+    def of_table(table: pa.Table) -> Output:
+        return Output(iter(table.to_batches()))
+
+
+class PartialResults(Protocol):
+    """Results in parts, where what belongs to one row of the result is spread over several places."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a part."""
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """Columns of a part by which parts meet; none: all parts meet in one place."""
+
+    @property
+    def of_stretches(self) -> bool:
+        """Whether rows come in stretches of time, any way they are cut, and not by what `Needs.together` says."""
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        """The part of some rows."""
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        """Result rows of all parts that meet in one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of a stream gives: batches of rows that have become final, and what to remember after it."""
+
+    batches: Iterable[pa.RecordBatch]
+    carry: Carry = field(default_factory=dict)
+
+
+class Steps(Protocol):
+    """A program piece by piece. Rows that wait are the place's; what outlives rows is the carry. Times and watermarks
+    are in steps of the time column; a watermark of None is the end of all events."""
+
+    @property
+    def pane(self) -> int | None:
+        """Rows are kept and let go by panes of so many steps; None where any time can be a border."""
+
+    @property
+    def carries(self) -> bool:
+        """Whether there is ever anything in the carry."""
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """The watermark at which there is something to do next, for rows between these times; None for never."""
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `step` has to see."""
+
+    def keeps_from(self, watermark: int) -> int:
+        """The time from which rows are needed after a step; a border of panes."""
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `peek` has to see."""
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        """Current rows of what is still open and changed by rows between these times."""
+
+
+class Program(Protocol):
+    """A plan bound to the columns of some events: the same object in every place."""
+
+    @property
+    def text(self) -> str:
+        """The query, for messages."""
+
+    @property
+    def events(self) -> pa.Schema:
+        """The columns of the events that it is bound to."""
+
+    @property
+    def work(self) -> Work:
+        """The kernels that it calls."""
+
+    @property
+    def needs(self) -> Needs:
+        """What a place does before rows come."""
+
+    @property
+    def result(self) -> tuple[ResultColumn, ...]:
+        """The columns of the result."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The same as an Arrow schema."""
+
+    @property
+    def moment(self) -> pa.DataType:
+        """The type of times in prepared rows."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What tells it apart from programs whose states do not fit, besides the columns that it reads."""
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        """Prepared rows, by Arrow: what `needs` asks for, and what was dropped."""
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Rows that another engine has made as `needs` says, as `prepare` would have made them."""
+
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        """Result rows of prepared rows."""
+
+    def partials(self) -> PartialResults | None:
+        """Where results of several places have to be merged; None where rows that meet are enough."""
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        """Chunks of time, for a place that asks for more tasks; `wanted` is a length in nanoseconds. None where time
+        cannot be cut."""
+
+    def steps(self, in_parts: bool = False) -> Steps | None:
+        """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged."""
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        """Why rows of what is still open cannot be shown; none where they can."""
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        """What tells the rows that meet with this one from others, for messages."""
