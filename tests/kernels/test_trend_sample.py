@@ -13,7 +13,7 @@ import pytest
 import trendweave
 from trendweave.kernels.listing.sample import EPSILON, WindowSampler
 from trendweave.kernels.listing.walk import new_walk
-from trendweave.programs.trends.program import bind
+from trendweave.programs.trends.program import bind_trends
 
 KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)
 QUERIES = (
@@ -34,8 +34,8 @@ def events(count: int) -> pa.Table:
 
 def sampler(query: str, table: pa.Table, unit: float = EPSILON) -> WindowSampler:
     plan = trendweave.query(f"RETURN TRENDS(x) {query} SAMPLE 1").plan
-    bound = bind(plan, table.schema, "time", "type", "decimal")
-    listing = bound.trends(bound.prepare(table)[0]).listing
+    bound = bind_trends(plan, table.schema, "time", "type", "decimal")
+    listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
     return WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph), unit)
 
@@ -69,8 +69,8 @@ def test_every_trend_is_equally_likely(query: str) -> None:
 def test_complete_trends_are_equally_likely() -> None:
     table = pa.table({"time": np.arange(12) // 3, "type": ["A"] * 12, "x": [0, 1, 2] * 4})
     plan = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x SAMPLE 1").plan
-    bound = bind(plan, table.schema, "time", "type", "decimal")
-    listing = bound.trends(bound.prepare(table)[0]).listing
+    bound = bind_trends(plan, table.schema, "time", "type", "decimal")
+    listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
     source = WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph))
     complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)
