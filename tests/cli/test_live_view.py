@@ -57,17 +57,17 @@ def test_rates_that_are_no_numbers() -> None:
 def test_counts_are_sums_since_the_start() -> None:
     made = counts()
     assert (made.batches, made.events, made.rows, made.late) == (4, 24, 2, 1)
-    told = dict(made.told(time_is_number=False))
+    told = dict(made.describe(time_is_number=False))
     assert told["events"].startswith("24 read, ")
     assert told["late"] == "1 dropped"
     assert told["watermark"] == "2024-01-01 00:00:28"
     assert told["dropped"] == ("1 rows without a time, 1 without a type, 1 that cannot be read, 1 of other types")
     assert told["batches"].startswith("4, last ")
-    assert dict(made.told(time_is_number=True))["watermark"] == "1,704,067,228"
+    assert dict(made.describe(time_is_number=True))["watermark"] == "1,704,067,228"
 
 
 def test_nothing_yet() -> None:
-    told = dict(Counts().told(time_is_number=False))
+    told = dict(Counts().describe(time_is_number=False))
     assert told["watermark"] == "none yet"
     assert "state" not in told
 

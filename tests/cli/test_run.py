@@ -124,10 +124,11 @@ def test_files_that_do_not_go_together(tmp_path: Path, events: list[str], said: 
         read_tables(find_files([str(tmp_path / name) for name in events]))
 
 
-def test_in_csv_nothing_is_null_and_quotes_are_empty(tmp_path: Path) -> None:
+def test_in_csv_an_empty_cell_is_null(tmp_path: Path) -> None:
+    """With quotes and without, as Spark reads it."""
     (tmp_path / "a.csv").write_text('time,type,x,y\n1,NA,,NaN\n2,"",1.5,\n3,,2,1\n')
     table = read_table(tmp_path / "a.csv")
-    assert table.column("type").to_pylist() == ["NA", "", None]
+    assert table.column("type").to_pylist() == ["NA", None, None]
     assert table.column("x").to_pylist() == [None, 1.5, 2.0]
     assert [str(value) for value in table.column("y").to_pylist()] == ["nan", "None", "1.0"]
 

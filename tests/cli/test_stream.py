@@ -21,7 +21,7 @@ import pytest
 
 import trendweave
 from tests.cli import many_commands
-from trendweave.cli.files import json_line, write_table
+from trendweave.cli.files import write_json_line, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
@@ -62,7 +62,7 @@ def without_zone(value: object) -> object:
 
 
 def as_counter(rows: list[dict]) -> Counter[str]:
-    return Counter(json_line(row) for row in rows)
+    return Counter(write_json_line(row) for row in rows)
 
 
 @dataclass

@@ -14,7 +14,7 @@ import pytest
 import trendweave
 from tests.cli import many_commands
 from tests.profiles import PROFILE
-from trendweave.cli.files import json_line
+from trendweave.cli.files import write_json_line
 
 pytestmark = pytest.mark.spark
 
@@ -70,13 +70,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     found = dict(zip(commands, map(tuple, json.loads(done.stdout)), strict=True))
     for name in ON_FILES:
         rows = pq.read_table(folder / f"{name}.parquet").to_pylist() if found["run", name][0] == 0 else []
-        found["rows", name] = (0, "".join(map(json_line, rows)), "")
+        found["rows", name] = (0, "".join(map(write_json_line, rows)), "")
     return found
 
 
 def expected(name: str) -> list[str]:
     found = trendweave.query(QUERIES[name]).run(events(), type="type").to_pylist()
-    return sorted(json_line(row).strip() for row in found)
+    return sorted(write_json_line(row).strip() for row in found)
 
 
 @pytest.mark.parametrize("name", ON_STREAMS)

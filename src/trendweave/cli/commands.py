@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.markup import escape
 
+from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Master,
     NumberFormat,
@@ -21,11 +22,11 @@ from trendweave.cli.options import (
     TimeColumn,
     TypeColumn,
     check_master,
-    load,
-    pairs,
+    choose_type_column,
+    load_query,
+    read_pairs,
 )
 from trendweave.cli.stream_command import stream
-from trendweave.cli.terminal import Failure
 from trendweave.errors import TrendweaveError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -67,13 +68,12 @@ def check(
     type: TypeColumn = "type",
 ) -> None:
     """Check a query; with --schema, also whether it fits a table."""
-    checked = load(file)
+    checked = load_query(file)
     if schema is not None:
         from trendweave.cli.files import read_schema
-        from trendweave.cli.run_files import type_column
 
         columns = read_schema(schema)
-        checked.check(columns, time=time, type=type_column(checked, type or None, columns.names))
+        checked.check(columns, time=time, type=choose_type_column(checked, type or None, columns.names))
     print("ok")
 
 
@@ -83,7 +83,7 @@ def explain(
     format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
 ) -> None:
     """Show what a query means and how it will be computed."""
-    print(load(file).explain(format.value))
+    print(load_query(file).explain(format.value))
 
 
 @app.command()
@@ -104,11 +104,11 @@ def run(
     """Run a query on files of events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
 
-    settings = pairs(conf or [], "--conf")
+    settings = read_pairs(conf or [], "--conf")
     check_master(master)
     if runner is Runner.local and (master or settings):
         raise typer.BadParameter("--master and --conf are for --runner spark")
-    asked = FileRun(load(file), events, out, time, type or None, numbers.value, show)
+    asked = FileRun(load_query(file), events, out, time, type or None, numbers.value, show)
     check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))

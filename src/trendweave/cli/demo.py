@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.markup import escape
 
-from trendweave.cli.terminal import bars, print_table
+from trendweave import Query, query, warm_up
+from trendweave.cli.options import Numbers
+from trendweave.cli.terminal import draw_bars, print_table
 from trendweave.datasets import sample_flights, stock
-from trendweave.kernels import warm_up
 from trendweave.pictures import draw_trends_per_window, write_picture
-from trendweave.queries import Query, query
-from trendweave.results.aggregate_table import Numbers
 
 DELAYS = """
 RETURN origin, COUNT(*) AS trends, COUNT(D) AS flights, MAX(D.dep_delay) AS worst
@@ -79,7 +78,7 @@ def _chart(console: Console, result: pa.Table) -> None:
     found = {(row["origin"], row["window_start"]): int(row["trends"]) for row in result.to_pylist()}
     for origin in sorted({origin for origin, _ in found}):
         counts = [found.get((origin, day), 0) for day in days]
-        line = "".join(bar * 3 + " " for bar in bars(counts))
+        line = "".join(bar * 3 + " " for bar in draw_bars(counts))
         console.print(f"{origin}  {line} max {max(counts):,}", highlight=False)
     console.print("     " + "".join(f"{day.day:>2}  " for day in days), highlight=False)
 
@@ -113,9 +112,9 @@ def _in_process() -> Iterator[Timed]:
 @contextmanager
 def _spark(console: Console) -> Iterator[Timed]:
     """From Parquet files to result rows on this machine, on all its cores."""
-    from trendweave.cli.run_files import spark_modules
+    from trendweave.cli.run_files import import_spark_modules
 
-    spark_session, spark_files = spark_modules()
+    spark_session, spark_files = import_spark_modules()
     console.print("Spark starts on all cores of this machine")
     begun_at_all = perf_counter()
     with TemporaryDirectory() as folder, spark_session.session("local[*]", {}, progress=console.is_terminal) as spark:
@@ -124,7 +123,7 @@ def _spark(console: Console) -> Iterator[Timed]:
             path = Path(folder) / f"{events.num_rows}.parquet"
             pq.write_table(events, path)
             begun = perf_counter()
-            frame = spark_files.read_events(spark, *spark_files.what_to_read([str(path)], local=True))
+            frame = spark_files.read_events(spark, *spark_files.choose_files([str(path)], local=True))
             result = spark_files.SparkRun(asked, frame, "time", "type", numbers).rows()
             return result, perf_counter() - begun
 

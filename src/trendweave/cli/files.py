@@ -35,10 +35,10 @@ class EventFiles:
     paths: tuple[Path, ...]
 
 
-def kind_of(path: str | Path) -> FileKind:
+def find_kind(path: str | Path) -> FileKind:
     ending = Path(path).suffix.lower()
     if ending not in _KINDS:
-        raise unreadable(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(_KINDS)}")
+        raise table_error(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(_KINDS)}")
     return _KINDS[ending]
 
 
@@ -47,41 +47,41 @@ def is_elsewhere(path: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
 
 
-def unreadable(message: str, hint: str) -> DataError:
+def table_error(message: str, hint: str) -> DataError:
     return DataError([Problem("TW308", message, hint)])
 
 
 def find_files(paths: Sequence[str]) -> EventFiles:
     """What is at these paths: files, all files below a folder, or what a pattern with * and ? stands for."""
-    found = [part for path in paths for root in _spelled_out(path) for part in _files_at(root)]
+    found = [part for path in paths for root in _expand_pattern(path) for part in _find_files_at(root)]
     one_of_each = {kind: path.name for path, kind in found}
     if len(one_of_each) > 1:
         shown = ", ".join(sorted(one_of_each.values()))
-        raise unreadable(f"events come in files of several kinds: {shown}", "name files of one kind")
+        raise table_error(f"events come in files of several kinds: {shown}", "name files of one kind")
     return EventFiles(found[0][1], tuple(path for path, _ in found))
 
 
-def _spelled_out(path: str) -> list[Path]:
+def _expand_pattern(path: str) -> list[Path]:
     if Path(path).exists():
         return [Path(path)]
     if matches := sorted(glob.glob(path)):
         return [Path(match) for match in matches]
-    raise unreadable(f"{path} cannot be read: there is no such file or folder", "is the path right?")
+    raise table_error(f"{path} cannot be read: there is no such file or folder", "is the path right?")
 
 
-def _files_at(root: Path) -> list[tuple[Path, FileKind]]:
+def _find_files_at(root: Path) -> list[tuple[Path, FileKind]]:
     if not root.is_dir():
-        return [(root, kind_of(root))]
+        return [(root, find_kind(root))]
     # Names that begin with _ or . are notes of the programs that wrote the folder.
-    below = [path for path in sorted(root.rglob("*")) if not _hidden(path.relative_to(root)) and path.is_file()]
+    below = [path for path in sorted(root.rglob("*")) if not _is_hidden(path.relative_to(root)) and path.is_file()]
     if not below:
-        raise unreadable(f"the folder {root.name} holds no files", "is the path right?")
+        raise table_error(f"the folder {root.name} holds no files", "is the path right?")
     if any("=" in part for path in below for part in path.relative_to(root).parts[:-1]):
-        return [(root, kind_of(below[0]))]
-    return [(path, kind_of(path)) for path in below]
+        return [(root, find_kind(below[0]))]
+    return [(path, find_kind(path)) for path in below]
 
 
-def _hidden(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
     return any(part.startswith(("_", ".")) for part in path.parts)
 
 
@@ -96,17 +96,17 @@ def read_schema(path: Path) -> pa.Schema:
     if found.kind != "parquet":
         return read_tables(found).schema
     schemas = []
-    for file in _plain_files(found):
-        with readable(file):
+    for file in _check_plain(found):
+        with explain_unreadable(file):
             schemas.append(pq.read_schema(file))
-    with _together():
+    with _explain_mismatch():
         return pa.unify_schemas(schemas, promote_options="permissive")
 
 
 def read_tables(found: EventFiles) -> pa.Table:
     """All rows; a column that only some files have is NULL in the others."""
-    tables = [_read(path, found.kind) for path in _plain_files(found)]
-    with _together():
+    tables = [_read(path, found.kind) for path in _check_plain(found)]
+    with _explain_mismatch():
         return pa.concat_tables(tables, promote_options="permissive")
 
 
@@ -114,11 +114,11 @@ def read_table(path: Path) -> pa.Table:
     return read_tables(find_files([str(path)]))
 
 
-def _plain_files(found: EventFiles) -> tuple[Path, ...]:
+def _check_plain(found: EventFiles) -> tuple[Path, ...]:
     for path in found.paths:
         if path.is_dir():
             message = f"{path.name} has folders named key=value, which are a column to Spark alone"
-            raise unreadable(message, "use --runner spark, or name the files themselves")
+            raise table_error(message, "use --runner spark, or name the files themselves")
     return found.paths
 
 
@@ -128,15 +128,13 @@ def _read(path: Path, kind: FileKind) -> pa.Table:
     import pyarrow.json
     import pyarrow.parquet
 
-    with readable(path):
+    with explain_unreadable(path):
         match kind:
             case "parquet":
                 return pyarrow.parquet.ParquetFile(path).read()
             case "csv":
-                # As Spark reads it: nothing is NULL, two quotes are an empty text.
-                options = pyarrow.csv.ConvertOptions(
-                    null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-                )
+                # As Spark reads it: an empty cell is NULL, with quotes and without.
+                options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
                 return pyarrow.csv.read_csv(path, convert_options=options)
             case "json":
                 return pyarrow.json.read_json(path)
@@ -145,21 +143,21 @@ def _read(path: Path, kind: FileKind) -> pa.Table:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def explain_unreadable(path: Path) -> Iterator[None]:
     """Turns what goes wrong while a file is read into our own error."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         hint = "is it there, and is its content what its ending says?"
-        raise unreadable(f"{path.name} cannot be read: {error}", hint) from error
+        raise table_error(f"{path.name} cannot be read: {error}", hint) from error
 
 
 @contextmanager
-def _together() -> Iterator[None]:
+def _explain_mismatch() -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        raise unreadable(f"the files do not go together: {error}", "give a column one type in all of them") from error
+        raise table_error(f"the files do not go together: {error}", "give a column one type in all of them") from error
 
 
 # Writing
@@ -167,11 +165,11 @@ def _together() -> Iterator[None]:
 
 def check_place(path: Path) -> None:
     """Find out before the work, not after it, that its result has no place."""
-    kind_of(path)
+    find_kind(path)
     if not path.absolute().parent.is_dir():
-        raise unreadable(f"{path.name} cannot be written: there is no folder {path.parent}", "make the folder first")
+        raise table_error(f"{path.name} cannot be written: there is no folder {path.parent}", "make the folder first")
     if path.is_dir():
-        raise unreadable(f"{path.name} cannot be written: it is a folder", "choose another name")
+        raise table_error(f"{path.name} cannot be written: it is a folder", "choose another name")
 
 
 def is_folder(out: str) -> bool:
@@ -182,11 +180,11 @@ def is_folder(out: str) -> bool:
 def check_folder(out: str) -> FileKind:
     """The kind of the files that a folder of results will hold."""
     name = Path(out.rstrip("/"))
-    kind = kind_of(name) if name.suffix else "parquet"
+    kind = find_kind(name) if name.suffix else "parquet"
     if kind == "arrow":
-        raise unreadable(f"{name.name} cannot be written: Spark writes no Arrow files", "write Parquet, or one file")
+        raise table_error(f"{name.name} cannot be written: Spark writes no Arrow files", "write Parquet, or one file")
     if not is_elsewhere(out) and name.exists():
-        raise unreadable(f"{name.name} cannot be written: it is there already", "choose another name, or remove it")
+        raise table_error(f"{name.name} cannot be written: it is there already", "choose another name, or remove it")
     return kind
 
 
@@ -195,7 +193,7 @@ def write_table(table: pa.Table, path: Path) -> None:
         _write(table, path)
     except OSError as error:
         hint = "is the folder there, and may it be written to?"
-        raise unreadable(f"{path.name} cannot be written: {error}", hint) from error
+        raise table_error(f"{path.name} cannot be written: {error}", hint) from error
 
 
 def _write(table: pa.Table, path: Path) -> None:
@@ -203,7 +201,7 @@ def _write(table: pa.Table, path: Path) -> None:
     import pyarrow.feather
     import pyarrow.parquet
 
-    match kind_of(path):
+    match find_kind(path):
         case "parquet":
             pyarrow.parquet.write_table(table, path)
         case "csv":
@@ -211,10 +209,10 @@ def _write(table: pa.Table, path: Path) -> None:
         case "arrow":
             pyarrow.feather.write_feather(table, path, compression="uncompressed")
         case "json":
-            path.write_text("".join(json_line(row) for row in table.to_pylist()), encoding="utf-8")
+            path.write_text("".join(write_json_line(row) for row in table.to_pylist()), encoding="utf-8")
 
 
-def json_line(row: dict[str, object]) -> str:
+def write_json_line(row: dict[str, object]) -> str:
     import json
     from decimal import Decimal
 

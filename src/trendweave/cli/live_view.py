@@ -22,8 +22,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from trendweave.cli.files import json_line
-from trendweave.cli.terminal import cell_text, rich_table
+from trendweave.cli.files import write_json_line
+from trendweave.cli.terminal import make_rich_table, write_cell
 
 #: Names of the metrics in the progress: of the query itself, of what it reads, of the source, and of its rows.
 METRICS = "trendweave"
@@ -115,14 +115,14 @@ class Counts:
         self.last = batch
         self.durations.append(batch.seconds)
 
-    def told(self, time_is_number: bool) -> list[tuple[str, str]]:
+    def describe(self, time_is_number: bool) -> list[tuple[str, str]]:
         """For people: what each count is, and the count."""
         lines = [
             ("events", f"{self.events:,} read, {self.per_second:,.0f} per second"),
             ("rows", f"{self.rows:,}"),
-            ("watermark", self._watermark_text(time_is_number)),
+            ("watermark", self._write_watermark(time_is_number)),
             ("late", f"{self.late:,} dropped"),
-            ("dropped", self._dropped_text()),
+            ("dropped", self._describe_dropped()),
         ]
         if self.last is not None:
             sizes = self.last.state_on_disk, self.last.state_in_memory
@@ -132,12 +132,12 @@ class Counts:
             lines.append(("batches", f"{self.batches:,}, {took}, slowest {max(self.durations):,.1f} s"))
         return lines
 
-    def _watermark_text(self, time_is_number: bool) -> str:
+    def _write_watermark(self, time_is_number: bool) -> str:
         if self.watermark is None:
             return "none yet"
-        return f"{self.watermark.timestamp():,.15g}" if time_is_number else cell_text(self.watermark)
+        return f"{self.watermark.timestamp():,.15g}" if time_is_number else write_cell(self.watermark)
 
-    def _dropped_text(self) -> str:
+    def _describe_dropped(self) -> str:
         parts = [f"{self.no_time:,} rows without a time", f"{self.no_type:,} without a type"]
         if self.unreadable:
             parts.append(f"{self.unreadable:,} that cannot be read")
@@ -166,7 +166,7 @@ class LinesView:
         self._counts = Counts()
 
     def rows(self, table: pa.Table) -> None:
-        self._out.write("".join(map(json_line, table.to_pylist())))
+        self._out.write("".join(map(write_json_line, table.to_pylist())))
         self._out.flush()
 
     def progress(self, batch: MicroBatch) -> None:
@@ -176,7 +176,7 @@ class LinesView:
         pass
 
     def close(self) -> None:
-        for name, value in self._counts.told(self._time_is_number):
+        for name, value in self._counts.describe(self._time_is_number):
             self._errors.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -223,7 +223,7 @@ class LiveView:
     def picture(self) -> RenderableType:
         with self._lock:
             counts = Table.grid(padding=(0, 2))
-            for name, value in self._counts.told(self._time_is_number):
+            for name, value in self._counts.describe(self._time_is_number):
                 counts.add_row(Text(name, style="bold"), escape(value))
             minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
             hint = {"stopped": "", "stopping": "; Ctrl-C again leaves at once"}.get(self._state, "; Ctrl-C stops")
@@ -232,5 +232,5 @@ class LiveView:
             if self._schema is not None and self._latest:
                 room = max(3, self._console.size.height - _LINES_OF_COUNTS)
                 latest = list(self._latest.values())[-room:]
-                shown.append(rich_table(pa.Table.from_pylist(latest, schema=self._schema)))
+                shown.append(make_rich_table(pa.Table.from_pylist(latest, schema=self._schema)))
             return Group(*shown)

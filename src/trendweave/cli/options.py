@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from trendweave import Query, query
+from trendweave import IntervalPlan, Query, query
+
+#: How counts and sums of whole numbers are written.
+Numbers = Literal["decimal", "int64", "text", "float64", "log2"]
 
 
 class NumberFormat(StrEnum):
+    """`Numbers` as Typer knows choices."""
+
     decimal = "decimal"
     int64 = "int64"
     text = "text"
@@ -27,7 +33,19 @@ Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of t
 Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")]
 
 
-def load(file: str) -> Query:
+def load_query(file: str) -> Query:
+    """Read the query of a file, or of standard input.
+
+    Args:
+        file: A path, or - for standard input.
+
+    Returns:
+        The query, checked and planned.
+
+    Raises:
+        typer.BadParameter: The file cannot be read.
+        TrendweaveError: The query has problems.
+    """
     if file == "-":
         return query(sys.stdin.read())
     try:
@@ -36,7 +54,8 @@ def load(file: str) -> Query:
         raise typer.BadParameter(f"{file} cannot be read: {error}") from error
 
 
-def pairs(given: list[str], option: str) -> dict[str, str]:
+def read_pairs(given: list[str], option: str) -> dict[str, str]:
+    """Read settings of the form KEY=VALUE; `option` is where they were given."""
     found = [setting.partition("=") for setting in given]
     for name, sign, _ in found:
         if not (name and sign):
@@ -45,5 +64,23 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
 
 
 def check_master(master: str | None) -> None:
+    """Refuse what is no master of Spark."""
     if master and not (master == "yarn" or master.startswith(("local", "spark://", "k8s://"))):
         raise typer.BadParameter("a master is local, local[4], spark://..., k8s://... or yarn", param_hint="--master")
+
+
+def choose_type_column(query: Query, type_: str | None, columns: Sequence[str]) -> str | None:
+    """Choose the column that holds the type, where the user has not named one.
+
+    Args:
+        query: The query; one over intervals needs no type, and takes the default column only where both have it.
+        type_: The column that was given, or the default `type`.
+        columns: The columns of the events.
+
+    Returns:
+        The column; None where all rows are of one type.
+    """
+    plan = query.plan
+    if isinstance(plan, IntervalPlan) and type_ == "type" and (type_ not in columns or plan.source is None):
+        return None
+    return type_

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from trendweave import IntervalPlan, Query
 from trendweave.cli import files
-from trendweave.cli.event_types import type_column
-from trendweave.cli.terminal import Failure, print_table
+from trendweave.cli.failure import Failure
+from trendweave.cli.options import Numbers, choose_type_column
+from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
-from trendweave.results.aggregate_table import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,54 +40,54 @@ def run_in_process(run: FileRun, console: Console) -> None:
     if run.out != "-":
         if files.is_folder(run.out):
             message = f"{run.out} has no ending, and folders of results are written by Spark"
-            raise files.unreadable(message, "name a file such as result.parquet, or use --runner spark")
+            raise files.table_error(message, "name a file such as result.parquet, or use --runner spark")
         files.check_place(Path(run.out))
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         step = progress.add_task("reading events", total=3)
         table = files.read_tables(files.find_files(run.events))
         progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        type_ = type_column(run.query, run.type, table.column_names)
+        type_ = choose_type_column(run.query, run.type, table.column_names)
         result = run.query.run(table, run.time, type_, numbers=run.numbers)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         if run.out != "-":
             files.write_table(result, Path(run.out))
-    draw(run, result)
+    _draw(run, result)
     if run.out == "-":
-        show(result)
+        print_result(result)
 
 
 def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Console) -> None:
-    spark_session, spark_files = spark_modules()
+    spark_session, spark_files = import_spark_modules()
     # All that can be wrong without Spark is found before it starts.
-    kind, paths = spark_files.what_to_read(run.events, spark_session.is_local(master))
+    kind, paths = spark_files.choose_files(run.events, spark_session.is_local(master))
     folder = files.check_folder(run.out) if run.out != "-" and files.is_folder(run.out) else None
     if run.out != "-" and folder is None:
         files.check_place(Path(run.out))
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
         events = spark_files.read_events(spark, kind, paths)
-        type_ = type_column(run.query, run.type, events.columns)
+        type_ = choose_type_column(run.query, run.type, events.columns)
         started = spark_files.SparkRun(run.query, events, run.time, type_, run.numbers)
         if folder is not None:
             started.write(run.out, folder)
             return
         rows = started.rows()
-        draw(run, rows)
+        _draw(run, rows)
         if run.out != "-":
             files.write_table(rows, Path(run.out))
         else:
-            show(rows)
+            print_result(rows)
 
 
-def spark_modules() -> tuple[ModuleType, ModuleType]:
+def import_spark_modules() -> tuple[ModuleType, ModuleType]:
     """Our modules that need pyspark, which is an extra."""
-    with spark_installed():
+    with explain_missing_spark():
         from trendweave.cli import spark_files, spark_session
     return spark_session, spark_files
 
 
 @contextmanager
-def spark_installed(without: str = ", or use --runner local") -> Iterator[None]:
+def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[None]:
     """`without` says how to do without Spark, where the command can."""
     try:
         yield
@@ -111,7 +111,7 @@ def check_show(run: FileRun) -> None:
         raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
 
 
-def draw(run: FileRun, result: pa.Table) -> None:
+def _draw(run: FileRun, result: pa.Table) -> None:
     """Write the page of `--show`, where it was asked for."""
     if run.show is None:
         return
@@ -128,8 +128,8 @@ def draw(run: FileRun, result: pa.Table) -> None:
     run.show.write_text(page, encoding="utf-8")
 
 
-def show(result: pa.Table) -> None:
-    """A table for people at a terminal, CSV for programs."""
+def print_result(result: pa.Table) -> None:
+    """Print a table for people at a terminal, CSV for programs."""
     result = write_trends_as_text(result)
     if sys.stdout.isatty():
         print_table(Console(), result)

@@ -14,9 +14,8 @@ from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 
+from trendweave.cli.failure import Failure
 from trendweave.cli.live_view import LinesView, LiveView, View
-from trendweave.cli.terminal import Failure
-from trendweave.events import Kind, schema_of
 
 if TYPE_CHECKING:
     from trendweave.cli.stream_run import StreamRun
@@ -52,7 +51,7 @@ class Signals:
         self.asked = True
 
 
-def run_stream(run: StreamRun, master: str, conf: Mapping[str, str], title: str, log: Path | None) -> None:
+def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], title: str, log: Path | None) -> None:
     """Until it ends or is stopped. `log` gets what the JVM and its workers write, which would tear a live view."""
     from trendweave.cli import spark_session
     from trendweave.cli.stream_run import RunningStream, session_settings
@@ -61,13 +60,12 @@ def run_stream(run: StreamRun, master: str, conf: Mapping[str, str], title: str,
     try:
         with ExitStack() as stack:
             settings = session_settings(master, run.buckets) | dict(conf)
-            with written_to(log):
+            with redirect_errors(log):
                 spark = stack.enter_context(spark_session.session(master, settings, progress=False, without=""))
             signals.watch()
             with spark_session.told_plainly():
                 rows = run.rows(spark)
-            moment = schema_of(rows)[rows.columns[0]].kind
-            view = _view(title, run.keys(rows), moment in (Kind.INTEGER, Kind.FLOAT))
+            view = _make_view(title, run.keys(rows), run.counts_seconds(rows))
             stack.callback(view.close)
             stream = RunningStream(run, rows, view)
             stream.follow(lambda: signals.asked)
@@ -78,16 +76,16 @@ def run_stream(run: StreamRun, master: str, conf: Mapping[str, str], title: str,
         signals.restore()
 
 
-def _view(title: str, keys: int, time_is_number: bool) -> View:
+def _make_view(title: str, keys: int, time_is_number: bool) -> View:
     if sys.stdout.isatty():
         return LiveView(Console(), title, keys, time_is_number)
     return LinesView(sys.stdout, Console(stderr=True), time_is_number)
 
 
 @contextmanager
-def written_to(log: Path | None) -> Iterator[None]:
+def redirect_errors(log: Path | None) -> Iterator[None]:
     """Processes that are started in the block write their errors there; the end of it is told where they fail."""
-    with _opened(log) as file:
+    with _open_log(log) as file:
         begin = file.seek(0, os.SEEK_END)
         sys.stderr.flush()
         before = os.dup(2)
@@ -103,7 +101,7 @@ def written_to(log: Path | None) -> Iterator[None]:
             os.close(before)
 
 
-def _opened(log: Path | None) -> IO[bytes]:
+def _open_log(log: Path | None) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile() if log is None else log.open("ab+")
     except OSError as error:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
-from trendweave.cli.files import FileKind, find_files, is_elsewhere, kind_of, readable, unreadable
-from trendweave.cli.spark_session import plain_message, told_plainly
-from trendweave.cli.terminal import Failure
-from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave import Query
+from trendweave.cli.failure import Failure
+from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
+from trendweave.cli.options import Numbers
+from trendweave.cli.spark_session import explain_spark_errors, find_plain_message
 
-if TYPE_CHECKING:
-    from trendweave import Query
-    from trendweave.results.aggregate_table import Numbers
-
+_LOG = logging.getLogger("trendweave")
 #: What a file cannot be read with is an error; Spark would make NULLs of it.
 _OPTIONS: dict[FileKind, dict[str, str | bool]] = {
     "parquet": {"mergeSchema": True},
@@ -32,7 +29,7 @@ _OPTIONS: dict[FileKind, dict[str, str | bool]] = {
 }
 
 
-def what_to_read(paths: Sequence[str], local: bool) -> tuple[FileKind, list[str]]:
+def choose_files(paths: Sequence[str], local: bool) -> tuple[FileKind, list[str]]:
     """The kind of the files and the paths for Spark; looks at the disk of this machine alone.
 
     Where the workers run elsewhere, or the files lie elsewhere, only Spark can look: the ending of the path says what
@@ -42,15 +39,15 @@ def what_to_read(paths: Sequence[str], local: bool) -> tuple[FileKind, list[str]
         found = find_files(paths)
         if found.kind == "csv":
             _check_headers(found.paths)
-        kind, names = found.kind, [for_spark(path) for path in found.paths]
+        kind, names = found.kind, [escape_path(path) for path in found.paths]
     else:
-        kinds = {kind_of(path) if Path(path).suffix else "parquet" for path in paths}
+        kinds = {find_kind(path) if Path(path).suffix else "parquet" for path in paths}
         if len(kinds) > 1:
-            raise unreadable("events come in files of several kinds", "name files of one kind")
+            raise table_error("events come in files of several kinds", "name files of one kind")
         kind, names = kinds.pop(), list(paths)
     if kind == "arrow":
         message = f"{Path(names[0]).name} cannot be read: Spark has no reader for .arrow and .feather files"
-        raise unreadable(message, "use --runner local, or Parquet")
+        raise table_error(message, "use --runner local, or Parquet")
     return kind, names
 
 
@@ -59,17 +56,17 @@ def _check_headers(paths: Sequence[Path]) -> None:
     headers: dict[bytes, Path] = {}
     for path in paths:
         if path.is_file():
-            with readable(path), path.open("rb") as file:
+            with explain_unreadable(path), path.open("rb") as file:
                 headers.setdefault(file.readline().strip(), path)
     if len(headers) > 1:
         shown = ", ".join(sorted(path.name for path in headers.values()))
-        raise unreadable(
+        raise table_error(
             f"files have different columns, or another order of them: {shown}",
             "make the columns the same in all of them",
         )
 
 
-def for_spark(path: Path) -> str:
+def escape_path(path: Path) -> str:
     """Spark takes a path for a pattern; this one means itself."""
     return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
 
@@ -78,8 +75,16 @@ def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFr
     try:
         return spark.read.format(kind).options(**_OPTIONS[kind]).load(paths)
     except (PySparkException, Py4JError) as error:
-        message = f"the events cannot be read: {plain_message(error)}"
-        raise unreadable(message, "are the files there, and is their content what their ending says?") from error
+        message = f"the events cannot be read: {find_plain_message(error)}"
+        hint = find_hint(message) or "are the files there, and is their content what their ending says?"
+        raise table_error(message, hint) from error
+
+
+def find_hint(message: str) -> str:
+    """Find the way out where Spark's message tells the cause; an empty text where it does not."""
+    if "TIMESTAMP(NANOS" not in message:
+        return ""
+    return "Spark reads no Parquet times in nanoseconds: write them in microseconds, or use --runner local"
 
 
 class SparkRun:
@@ -92,7 +97,7 @@ class SparkRun:
 
     def rows(self) -> pa.Table:
         """All rows on this machine, ordered by window and group."""
-        with told_plainly():
+        with explain_spark_errors():
             table = self._result.toArrow()
         self._report()
         names = table.schema.names[: table.num_columns - self._query.value_count]
@@ -102,7 +107,7 @@ class SparkRun:
         """A folder with one file per task, written by the tasks."""
         options = {"header": True} if kind == "csv" else {}
         try:
-            with told_plainly():
+            with explain_spark_errors():
                 self._result.write.format(kind).options(**options).mode("error").save(folder)
         except Failure:
             # Spark leaves the folder without files; the next try should find its place free.
@@ -117,4 +122,6 @@ class SparkRun:
         except Py4JError:
             # Spark has observed nothing, where there was not a single row.
             seen = {}
-        report_dropped(Dropped(**(asdict(Dropped()) | seen)))
+        no_time, no_type = seen.get("null_time", 0), seen.get("null_type", 0)
+        if no_time or no_type:
+            _LOG.warning("dropped %d rows without a time and %d without a type, of %d", no_time, no_type, seen["rows"])

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from trendweave.cli.terminal import Failure
+from trendweave.cli.failure import Failure
 from trendweave.errors import TrendweaveError
 
 LOOPBACK = "127.0.0.1"
@@ -41,7 +41,7 @@ def session(
         try:
             spark = builder.getOrCreate()
         except (PySparkException, Py4JError, ValueError) as error:
-            message = f"Spark cannot be started with the master {master}: {plain_message(error)}"
+            message = f"Spark cannot be started with the master {master}: {find_plain_message(error)}"
             raise Failure(message, f"see what Java said above{without}") from error
         stack.callback(spark.stop)
         yield spark
@@ -83,35 +83,41 @@ def _prepare_environment(master: str, without: str) -> None:
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
+def explain_spark_errors() -> Iterator[None]:
     """What goes wrong inside Spark, as a message without the stack of the JVM."""
     try:
         yield
     except TrendweaveError:
         raise
     except (PySparkException, Py4JError) as error:
-        if (ours := worker_message(str(error))) is not None:
+        if (ours := find_worker_message(str(error))) is not None:
             raise Failure(ours) from error
         hint = "--conf spark.log.level=ERROR shows Spark's own log"
-        raise Failure(f"Spark failed: {plain_message(error)}", hint) from error
+        raise Failure(f"Spark failed: {find_plain_message(error)}", hint) from error
 
 
 _OURS = re.compile(r"trendweave\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\nDriver stacktrace|\Z)", re.DOTALL)
 _JAVA = re.compile(r"\n\s*at [\w.$]+|\nDriver stacktrace|\nJVM stacktrace")
 
+_STATES = re.compile(r"(?:\s*SQLSTATE: \w+)+\s*$")
 _CALL = re.compile(r"^An error occurred while calling \S+\s*:?\s*")
 _CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 
 
-def worker_message(text: str) -> str | None:
+def find_worker_message(text: str) -> str | None:
     """The message of our error that ended a Python worker, from what Spark says about the worker; None for others."""
     found = _OURS.findall(text)
-    return found[-1].strip() if found else None
+    return strip_states(found[-1]) if found else None
 
 
-def plain_message(error: Exception) -> str:
+def find_plain_message(error: Exception) -> str:
     """What Java said first, or what that was caused by in the end, without any stack."""
     text = str(error)
     causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
     said = causes[-1] if causes else _CALL.sub("", _JAVA.split(text)[0])
-    return _CLASS.sub("", said.strip())
+    return strip_states(_CLASS.sub("", said.strip()))
+
+
+def strip_states(text: str) -> str:
+    """Leave out the SQLSTATEs at the end of a message: each layer of Spark that an error passes adds one."""
+    return _STATES.sub("", text).strip()

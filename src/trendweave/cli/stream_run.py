@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -18,16 +17,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import NumericType
 
-from trendweave.cli.event_types import type_column
+from trendweave import Query
+from trendweave.cli.failure import Failure
 from trendweave.cli.live_view import METRICS, ROWS, MicroBatch, View
-from trendweave.cli.spark_session import is_local, worker_message
-from trendweave.cli.stream_sources import Sink, Source, connector
-from trendweave.cli.terminal import Failure
-from trendweave.results.aggregate_table import Numbers
-
-if TYPE_CHECKING:
-    from trendweave import Query
+from trendweave.cli.options import Numbers, choose_type_column
+from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
+from trendweave.cli.stream_sources import Sink, Source, explain_missing_connector
 
 BUCKETS = 16
 _LOOK_EVERY = 0.25  # seconds
@@ -80,7 +77,7 @@ class StreamRun:
         found: DataFrame = self.query.run(
             events,
             self.time,
-            type_column(self.query, self.type, events.columns),
+            choose_type_column(self.query, self.type, events.columns),
             numbers=self.numbers,
             watermark=self.watermark,
             early=self.early,
@@ -92,6 +89,10 @@ class StreamRun:
     def keys(self, rows: DataFrame) -> int:
         """How many columns, the first ones, tell rows apart: the window and the groups."""
         return len(rows.columns) - self.query.value_count
+
+    def counts_seconds(self, rows: DataFrame) -> bool:
+        """Tell whether times, which stand first, are plain numbers of seconds."""
+        return isinstance(rows.schema[0].dataType, NumericType)
 
 
 class Stopped(Exception):
@@ -120,13 +121,13 @@ class RunningStream:
             writer = writer.trigger(availableNow=True)
         elif run.trigger is not None:
             writer = writer.trigger(processingTime=run.trigger)
-        with stream_errors(), connector():
+        with explain_stream_errors(), explain_missing_connector():
             self._query: StreamingQuery = writer.start()
 
     def follow(self, wants_to_stop: Callable[[], bool]) -> None:
         """Until the stream ends, fails or is stopped."""
         try:
-            with stream_errors():
+            with explain_stream_errors():
                 while not self._query.awaitTermination(_LOOK_EVERY):
                     self._tell()
                     if wants_to_stop():
@@ -180,24 +181,25 @@ class RunningStream:
 
 
 @contextmanager
-def stream_errors() -> Iterator[None]:
+def explain_stream_errors() -> Iterator[None]:
     """What ended a stream, as a message without stacks and without the plan that Spark adds."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
         text = str(error).split("\n=== Streaming Query ===")[0]
-        if (ours := worker_message(text)) is not None:
+        if (ours := find_worker_message(text)) is not None:
             raise Failure(ours) from error
         hint = "--log FILE --conf spark.log.level=ERROR keeps what Spark says"
-        raise Failure(f"the stream failed: {cause(text)}", hint) from error
+        raise Failure(f"the stream failed: {find_cause(text)}", hint) from error
 
 
 _CAUSE = re.compile(r"^(?:Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)$", re.MULTILINE)
 _STREAM = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ", re.DOTALL)
 
 
-def cause(text: str) -> str:
-    """The last exception that a text of nested stacks names, without its package; the first line if there is none."""
+def find_cause(text: str) -> str:
+    """Find the last exception that a text of nested stacks names, without its package; the first line if there is
+    none."""
     found = _CAUSE.findall(text)
     said = re.sub(r"^(?:[\w$]+\.)+", "", found[-1]) if found else _STREAM.sub("", text).partition("\n")[0]
-    return re.sub(r"( SQLSTATE: \w+)+$", "", said)
+    return strip_states(said)

@@ -21,11 +21,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
-from trendweave.cli.files import is_elsewhere, unreadable
+from trendweave.cli.failure import Failure
+from trendweave.cli.files import is_elsewhere, table_error
 from trendweave.cli.live_view import SOURCE
-from trendweave.cli.spark_files import for_spark
-from trendweave.cli.spark_session import plain_message
-from trendweave.cli.terminal import Failure
+from trendweave.cli.spark_files import escape_path, find_hint
+from trendweave.cli.spark_session import find_plain_message
 
 StreamFormat = Literal["parquet", "json", "csv"]
 
@@ -62,27 +62,27 @@ class FileSource:
         path = self._path()
         schema = self._found(spark, path) if self.schema is None else read_schema(self.schema)
         if self.format != "parquet":
-            schema = _with_place_for_unreadable(schema)
+            schema = _add_place_for_unreadable(schema)
         reader = spark.readStream.format(self.format).schema(schema)
-        with _readable(self.events):
+        with _explain_unreadable(self.events):
             events = reader.options(**_READ_OPTIONS[self.format], **self.options).load(path)
-        return events if self.format == "parquet" else _without_unreadable(events)
+        return events if self.format == "parquet" else _drop_unreadable(events)
 
     def _path(self) -> str:
         """A pattern with * and ? is for Spark to spell out, again and again as folders come."""
         if is_elsewhere(self.events) or (not Path(self.events).exists() and glob.has_magic(self.events)):
             return self.events
         if not Path(self.events).is_dir():
-            raise unreadable(f"{self.events} cannot be read: there is no such folder", "a stream reads a folder")
-        return for_spark(Path(self.events))
+            raise table_error(f"{self.events} cannot be read: there is no such folder", "a stream reads a folder")
+        return escape_path(Path(self.events))
 
     def _found(self, spark: SparkSession, path: str) -> StructType:
         try:
             return spark.read.option("mergeSchema", True).parquet(path).schema
         except (PySparkException, Py4JError) as error:
-            message = f"the columns cannot be taken from {self.events}: {plain_message(error)}"
-            hint = 'give them: --schema "time timestamp, type string, ..."'
-            raise unreadable(message, hint) from error
+            message = f"the columns cannot be taken from {self.events}: {find_plain_message(error)}"
+            hint = find_hint(message) or 'give them: --schema "time timestamp, type string, ..."'
+            raise table_error(message, hint) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class TopicSource:
             "subscribe": self.topic,
             "startingOffsets": self.starting,
         }
-        schema = _with_place_for_unreadable(read_schema(self.schema))
-        with connector():
+        schema = _add_place_for_unreadable(read_schema(self.schema))
+        with explain_missing_connector():
             records = spark.readStream.format("kafka").options(**place, **self.options).load()
         reading = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREADABLE}
         event = F.from_json(F.col("value").cast("string"), schema, reading)
@@ -110,7 +110,7 @@ class TopicSource:
         # A record without a value is no event either.
         why = F.when(F.col("event").isNull(), F.lit("")).otherwise(F.col("event").getField(_UNREADABLE))
         columns = [F.col("event").getField(name).alias(name) for name in schema.names[:-1]]
-        return _without_unreadable(parsed.select(*columns, why.alias(_UNREADABLE)))
+        return _drop_unreadable(parsed.select(*columns, why.alias(_UNREADABLE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,30 +148,31 @@ def read_schema(text: str) -> StructType:
     try:
         return cast(StructType, StructType.fromDDL(text))
     except (PySparkException, Py4JError) as error:
-        message = f"the schema cannot be read: {plain_message(error)}"
-        raise unreadable(message, 'write it as "time timestamp, type string, price double"') from error
+        message = f"the schema cannot be read: {find_plain_message(error)}"
+        raise table_error(message, 'write it as "time timestamp, type string, price double"') from error
 
 
-def _with_place_for_unreadable(schema: StructType) -> StructType:
+def _add_place_for_unreadable(schema: StructType) -> StructType:
     return StructType([*schema.fields, StructField(_UNREADABLE, StringType())])
 
 
-def _without_unreadable(events: DataFrame) -> DataFrame:
+def _drop_unreadable(events: DataFrame) -> DataFrame:
     unread = F.col(_UNREADABLE).isNotNull()
     counted = events.observe(SOURCE, F.count_if(unread).alias("unreadable"))
     return counted.where(~unread).drop(_UNREADABLE)
 
 
 @contextmanager
-def _readable(what: str) -> Iterator[None]:
+def _explain_unreadable(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise unreadable(f"{what} cannot be read: {plain_message(error)}", "is it a folder of such files?") from error
+        message = f"{what} cannot be read: {find_plain_message(error)}"
+        raise table_error(message, "is it a folder of such files?") from error
 
 
 @contextmanager
-def connector() -> Iterator[None]:
+def explain_missing_connector() -> Iterator[None]:
     """Spark's Kafka connector is no part of Spark itself."""
     try:
         yield

@@ -17,30 +17,26 @@ _MOST_ROWS = 40
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
-class Failure(Exception):
-    """What went wrong around a query rather than in it, such as a Spark that does not start, and the way out."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message}\n  way out: {hint}" if hint else message)
-
-
 def print_table(console: Console, table: pa.Table, most_rows: int = _MOST_ROWS) -> None:
-    console.print(rich_table(table.slice(0, most_rows)))
+    """Print the first rows of a table, and how many there are of more."""
+    console.print(make_rich_table(table.slice(0, most_rows)))
     if table.num_rows > most_rows:
         console.print(f"... and {table.num_rows - most_rows:,} more of {table.num_rows:,} rows")
 
 
-def rich_table(table: pa.Table) -> Table:
+def make_rich_table(table: pa.Table) -> Table:
+    """Make a table for a terminal; numbers stand to the right."""
     shown = Table(header_style="bold")
     for field in table.schema:
         numeric = not (pa.types.is_string(field.type) or pa.types.is_temporal(field.type))
         shown.add_column(escape(field.name), justify="right" if numeric else "left", overflow="fold")
     for row in table.to_pylist():
-        shown.add_row(*(escape(cell_text(value)) for value in row.values()))
+        shown.add_row(*(escape(write_cell(value)) for value in row.values()))
     return shown
 
 
-def cell_text(value: Any) -> str:
+def write_cell(value: Any) -> str:
+    """Write a value for people."""
     if value is None:
         return "NULL"
     if isinstance(value, datetime):
@@ -53,8 +49,8 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def bars(values: Iterable[float]) -> str:
-    """One character per value, as high as the value is on a logarithmic scale; 0 is a blank."""
+def draw_bars(values: Iterable[float]) -> str:
+    """Draw one character per value, as high as the value is on a logarithmic scale; 0 is a blank."""
     heights = [math.log2(1 + value) for value in values]
     most = max(heights, default=0.0) or 1.0
     return "".join(_BARS[math.ceil(height / most * 8)] for height in heights)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import PySparkException
 
-from trendweave.cli.stream_run import stream_errors
-from trendweave.cli.terminal import Failure
+from trendweave.cli.failure import Failure
+from trendweave.cli.spark_session import explain_spark_errors
+from trendweave.cli.stream_run import explain_stream_errors
 
 HEAD = "[STREAM_FAILED] Query [id = 1-2, runId = 3-4] terminated with exception: "
 TAIL = " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: [id = 1-2]\nError: not this\n"
@@ -39,13 +40,27 @@ TW311: the checkpoint was made for another query
     ],
 )
 def test_the_last_cause_is_told(text: str, told: str) -> None:
-    with pytest.raises(Failure) as raised, stream_errors():
+    with pytest.raises(Failure) as raised, explain_stream_errors():
         raise PySparkException(HEAD + text + TAIL)
     assert str(raised.value).splitlines()[0] == f"the stream failed: {told}"
     assert "way out: " in str(raised.value)
 
 
 def test_errors_of_our_own_are_told_as_they_are() -> None:
-    with pytest.raises(Failure) as raised, stream_errors():
+    with pytest.raises(Failure) as raised, explain_stream_errors():
         raise PySparkException(HEAD + WORKER + OURS + TAIL)
-    assert str(raised.value).splitlines()[:2] == ["data error", "TW311: the checkpoint was made for another query"]
+    assert str(raised.value).splitlines() == [
+        "data error",
+        "TW311: the checkpoint was made for another query",
+        "  way out: start with a new checkpoint",
+    ]
+
+
+def test_the_states_that_spark_adds_to_a_message_are_left_out() -> None:
+    """Also where they follow the way out on its line, as they do where a task of a stream fails."""
+    with pytest.raises(Failure) as raised, explain_stream_errors():
+        raise PySparkException(HEAD + WORKER + OURS.rstrip() + TAIL)
+    assert str(raised.value).splitlines()[-1] == "  way out: start with a new checkpoint"
+    with pytest.raises(Failure) as raised, explain_spark_errors():
+        raise PySparkException("[PATH_NOT_FOUND] Path does not exist: /x. SQLSTATE: 42K03")
+    assert str(raised.value).splitlines()[0] == "Spark failed: [PATH_NOT_FOUND] Path does not exist: /x."
