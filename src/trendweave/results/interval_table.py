@@ -13,8 +13,6 @@ from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 from trendweave.results.types import arrow_schema, interval_columns, length_type
-from trendweave.results.types import column_type as column_type
-from trendweave.results.types import times_type as times_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.times import TimeType, as_times, steps_of
 
@@ -165,7 +163,7 @@ class IntervalResults:
         group = self._groups([path for path in grouped if path is not None])
         first = situations.start[found.situation].min(axis=1) if found.moment.size else found.moment
         of = group[situations.partition[found.situation[:, 0]]]
-        windows, groups, numbers = counted(*self.window_range(first, found.moment), of)
+        windows, groups, numbers = count_ranges(*self.window_range(first, found.moment), of)
         return self.count_table(windows, self._first_of(group)[groups], numbers)
 
     def window_range(self, first: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -226,7 +224,7 @@ class IntervalResults:
         return pa.table(cast, schema=self.schema)
 
 
-def counted(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def count_ranges(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count the ranges of a group that hold each number.
 
     Args:

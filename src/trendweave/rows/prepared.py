@@ -108,6 +108,3 @@ def _find_letters(plan: Plan, preparation: Preparation, events: pa.Table, of_typ
             can_be_read = can_be_read & is_true(condition, events)
         letters[:, index // 64] |= can_be_read.astype(np.uint64) << np.uint64(index % 64)
     return letters
-
-
-prepared = prepare_rows  # the name that programs still use

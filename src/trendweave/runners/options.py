@@ -26,7 +26,7 @@ from trendweave.programs.trends.detection import (
     Detection,
     Strategy,
 )
-from trendweave.results.aggregate_table import NUMBERS, Numbers
+from trendweave.results.types import NUMBERS, Numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation

@@ -146,10 +146,11 @@ class PushSession:
                 moment = moment.replace(tzinfo=UTC)
             nanoseconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND * 1_000
             return nanoseconds // self._kind.step
-        if self._kind.is_float and isinstance(moment, Real) and abs(moment) < _MOST_SECONDS:
+        seconds: Any = moment  # the types of numbers say little about arithmetic
+        if self._kind.is_float and isinstance(moment, Real) and abs(seconds) < _MOST_SECONDS:
             # The same two roundings as in `times.as_steps`.
-            whole = math.floor(moment)
-            return whole * 1_000_000 + round((moment - whole) * 1e6)
+            whole = math.floor(seconds)
+            return whole * 1_000_000 + round((seconds - whole) * 1e6)
         if not self._kind.is_float and isinstance(moment, Integral):
             return int(moment)
         message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"

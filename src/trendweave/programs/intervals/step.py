@@ -21,7 +21,7 @@ from trendweave.programs.intervals.rows import BITS, IntervalRows, rows_of_parti
 from trendweave.programs.intervals.situations import SituationBuffers, certain_since
 from trendweave.programs.intervals.values import Stretches, Told, told, written
 from trendweave.programs.program import Carry
-from trendweave.results.interval_table import IntervalResults, counted
+from trendweave.results.interval_table import IntervalResults, count_ranges
 from trendweave.results.types import column_type
 from trendweave.rows.codes import key_codes
 
@@ -254,7 +254,7 @@ class IntervalPiece:
         group = key_codes(
             [pa.chunked_array([self._key(path)]) for path in paths if path is not None], self.partitions.count
         )
-        windows, groups, numbers = counted(*self.results.window_range(first, found.moment), group[partition])
+        windows, groups, numbers = count_ranges(*self.results.window_range(first, found.moment), group[partition])
         example = np.zeros(int(group.max()) + 1 if group.size else 1, np.int64)
         example[group[::-1]] = np.arange(group.size)[::-1]
         columns = {"window": pa.array(windows), "count": pa.array(numbers)}

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,7 +122,7 @@ class PackTask:
         originals = None if originals is None else originals.take(pa.array(order))
         borders = np.flatnonzero(np.diff(code, prepend=-1))
         ends = np.append(borders[1:], code.size)
-        found: dict[str, list] = {name: [] for name in PIECE.names}
+        found: dict[str, list[Any]] = {name: [] for name in PIECE.names}
         for low, high in zip(borders.tolist(), ends.tolist(), strict=True):
             times = int(steps[low:high].min()), int(steps[low:high].max())
             piece = Piece.of(rows.slice(low, high - low), int(panes[code[low] % panes.size]), *times)

@@ -16,8 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.carry import check_owner, read_carry, write_carry
@@ -74,7 +78,8 @@ class About:
 
     @staticmethod
     def from_tuple(stored: tuple[Any, ...]) -> About:
-        about = About(*(bytes(value) if isinstance(value, bytearray) else value for value in stored[:-1]))
+        values: list[Any] = [bytes(value) if isinstance(value, bytearray) else value for value in stored[:-1]]
+        about = About(*values)
         if about.as_tuple()[-1] != stored[-1]:
             message = "what the state says about itself is damaged: its checksum is wrong"
             hint = "start again from a checkpoint that is whole, or from the source with a new one"
