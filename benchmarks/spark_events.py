@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from trendweave.datasets.event_table import START, named, random_source
+from trendweave.datasets.event_table import START, name_codes, random_source
 
 FILES = 4
 MINUTE = 60
@@ -31,10 +31,10 @@ def sequences(events: int, keys: int, seconds: int, visit: int | None = None, ho
     return pa.table(
         {
             "time": pa.array(micros + START.astype(np.int64)).view(pa.timestamp("us", tz="UTC")),
-            "type": named(random.integers(0, 2, events), ("A", "B")),
+            "type": name_codes(random.integers(0, 2, events), ("A", "B")),
             "key": key,
             "amount": random.random(events),
-            "note": named(random.integers(0, 3, events), ("first of three", "second of three", "third of three")),
+            "note": name_codes(random.integers(0, 3, events), ("first of three", "second of three", "third of three")),
         }
     )
 
@@ -47,7 +47,7 @@ def drifting(events: int) -> pa.Table:
     return pa.table(
         {
             "time": pa.array(seconds * 1_000_000 + START.astype(np.int64)).view(pa.timestamp("us", tz="UTC")),
-            "type": named(np.zeros(events, np.int8), ("Stock",)),
+            "type": name_codes(np.zeros(events, np.int8), ("Stock",)),
             "price": seconds * 3 + noise,
             "volume": random_source(2).integers(1, 100, events, endpoint=True),
         }

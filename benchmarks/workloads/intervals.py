@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import trendweave
 from benchmarks.registry import ResultRow, workload
 from benchmarks.timing import interleaved, median_seconds
-from trendweave.planning.relations import RELATIONS
+from trendweave.language.relations import RELATIONS
 from trendweave.programs.intervals.matching import Matcher
 from trendweave.programs.intervals.program import bind_intervals
 
@@ -154,7 +154,7 @@ def adaptive(repeat: int) -> list[ResultRow]:
     text = f"{definitions('ABC')} PATTERN A before B AND A before C AND B before C WITHIN 2000 seconds"
     query = trendweave.query(text)
     bound = bind_intervals(query.plan, events.schema, "time", None)
-    _, situations = bound.situations(bound.prepare(events)[0])
+    _, situations = bound.find_situations(bound.prepare(events)[0])
     within = bound.lengths.within
 
     def with_order(order: tuple[int, ...] | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from benchmarks.registry import ResultRow
+from benchmarks.registry import ResultRow, all_workloads
 from benchmarks.results_file import machine, write_section
 from benchmarks.timing import interleaved
 
@@ -43,3 +43,8 @@ def test_interleaved_calls_in_turn_after_one_warm_up() -> None:
 
     assert calls == ["a", "b"] * 3
     assert set(medians) == {"a", "b"}
+
+
+def test_every_workload_can_be_imported() -> None:
+    """Workloads look at internals as well, whose names may change."""
+    assert {"greta-q1", "check-deposits", "interval_adaptive", "spark_batch", "spark_stream"} <= set(all_workloads())
