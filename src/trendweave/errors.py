@@ -134,13 +134,13 @@ class Problem:
         place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
         parts = [f"{self.code}: {self.message}{place}"]
         if source is not None and self.line is not None and self.column is not None:
-            parts.extend(_underlined(source, self.line, self.column, self.length))
+            parts.extend(_underline(source, self.line, self.column, self.length))
         if self.hint:
             parts.append(f"  way out: {self.hint}")
         return "\n".join(parts)
 
 
-def _underlined(source: str, line: int, column: int, length: int) -> list[str]:
+def _underline(source: str, line: int, column: int, length: int) -> list[str]:
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return []

@@ -14,9 +14,9 @@ from trendweave.planning.relations import (
     Contradiction,
     compose,
     inverse,
+    make_path_consistent,
     mask_of,
     names_of,
-    path_consistent,
     relation_between,
 )
 
@@ -80,7 +80,7 @@ def test_what_holds_between_three_intervals_agrees_with_the_table(a: tuple, b: t
     masks = [[1 << relation_between(*left, *right) for right in (a, b, c)] for left in (a, b, c)]
     assert compose(masks[0][1], masks[1][2]) & masks[0][2]
     assert inverse(masks[0][1]) == masks[1][0]
-    assert path_consistent(masks) == masks
+    assert make_path_consistent(masks) == masks
 
 
 @given(hs.lists(intervals, min_size=3, max_size=5), hs.data())
@@ -92,7 +92,7 @@ def test_path_consistency_removes_nothing_that_some_intervals_show(chosen: list[
             real = 1 << relation_between(*chosen[i], *chosen[j])
             masks[i][j] = real | data.draw(hs.integers(0, ANY))
             masks[j][i] = inverse(masks[i][j])
-    closed = path_consistent(masks)
+    closed = make_path_consistent(masks)
     for i in range(count):
         for j in range(count):
             if i != j:
@@ -103,7 +103,7 @@ def test_path_consistency_removes_nothing_that_some_intervals_show(chosen: list[
 def test_a_circle_of_before_is_a_contradiction() -> None:
     before, after = mask_of(["before"]), mask_of(["after"])
     with pytest.raises(Contradiction):
-        path_consistent([[ANY, before, after], [after, ANY, before], [before, after, ANY]])
+        make_path_consistent([[ANY, before, after], [after, ANY, before], [before, after, ANY]])
 
 
 @given(hs.integers(1, ANY), hs.integers(1, ANY))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from trendweave.errors import ArgumentError, Problem
 from trendweave.language import syntax_tree as st
-from trendweave.language.durations import duration
+from trendweave.language.durations import make_duration
 
 _Kind = TypeVar("_Kind")
 
@@ -77,11 +77,11 @@ def read_length(length: Any, what: str, problems: list[Problem]) -> st.Duration 
     if length is None:
         return None
     if isinstance(length, timedelta):
-        return duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems)
+        return make_duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems)
     if not isinstance(length, str):
         raise refuse(what, length, "a length of time", "give a string such as '10 minutes', or a timedelta")
     parts = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(.*?)\s*", length, re.DOTALL)
     if parts is None:
         problems.append(Problem("TW107", f"{length!r} is not a length of time", "write for example '10 minutes'"))
         return None
-    return duration(parts[1], parts[2] or None, None, problems)
+    return make_duration(parts[1], parts[2] or None, None, problems)

@@ -27,7 +27,7 @@ UNITS: dict[str, int] = {
 MAX_NANOSECONDS = 2**62
 
 
-def duration(amount: str, unit: str | None, span: Span | None, problems: list[Problem]) -> Duration:
+def make_duration(amount: str, unit: str | None, span: Span | None, problems: list[Problem]) -> Duration:
     """The duration, or one without a length and a problem added to the list."""
 
     def unreadable(code: str, message: str, hint: str) -> Duration:
@@ -70,10 +70,10 @@ def read_duration(text: str, what: str, or_none_at_all: bool = False) -> int:
         problems.append(Problem("TW106", f"{what}: {text!r} is no length of time", "write for example 10 seconds"))
         raise LanguageError(problems)
     if or_none_at_all and found[2] is not None and Fraction(found[1]) == 0:
-        duration("1", found[2], None, problems)  # for its unit
+        make_duration("1", found[2], None, problems)  # for its unit
         length = Duration(0)
     else:
-        length = duration(found[1], found[2], None, problems)
+        length = make_duration(found[1], found[2], None, problems)
     if problems:
         raise LanguageError([replace(problem, message=f"{what}: {problem.message}") for problem in problems])
     assert length.nanoseconds is not None

@@ -14,7 +14,7 @@ from lark.visitors import Transformer_NonRecursive
 
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
-from trendweave.language.durations import duration
+from trendweave.language.durations import make_duration
 from trendweave.language.functions import (
     AGGREGATES,
     CAST_TYPES,
@@ -152,7 +152,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def length(self, meta: Meta, children: list[Any]) -> st.Duration:
         amount = "".join(child for child in children if isinstance(child, Token))
         unit = next((str(child) for child in children if isinstance(child, _Name)), None)
-        return duration(amount, unit, _span(meta), self.problems)
+        return make_duration(amount, unit, _span(meta), self.problems)
 
     # Patterns
 
@@ -356,7 +356,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return st.DateLiteral((day - _EPOCH.date()).days, span=_span(meta))
 
     def duration(self, meta: Meta, children: list[Any]) -> st.Expression:
-        return duration(str(children[0]), str(children[1]), _span(meta), self.problems)
+        return make_duration(str(children[0]), str(children[1]), _span(meta), self.problems)
 
     # Names
 

@@ -21,18 +21,18 @@ class BoundTemplate:
     template: Template
 
 
-def bound_templates(template: Template, bound: tuple[str, ...]) -> tuple[BoundTemplate, ...]:
+def bind_templates(template: Template, bound: tuple[str, ...]) -> tuple[BoundTemplate, ...]:
     """One template per set of bound variables that some trend has; without bound variables, the template itself."""
     used = {state.variable for state in template.states}
     here = tuple(variable for variable in dict.fromkeys(bound) if variable in used)
     subsets = chain.from_iterable(combinations(here, size) for size in range(len(here) + 1))
     if not here:
         return (BoundTemplate((), template),)
-    found = (BoundTemplate(subset, _restricted(template, subset, here)) for subset in subsets)
+    found = (BoundTemplate(subset, _restrict(template, subset, here)) for subset in subsets)
     return tuple(candidate for candidate in found if candidate.template.starts)
 
 
-def _restricted(template: Template, wanted: tuple[str, ...], bound: tuple[str, ...]) -> Template:
+def _restrict(template: Template, wanted: tuple[str, ...], bound: tuple[str, ...]) -> Template:
     """The product with a memory of which wanted variables were read; what leads nowhere is left out."""
     variable = [state.variable for state in template.states]
     forbidden = set(bound) - set(wanted)
@@ -67,10 +67,10 @@ def _restricted(template: Template, wanted: tuple[str, ...], bound: tuple[str, .
         if state in guards and len(seen) == len(wanted)
     ]
     states = [State(number, variable[state], template.states[state].type) for number, (state, _) in enumerate(order)]
-    return _useful(Template(tuple(states), tuple(starts), tuple(transitions), tuple(ends)))
+    return _keep_useful_states(Template(tuple(states), tuple(starts), tuple(transitions), tuple(ends)))
 
 
-def _useful(template: Template) -> Template:
+def _keep_useful_states(template: Template) -> Template:
     """Only the states from which a trend can still end."""
     useful = {end.state for end in template.ends}
     growing = True

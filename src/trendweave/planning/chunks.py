@@ -38,13 +38,13 @@ def choose_chunks(plan: Plan, wanted: int | None = None) -> TimeChunks | None:
         case SlidingWindow(length=length, slide=slide):
             beyond = length - slide
             windows = max(1, -(-(factor * beyond if wanted is None else wanted) // slide))
-            return _checked(TimeChunks(windows * slide, after=beyond))
+            return _check_length(TimeChunks(windows * slide, after=beyond))
         case MovingWindow(length=length):
-            return _checked(TimeChunks(factor * length if wanted is None else wanted, before=length))
+            return _check_length(TimeChunks(factor * length if wanted is None else wanted, before=length))
     return None
 
 
-def _checked(chunks: TimeChunks) -> TimeChunks:
+def _check_length(chunks: TimeChunks) -> TimeChunks:
     """A chunk that is shorter than what it reads in addition would need the events of several others."""
     beyond = chunks.before + chunks.after
     if chunks.length < max(beyond, 1):

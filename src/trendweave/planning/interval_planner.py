@@ -19,8 +19,8 @@ from trendweave.planning.interval_plan import (
     SituationPlan,
 )
 from trendweave.planning.plan import Path
-from trendweave.planning.predicates import rewritten
-from trendweave.planning.relations import ANY, Contradiction, inverse, mask_of, names_of, path_consistent
+from trendweave.planning.predicates import rewrite_columns
+from trendweave.planning.relations import ANY, Contradiction, inverse, make_path_consistent, mask_of, names_of
 
 
 def make_interval_plan(tree: IntervalTree, problems: list[Problem]) -> IntervalPlan | None:
@@ -101,7 +101,7 @@ class _Planner:
             self._problem(situation.span, "TW254", "PREV looks back at events; given intervals have none", hint)
         return SituationPlan(
             situation.name,
-            None if condition is None else rewritten(condition, _as_it_is),
+            None if condition is None else rewrite_columns(condition, _as_it_is),
             None if situation.low is None else situation.low.nanoseconds,
             None if situation.high is None else situation.high.nanoseconds,
             looks_back,
@@ -148,7 +148,7 @@ class _Planner:
         if counts and (tree.every is None or tree.within is None):
             hint = "write WITHIN and EVERY, for example WITHIN 5 minutes EVERY 1 minute"
             self._problem(counts[0].span, "TW256", "COUNT(*) counts the matches of windows", hint)
-        if tree.every is not None and tree.within is not None and _longer(tree.every, tree.within):
+        if tree.every is not None and tree.within is not None and _is_longer(tree.every, tree.within):
             message = "EVERY is larger than WITHIN, so matches between windows would be lost"
             self._problem(tree.every.span, "TW220", message, "make EVERY at most as long as WITHIN")
 
@@ -200,9 +200,8 @@ class _Planner:
             mask = mask_of(constraint.relations)
             kept = masks[i][j] & mask
             if not kept:
-                message = (
-                    f"{constraint.left} cannot be both {_listed(masks[i][j])} and {_listed(mask)} to {constraint.right}"
-                )
+                both = f"{_list_relations(masks[i][j])} and {_list_relations(mask)}"
+                message = f"{constraint.left} cannot be both {both} to {constraint.right}"
                 hint = "alternatives are joined by semicolons in one constraint; AND asks for both"
                 self._problem(constraint.span, "TW258", message, hint)
                 continue
@@ -211,12 +210,12 @@ class _Planner:
 
     def _allowed(self, masks: list[list[int]]) -> list[list[int]] | None:
         try:
-            return path_consistent(masks)
+            return make_path_consistent(masks)
         except Contradiction as found:
             left, through, right = (self.situations[number].name for number in (found.left, found.through, found.right))
             message = (
                 f"the constraints can never hold together: through {through}, {left} can only be "
-                f"{_listed(found.allowed)} to {right}, but must be {_listed(found.asked)}"
+                f"{_list_relations(found.allowed)} to {right}, but must be {_list_relations(found.asked)}"
             )
             span = self._span_of(found.left, found.right) or self._span_of(found.left, found.through)
             self._problem(span, "TW259", message, f"change what relates {left}, {through} and {right}")
@@ -305,11 +304,11 @@ def _as_it_is(node: st.Attribute) -> st.Expression:
     return st.Attribute(node.names)
 
 
-def _longer(left: st.Duration, right: st.Duration) -> bool:
+def _is_longer(left: st.Duration, right: st.Duration) -> bool:
     return left.nanoseconds is not None and right.nanoseconds is not None and left.nanoseconds > right.nanoseconds
 
 
-def _listed(mask: int) -> str:
+def _list_relations(mask: int) -> str:
     return " or ".join(names_of(mask))
 
 

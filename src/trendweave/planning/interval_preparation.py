@@ -14,7 +14,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import PREV
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
-from trendweave.planning.predicates import rewritten
+from trendweave.planning.predicates import rewrite_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def prepare_intervals(plan: IntervalPlan) -> IntervalPreparation:
     def name_of(path: Path) -> str:
         return names.setdefault(path, f"c{len(names)}")
 
-    def renamed(node: st.Attribute) -> st.Expression:
+    def rename(node: st.Attribute) -> st.Expression:
         return st.Attribute((name_of(node.names),))
 
     keys = tuple(name_of(path) for path in plan.partition_by)
@@ -57,7 +57,7 @@ def prepare_intervals(plan: IntervalPlan) -> IntervalPreparation:
         looks_back = situation.looks_back and condition is not None
         now.append(None if looks_back else condition)
         later.append(
-            _without_prev(rewritten(condition, renamed), back) if looks_back and condition is not None else None
+            _without_prev(rewrite_columns(condition, rename), back) if looks_back and condition is not None else None
         )
     values = tuple(None if output.path is None else name_of(output.path) for output in plan.outputs)
     return IntervalPreparation(

@@ -153,7 +153,9 @@ def _variables_of(expression: st.Expression) -> Iterator[str]:
 
 
 def _row_expression(expression: st.Expression) -> st.Expression:
-    return rewritten(expression, lambda node: st.Attribute(node.names[1:]) if isinstance(node, st.Attribute) else node)
+    return rewrite_columns(
+        expression, lambda node: st.Attribute(node.names[1:]) if isinstance(node, st.Attribute) else node
+    )
 
 
 def _two_row_expression(expression: st.Expression, pair: Pair) -> st.Expression:
@@ -166,13 +168,13 @@ def _two_row_expression(expression: st.Expression, pair: Pair) -> st.Expression:
             return st.NextAttribute(later, node.names[1:])
         return st.Attribute(node.names[1:])
 
-    return rewritten(expression, column)
+    return rewrite_columns(expression, column)
 
 
 _NodeType = TypeVar("_NodeType", bound=st.Node)
 
 
-def rewritten(node: _NodeType, change: Callable[[Any], st.Expression]) -> _NodeType:
+def rewrite_columns(node: _NodeType, change: Callable[[Any], st.Expression]) -> _NodeType:
     """A copy with every column replaced; places in the text are dropped, as they would only make plans differ."""
     if isinstance(node, st.Attribute | st.NextAttribute):
         return cast("_NodeType", change(node))
@@ -180,9 +182,9 @@ def rewritten(node: _NodeType, change: Callable[[Any], st.Expression]) -> _NodeT
     for name in st.parts_of(type(node)):
         value = parts[name] = getattr(node, name)
         if isinstance(value, st.Node):
-            parts[name] = rewritten(value, change)
+            parts[name] = rewrite_columns(value, change)
         elif isinstance(value, tuple):
-            parts[name] = tuple(rewritten(item, change) if isinstance(item, st.Node) else item for item in value)
+            parts[name] = tuple(rewrite_columns(item, change) if isinstance(item, st.Node) else item for item in value)
     return type(node)(**parts)
 
 
@@ -195,12 +197,12 @@ def _normalise(expression: st.Expression, pair: Pair, result: Predicates) -> Non
         case _ if not (earlier and later) and not isinstance(expression, st.Comparison):
             # About one of the two events only, yet it must hold just where they are neighbours.
             sides = (_TRUE, expression) if later else (expression, _TRUE)
-            result.comparisons[pair].append(_separated(sides[0], "=", sides[1]))
+            result.comparisons[pair].append(_separate(sides[0], "=", sides[1]))
         case st.Comparison(operator=operator, left=left, right=right):
             if _earlier_only(left) and _later_only(right):
-                result.comparisons[pair].append(_separated(left, operator, right))
+                result.comparisons[pair].append(_separate(left, operator, right))
             elif _later_only(left) and _earlier_only(right):
-                result.comparisons[pair].append(_separated(right, _MIRRORED[operator], left))
+                result.comparisons[pair].append(_separate(right, _MIRRORED[operator], left))
             else:
                 result.general[pair].append(expression)
         case st.Inverse(operand=st.Comparison(operator=operator, left=left, right=right)):
@@ -230,6 +232,6 @@ def _later_only(expression: st.Expression) -> bool:
     return not _sides(expression)[0]
 
 
-def _separated(previous: st.Expression, operator: st.ComparisonOperator, following: st.Expression) -> EdgeComparison:
-    of_its_row = rewritten(following, lambda node: st.Attribute(node.names))
+def _separate(previous: st.Expression, operator: st.ComparisonOperator, following: st.Expression) -> EdgeComparison:
+    of_its_row = rewrite_columns(following, lambda node: st.Attribute(node.names))
     return EdgeComparison(previous, operator, of_its_row)

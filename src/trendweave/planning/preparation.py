@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path, Plan
-from trendweave.planning.predicates import rewritten
+from trendweave.planning.predicates import rewrite_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Columns:
 def prepare(plan: Plan) -> Preparation:
     columns = _Columns()
 
-    def renamed(node: st.Attribute | st.NextAttribute) -> st.Expression:
+    def rename(node: st.Attribute | st.NextAttribute) -> st.Expression:
         name = columns.name_of_path(node.names)
         return st.NextAttribute(node.variable, (name,)) if isinstance(node, st.NextAttribute) else st.Attribute((name,))
 
@@ -70,12 +70,12 @@ def prepare(plan: Plan) -> Preparation:
                 ComparedColumns(columns.name(comparison.previous), comparison.operator, columns.name(comparison.next))
                 for comparison in edge.comparisons
             ),
-            tuple(rewritten(expression, renamed) for expression in edge.general),
+            tuple(rewrite_columns(expression, rename) for expression in edge.general),
         )
         for edge in plan.edges
     )
     return Preparation(
-        readable=tuple(_readable(plan, variable.name, variable.local) for variable in plan.variables),
+        readable=tuple(_make_condition(plan, variable.name, variable.local) for variable in plan.variables),
         partition_key=tuple(columns.name_of_path(key.path) for key in plan.partition_key),
         bound_keys=tuple(columns.name_of_path(key.path) for key in plan.bound_keys),
         edges=edges,
@@ -87,7 +87,7 @@ def prepare(plan: Plan) -> Preparation:
     )
 
 
-def _readable(plan: Plan, variable: str, local: tuple[st.Expression, ...]) -> st.Expression | None:
+def _make_condition(plan: Plan, variable: str, local: tuple[st.Expression, ...]) -> st.Expression | None:
     """The condition, apart from the type, under which a row can be read as a variable; None where there is none."""
     known_keys = tuple(
         st.IsNull(st.Attribute(key.path), negated=True)

@@ -85,7 +85,7 @@ class Contradiction(Exception):
         self.left, self.through, self.right, self.allowed, self.asked = left, through, right, allowed, asked
 
 
-def path_consistent(masks: list[list[int]]) -> list[list[int]]:
+def make_path_consistent(masks: list[list[int]]) -> list[list[int]]:
     """The network with every relation removed that no third name allows. Raises Contradiction where none is left."""
     count = len(masks)
     closed = [list(row) for row in masks]

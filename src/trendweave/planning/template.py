@@ -43,7 +43,7 @@ class Automaton:
 def build_automaton(pattern: st.Pattern, negations: dict[st.Pattern, int]) -> tuple[Automaton, Ways]:
     """The smallest automaton of a pattern without AND, and the ways in which the pattern matches the empty trend."""
     positions = PositionBuilder(negations).build(pattern)
-    return smallest(_determinised(positions)), positions.empty
+    return minimise(_determinise(positions)), positions.empty
 
 
 def as_template(automaton: Automaton, types: dict[str, str]) -> Template:
@@ -91,10 +91,10 @@ def intersection(one: Automaton, other: Automaton) -> Automaton:
                 result.ends.append(both(one.ends[target[0]], other.ends[target[1]]))
             ways = both(left[variable][0], right[variable][0])
             result.moves[numbers[pair]][variable] = (ways, numbers[target])
-    return smallest(_useful(result))
+    return minimise(_keep_useful_states(result))
 
 
-def _determinised(positions: Positions) -> Automaton:
+def _determinise(positions: Positions) -> Automaton:
     """Subset construction over variables. All positions of a state are reached together, or none of them is."""
     first = frozenset({START})
     numbers = {first: 0}
@@ -113,7 +113,7 @@ def _determinised(positions: Positions) -> Automaton:
                 reached[target] = either(reached.get(target, NO_WAY), ways)
         for variable, reached in targets.items():
             if len(set(reached.values())) > 1:
-                reached = compared.without_dominated(reached)
+                reached = compared.remove_dominated(reached)
             if len(set(reached.values())) > 1:
                 raise NegationsNotKeptApart(variable)
             goal = frozenset(reached)
@@ -140,7 +140,7 @@ class _Dominance:
         self._positions = positions
         self._pairs: set[tuple[int, int]] | None = None
 
-    def without_dominated(self, reached: dict[int, Ways]) -> dict[int, Ways]:
+    def remove_dominated(self, reached: dict[int, Ways]) -> dict[int, Ways]:
         if len(self._positions.variables) > _MAX_COMPARED:
             return reached
         if self._pairs is None:
@@ -186,7 +186,7 @@ class _Dominance:
         return pairs
 
 
-def _useful(automaton: Automaton) -> Automaton:
+def _keep_useful_states(automaton: Automaton) -> Automaton:
     """Only the states from which a trend can still end; the start is kept in any case."""
     before: dict[int, set[int]] = defaultdict(set)
     for state, moves in enumerate(automaton.moves):
@@ -210,7 +210,7 @@ def _useful(automaton: Automaton) -> Automaton:
     )
 
 
-def smallest(automaton: Automaton) -> Automaton:
+def minimise(automaton: Automaton) -> Automaton:
     """Merge states that nothing tells apart (Hopcroft's partition refinement, on an automaton with missing moves)."""
     count = len(automaton.moves)
     entering: list[list[tuple[Hashable, int]]] = [[] for _ in range(count)]
@@ -218,7 +218,7 @@ def smallest(automaton: Automaton) -> Automaton:
         for variable, (ways, target) in moves.items():
             entering[target].append(((variable, ways), state))
     kinds = [(automaton.variables[state], automaton.ends[state], state == 0) for state in range(count)]
-    blocks = [set(members) for members in _grouped(range(count), kinds)]
+    blocks = [set(members) for members in _group_by_kind(range(count), kinds)]
     block_of = {state: index for index, block in enumerate(blocks) for state in block}
     waiting = set(range(len(blocks)))
     while waiting:
@@ -240,17 +240,17 @@ def smallest(automaton: Automaton) -> Automaton:
                     block_of[state] = len(blocks) - 1
                 # The new block is the smaller one: splitting by it is enough, unless the old one waits anyway.
                 waiting.add(len(blocks) - 1)
-    return _merged(automaton, blocks, block_of)
+    return _merge_blocks(automaton, blocks, block_of)
 
 
-def _grouped(states: Iterable[int], kinds: list[tuple[str, Ways, bool]]) -> Iterable[list[int]]:
+def _group_by_kind(states: Iterable[int], kinds: list[tuple[str, Ways, bool]]) -> Iterable[list[int]]:
     groups: dict[tuple[str, Ways, bool], list[int]] = {}
     for state in states:
         groups.setdefault(kinds[state], []).append(state)
     return groups.values()
 
 
-def _merged(automaton: Automaton, blocks: list[set[int]], block_of: dict[int, int]) -> Automaton:
+def _merge_blocks(automaton: Automaton, blocks: list[set[int]], block_of: dict[int, int]) -> Automaton:
     """One state per block, numbered by its first member, so that the start stays 0."""
     leaders = sorted(min(block) for block in blocks)
     number = {block_of[leader]: index for index, leader in enumerate(leaders)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trendweave.planning.bindings import bound_templates
+from trendweave.planning.bindings import bind_templates
 from trendweave.planning.plan import (
     EdgePlan,
     Guard,
@@ -125,7 +125,7 @@ def plan_pieces(plan: Plan, template: Template) -> tuple[PiecePlan, ...]:
     bound = tuple(dict.fromkeys(key.variable for key in plan.bound_keys if key.variable is not None))
     return tuple(
         PiecePlan(part.bound, part.template, choose_kernel(plan, part.template))
-        for part in bound_templates(template, bound)
+        for part in bind_templates(template, bound)
     )
 
 

@@ -22,7 +22,7 @@ from trendweave.planning.plan import (
     WholeInput,
     Window,
 )
-from trendweave.planning.predicates import rewritten
+from trendweave.planning.predicates import rewrite_columns
 
 
 def path_text(path: Path) -> str:
@@ -86,7 +86,7 @@ def _with_variable(
             return node
         return st.NextAttribute(variable, node.names) if following else st.Attribute((variable, *node.names))
 
-    return rewritten(expression, named)
+    return rewrite_columns(expression, named)
 
 
 def window_text(window: Window) -> str:

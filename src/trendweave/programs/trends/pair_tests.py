@@ -16,7 +16,7 @@ from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.kernels import PairTest
 from trendweave.language import syntax_tree as st
 from trendweave.planning.planner import columns_of
-from trendweave.planning.predicates import rewritten
+from trendweave.planning.predicates import rewrite_columns
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.segments import Segments
 
@@ -57,7 +57,7 @@ def _answers(condition: st.Expression, previous: pa.Table, following: pa.Table) 
     def on_one_table(node: st.Attribute | st.NextAttribute) -> st.Expression:
         return st.Attribute((_LATER + node.names[0],)) if isinstance(node, st.NextAttribute) else node
 
-    one_table = rewritten(condition, on_one_table)
+    one_table = rewrite_columns(condition, on_one_table)
     later = following.rename_columns([_LATER + name for name in following.column_names])
     answers = np.zeros((previous.num_rows, following.num_rows), np.bool_)
     step = max(1, _PAIRS_AT_ONCE // max(1, following.num_rows))
