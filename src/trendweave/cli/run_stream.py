@@ -63,7 +63,7 @@ def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], titl
             with redirect_errors(log):
                 spark = stack.enter_context(spark_session.session(master, settings, progress=False, without=""))
             signals.watch()
-            with spark_session.told_plainly():
+            with spark_session.explain_spark_errors():
                 rows = run.rows(spark)
             view = _make_view(title, run.keys(rows), run.counts_seconds(rows))
             stack.callback(view.close)

@@ -128,7 +128,8 @@ class RunningStream:
         """Until the stream ends, fails or is stopped."""
         try:
             with explain_stream_errors():
-                while not self._query.awaitTermination(_LOOK_EVERY):
+                # Spark takes parts of a second, and says so nowhere in its types.
+                while not self._query.awaitTermination(_LOOK_EVERY):  # type: ignore[arg-type]
                     self._tell()
                     if wants_to_stop():
                         self._view.stopping()
