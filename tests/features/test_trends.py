@@ -109,19 +109,18 @@ def test_complete_trends_across_keys_of_one_variable(run: Run) -> None:
     assert found(run, "PATTERN SEQ(A?, B) WHERE [A.k]", events) == ["A1 B2"]
 
 
-def test_complete_trends_across_groups_of_one_variable_in_a_moving_window() -> None:
+def test_complete_trends_across_groups_of_one_variable_in_a_moving_window(run: Run) -> None:
     """A trend without a b has the group NULL; it is part of one with a b, whatever group that one falls into."""
-    query = trendweave.query("RETURN COMPLETE TRENDS PATTERN SEQ(B b?, D d) GROUP-BY b.g WITHIN 6 seconds")
+    query = "RETURN COMPLETE TRENDS PATTERN SEQ(B b?, D d) GROUP-BY b.g WITHIN 6 seconds"
     events = [{"time": 1, "type": "B", "g": 1}, {"time": 2, "type": "D", "g": 1}]
-    assert [(row["g"], row["length"]) for row in query.run(as_table(events)).to_pylist()] == [(1, 2)]
+    assert [(row["g"], row["length"]) for row in run(query, events)] == [(1, 2)]
     alone = [{"time": 2, "type": "D", "g": 1}]
-    assert [(row["g"], row["length"]) for row in query.run(as_table(alone)).to_pylist()] == [(None, 1)]
+    assert [(row["g"], row["length"]) for row in run(query, alone)] == [(None, 1)]
 
 
-def test_a_bare_listing_shows_all_attributes_that_the_query_names() -> None:
-    events = as_table([{"time": i, "type": kind, "v": 10 * i, "w": i} for i, kind in enumerate("ACB")])
-    query = "PATTERN SEQ(A, NOT C c, B) WHERE c.v > 30 AND A.w >= 0"
-    (row,) = trendweave.query(query).run(events).to_pylist()
+def test_a_bare_listing_shows_all_attributes_that_the_query_names(run: Run) -> None:
+    events = [{"time": i, "type": kind, "v": 10 * i, "w": i} for i, kind in enumerate("ACB")]
+    (row,) = run("PATTERN SEQ(A, NOT C c, B) WHERE c.v > 30 AND A.w >= 0", events)
     assert [(event["v"], event["w"]) for event in row["events"]] == [(0, 0), (20, 2)]
 
 
