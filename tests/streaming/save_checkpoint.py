@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import trendweave
 from tests.streaming.running import ROCKSDB, Files, write_to_the_end
 from tests.streaming.sample import COLUMNS, SLIDING, batches
-from trendweave.runners.spark.stream_operator import STATE_VERSION
+from trendweave.runners.spark.stream_state import STATE_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,8 @@ import trendweave
 from tests.streaming.sample import SLIDING, batches
 from tests.streaming.simulated import SimulatedStream
 from trendweave.errors import DataError
-from trendweave.runners.spark.stream_operator import ABOUT, PIECE_VALUE
+from trendweave.runners.spark.stream_state import ABOUT
+from trendweave.runners.spark.waiting_rows import PIECE_VALUE
 
 VALUES, ABOUTS = ([column.split()[0] for column in columns.split(", ")] for columns in (PIECE_VALUE, ABOUT))
 

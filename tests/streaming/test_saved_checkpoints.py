@@ -14,7 +14,7 @@ from tests.spark.comparing import assert_same
 from tests.streaming.running import Files
 from tests.streaming.sample import SLIDING, batches, end, expected
 from tests.streaming.save_checkpoint import PLACEHOLDER, SAVED, go_on, replace_in_texts
-from trendweave.runners.spark.stream_operator import STATE_VERSION
+from trendweave.runners.spark.stream_state import STATE_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

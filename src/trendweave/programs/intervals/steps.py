@@ -21,7 +21,8 @@ from trendweave.rows.times import steps_of
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
 
-_FOREVER = 2**62
+#: Before and after all times, which have 64 bits.
+_FIRST, _LAST = -(2**63), 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class IntervalSteps:
         return min(dues, default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return -_FOREVER, _FOREVER if watermark is None else watermark
+        return _FIRST, _LAST if watermark is None else watermark
 
     def keeps_from(self, watermark: int) -> int:
         return watermark

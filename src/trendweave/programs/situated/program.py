@@ -7,11 +7,9 @@ longest length that a definition names, so windows close so much later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,22 +25,21 @@ from trendweave.programs.program import (
     Output,
     PartialResults,
     Scope,
-    Step,
     Steps,
     TimeCut,
     Work,
 )
-from trendweave.programs.situated.marking import mark_events, remember_runs
+from trendweave.programs.situated.marking import mark_events
+from trendweave.programs.situated.steps import SituatedSteps
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import count_dropped
-from trendweave.rows.times import as_steps, has_time
+from trendweave.rows.times import has_time
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
-_FOREVER = 2**62
 
 
 @dataclass(frozen=True)
@@ -189,65 +186,3 @@ class _MarkedParts:
 
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
         return self.inner.merge(parts, scope)
-
-
-@dataclass(frozen=True)
-class SituatedSteps:
-    """Rows are let go when the inner program lets them go and what they lie in is settled; the runs that go on after
-    them are carried."""
-
-    program: InSituations
-    inner: Steps
-    carries: bool = True
-
-    @property
-    def pane(self) -> int | None:
-        return self.inner.pane
-
-    @cached_property
-    def delay(self) -> int:
-        """So long after an event, in steps of the time column, it is settled in which situations it lies.
-
-        What has been running for longer than this is long enough, or too long, whenever it ends.
-        """
-        lengths = self.program.situations.lengths
-        return max(low if high is None else high for low, high in zip(lengths.low, lengths.high, strict=True))
-
-    def _settled(self, watermark: int | None) -> int | None:
-        return None if watermark is None else watermark - self.delay
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        due = self.inner.due(waiting, NO_CARRY, self._settled(watermark))
-        return None if due is None else due + self.delay
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """Rows before those of the windows that close tell of runs that still go on."""
-        return -_FOREVER, _FOREVER if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return self.inner.keeps_from(watermark - self.delay)
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        steps = as_steps(rows.column(TIME), self.program.inner.time_type)
-        settled = self._settled(watermark)
-        low, high = self.inner.reads(self._settled(before), settled)
-        needed = (steps >= low) & (steps < high)
-        batches: Iterable[pa.RecordBatch] = ()
-        if needed.any():
-            marked = self.program.mark(rows, carry)
-            prepared = self.program.inner.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
-            batches = self.inner.step(prepared, NO_CARRY, self._settled(before), settled).batches
-        if watermark is None:
-            return Step(batches, NO_CARRY)
-        gone = steps < self.keeps_from(watermark)
-        if not gone.any():
-            return Step(batches, carry)
-        events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
-        return Step(batches, remember_runs(self.program.situations, events, carry))
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """What an event lies in may turn out later, so nothing is shown early."""
-        return ()

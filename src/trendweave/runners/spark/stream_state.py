@@ -1,0 +1,113 @@
+"""What the state of a bucket says about itself, and what it carries on after rows are gone."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+from trendweave.errors import DataError, Problem
+from trendweave.programs.carry import check_owner, read_carry, write_carry
+from trendweave.programs.program import NO_CARRY, Carry
+
+#: Written into every state. A state of another version is converted where that is possible, else refused.
+STATE_VERSION = 1
+ABOUT = (
+    "version int, made_for string, buckets int, columns binary, closed bigint, next_piece bigint, timer bigint, "
+    "earliest bigint, latest bigint, checksum bigint"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the state of a bucket is. Times are steps of the time column, `timer` is in milliseconds."""
+
+    version: int
+    made_for: str
+    buckets: int
+    columns: bytes
+    closed: int | None = None
+    next_piece: int = 0
+    timer: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
+
+    def as_tuple(self) -> tuple[Any, ...]:
+        """With a checksum at its end."""
+        values = tuple(getattr(self, name) for name in self.__slots__)
+        return (*values, zlib.crc32(repr(values).encode()))
+
+    def with_times(self, earliest: int, latest: int) -> About:
+        """With rows between these times as well."""
+        return replace(
+            self,
+            earliest=earliest if self.earliest is None else min(earliest, self.earliest),
+            latest=latest if self.latest is None else max(latest, self.latest),
+        )
+
+    @staticmethod
+    def from_tuple(stored: tuple[Any, ...]) -> About:
+        values: list[Any] = [bytes(value) if isinstance(value, bytearray) else value for value in stored[:-1]]
+        about = About(*values)
+        if about.as_tuple()[-1] != stored[-1]:
+            message = "what the state says about itself is damaged: its checksum is wrong"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)])
+        return about
+
+
+def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
+    """What is stored about a bucket, which must be what this stream would write; `fresh` where nothing is stored.
+
+    Raises:
+        DataError: It is damaged, of another version, or somebody else's (TW311).
+    """
+    if stored is None:
+        return fresh
+    stored = tuple(stored)
+    if stored[0] != STATE_VERSION:
+        message = f"the state has version {stored[0]}, this release reads version {STATE_VERSION}"
+        raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
+    about = About.from_tuple(stored)
+    if about.made_for != fresh.made_for:
+        message = "the checkpoint was made for another query, or for events with other columns"
+        hint = "go on with the query that made it, or start with a new checkpoint"
+        raise DataError([Problem("TW311", message, hint)])
+    if about.buckets != fresh.buckets:
+        message = f"the checkpoint was made with {about.buckets} buckets, not {fresh.buckets}"
+        raise DataError([Problem("TW311", message, f"set buckets={about.buckets}, or use a new checkpoint")])
+    if not pa.ipc.read_schema(pa.py_buffer(about.columns)).equals(columns):
+        message = "the columns in the state are not those that this release computes"
+        raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
+    return about
+
+
+class CarryState:
+    """What outlives rows, as one value of bytes with a checksum."""
+
+    def __init__(self, handle: StatefulProcessorHandle, owner: str) -> None:
+        self._value = handle.getValueState("carry", "content binary, checksum bigint")
+        self._owner = owner
+
+    def read(self) -> Carry:
+        stored = self._value.get()
+        if stored is None:
+            return NO_CARRY
+        content, checksum = bytes(stored[0]), stored[1]
+        if zlib.crc32(content) != checksum:
+            message = "what the state carries on is damaged: its checksum is wrong"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)])
+        tables, owner, _ = read_carry(content)
+        check_owner(owner, self._owner)
+        return tables
+
+    def write(self, carry: Carry) -> None:
+        if not carry:
+            self._value.clear()
+            return
+        content = write_carry(carry, self._owner)
+        self._value.update((content, zlib.crc32(content)))
