@@ -224,6 +224,13 @@ def test_metrics_is_an_object_in_batch_and_a_name_on_streams() -> None:
         make_settings(plan, Place.SPARK_STREAM, {"early": "yes"})
 
 
+@pytest.mark.parametrize("name", ["define", "from", "during", "DEFINE", "a b", "pattern"])
+def test_keywords_of_situations_may_be_names(name: str) -> None:
+    text = f"RETURN COUNT(*) PATTERN E `{name}`+ WHERE `{name}` DURING `{name}` AND `{name}`.`{name}` > 1"
+    query = trendweave.query(f"{text} FROM `{name}` DEFINE `{name}` AS `{name}` > 2")
+    assert trendweave.query(str(query)) == query
+
+
 # Columns and carets
 
 

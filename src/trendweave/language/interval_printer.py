@@ -6,7 +6,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.interval_tree import Constraint, IntervalColumns, IntervalReturn, IntervalTree, Situation
 from trendweave.language.interval_tree_builder import without_length
-from trendweave.language.printer import print_expression, print_name, print_output_value, print_query
+from trendweave.language.printer import print_expression, print_name, print_output_value, print_query, reserve
 from trendweave.language.situated_tree import SituatedTree, Tree
 
 
@@ -32,11 +32,11 @@ def print_intervals(tree: IntervalTree) -> str:
 
 def print_situated(tree: SituatedTree) -> str:
     """The trend query, then the situations that its events lie in."""
-    lines = [print_query(tree.trend)]
-    definitions = _source(tree.source)
-    if tree.situations:
-        definitions = f"{definitions} {print_definitions(tree.situations)}".strip()
-    return "\n".join([*lines, definitions] if definitions else lines)
+    with reserve("FROM", "DEFINE", "DURING"):
+        trend, source = print_query(tree.trend), _source(tree.source)
+        defined = print_definitions(tree.situations) if tree.situations else ""
+    definitions = " ".join(part for part in (source, defined) if part)
+    return f"{trend}\n{definitions}" if definitions else trend
 
 
 def print_tree(tree: Tree) -> str:

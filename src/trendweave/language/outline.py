@@ -40,7 +40,7 @@ _OPERATORS = frozenset({"NOT", "AND", "OR", "SEQ"})
 
 
 @dataclass(slots=True)
-class Clause:
+class WrittenClause:
     """A keyword in upper case, and the words and signs that follow it outside of brackets."""
 
     keyword: str
@@ -51,13 +51,13 @@ class Clause:
         return bool(self.words) and self.words[0].upper() == word
 
 
-def find_clauses(text: str) -> list[Clause]:
+def find_clauses(text: str) -> list[WrittenClause]:
     """The clauses of a text in their order; words before the first one belong to none."""
-    clauses: list[Clause] = []
+    clauses: list[WrittenClause] = []
     depth = 0
     for token in _lexer().lex(text):
         if token.type == "HEAD" and depth == 0:
-            clauses.append(Clause(re.sub(r"[\s-]*BY$", " BY", token.upper()), token.start_pos or 0))
+            clauses.append(WrittenClause(re.sub(r"[\s-]*BY$", " BY", token.upper()), token.start_pos or 0))
         elif clauses and depth == 0:
             clauses[-1].words.append(token)
         depth = max(0, depth + {"OPEN": 1, "CLOSE": -1}.get(token.type, 0))
@@ -90,18 +90,18 @@ def tell_kind(text: str) -> QueryKind:
     return "trends in situations" if trends else "intervals"
 
 
-def find_foreign_clause(text: str, kind: QueryKind) -> Clause | None:
+def find_foreign_clause(text: str, kind: QueryKind) -> WrittenClause | None:
     """The first clause that an interval query cannot have; None for other kinds, which have nearly all of them."""
     if kind != "intervals":
         return None
     return next((clause for clause in find_clauses(text) if clause.keyword in _ONLY_OF_TRENDS), None)
 
 
-def _names_situation(clause: Clause) -> bool:
+def _names_situation(clause: WrittenClause) -> bool:
     return any(word.type == "NAME" and word.upper() == "DURING" for word in clause.words)
 
 
-def _speaks_of_intervals(clause: Clause) -> bool:
+def _speaks_of_intervals(clause: WrittenClause) -> bool:
     match clause.keyword:
         case "RETURN":
             return clause.begins_with("SITUATIONS") and len(clause.words) == 1
@@ -110,7 +110,7 @@ def _speaks_of_intervals(clause: Clause) -> bool:
     return clause.keyword in _ONLY_OF_INTERVALS
 
 
-def _find_relations(clause: Clause) -> list[str]:
+def _find_relations(clause: WrittenClause) -> list[str]:
     """What stands between names of a PATTERN, which may be a relation: the second of three names in a row, or of two
     with a further relation behind them (`A meets; overlaps B`)."""
     found: list[str] = []
@@ -125,7 +125,7 @@ def _find_relations(clause: Clause) -> list[str]:
     return found
 
 
-def _speaks_of_trends(clause: Clause) -> bool:
+def _speaks_of_trends(clause: WrittenClause) -> bool:
     """Sequences, quantifiers and brackets in a PATTERN, or trends in RETURN."""
     if clause.keyword == "RETURN":
         return clause.begins_with("TRENDS") or clause.begins_with("COMPLETE") or clause.begins_with("EACH")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date, datetime, timedelta
 
 from trendweave.language import syntax_tree as st
@@ -16,6 +19,8 @@ _RESERVED = frozenset((
     "TIMESTAMP", "DATE", "LIMIT", "LONGEST", "SAMPLE", "SEED",
 ))
 # fmt: on
+#: Further ones, of the text that is being printed.
+_ALSO_RESERVED: ContextVar[frozenset[str]] = ContextVar("also reserved", default=frozenset())
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -43,8 +48,19 @@ def print_query(query: st.QueryTree) -> str:
     return "\n".join(lines)
 
 
+@contextmanager
+def reserve(*words: str) -> Iterator[None]:
+    """Names that are such words are printed in back quotes: kinds of queries have keywords of their own."""
+    before = _ALSO_RESERVED.set(frozenset(words))
+    try:
+        yield
+    finally:
+        _ALSO_RESERVED.reset(before)
+
+
 def print_name(name: str) -> str:
-    if _PLAIN_NAME.fullmatch(name) and name.upper() not in _RESERVED:
+    """A name as it can be read again; one that is no plain word, or a keyword, in back quotes."""
+    if _PLAIN_NAME.fullmatch(name) and name.upper() not in _RESERVED | _ALSO_RESERVED.get():
         return name
     return "`" + name.replace("`", "``") + "`"
 
