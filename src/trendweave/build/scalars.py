@@ -17,7 +17,7 @@ class Scalar:
     """A scalar expression; comparisons and arithmetic give further ones. `&`, `|` and `~` are AND, OR and NOT."""
 
     __slots__ = ("tree",)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # == makes a condition, so that no Scalar equals another
 
     def __init__(self, tree: st.Expression) -> None:
         self.tree = tree
@@ -37,6 +37,8 @@ class Scalar:
 
     def __ge__(self, other: Value) -> Scalar:
         return self._compare(">=", other)
+
+    # Conditions of a query, where `object` promises a bool.
 
     def __eq__(self, other: Value) -> Scalar:  # type: ignore[override]
         return self._compare("=", other)
@@ -188,8 +190,9 @@ def lit(value: Value) -> Scalar:
             return Scalar(st.DateLiteral((value - date(1970, 1, 1)).days))
         case timedelta():
             return Scalar(st.Duration(value // timedelta(microseconds=1) * 1000))
+    given: Any = value
     if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
-        value = value.item()  # type: ignore[union-attr]
+        value = given.item()
     if not isinstance(value, bool | int | float | str | None):
         message = f"a query has no literal for {type(value).__name__}"
         raise ArgumentError([Problem("TW116", message, "give a number, a string, a time, or attr(...)")])

@@ -69,6 +69,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def trend_query(self, meta: Meta, children: list[Any]) -> list[Clause]:
         return cast("list[Clause]", children)
 
+    # Made in the class, for the class: a checker takes their first parameter for `self`.
+
     def _returns(kind: st.ReturnKind, known: tuple[str, ...] = ()) -> Callable[..., Clause]:  # type: ignore[misc]
         def method(self: TreeBuilder, meta: Meta, children: list[Any]) -> Clause:
             listed = _nodes(children)

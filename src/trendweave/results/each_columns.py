@@ -84,7 +84,16 @@ class _Fold:
 
 
 def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachColumns:
-    """Settle what is folded over the rows of a table."""
+    """Settle what is folded over the events of each trend.
+
+    Args:
+        plan: The plan of the query.
+        preparation: The names of prepared columns.
+        table: Prepared rows, sorted.
+
+    Returns:
+        What writes the columns.
+    """
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
     columns: list[FoldedColumn] = []
     whole: list[_Fold] = []

@@ -21,11 +21,19 @@ class ShownTrends:
 
     @property
     def count(self) -> int:
+        """How many trends there are."""
         return int(self.window.size)
 
 
 def join_chunks(column: pa.ChunkedArray) -> pa.Array:
-    """Make one array of a column, of dictionaries what they hold; taking from one array is quicker than from many."""
+    """Make one array of a column, of dictionaries what they hold; taking from one array is quicker than from many.
+
+    Args:
+        column: The column.
+
+    Returns:
+        The array.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     chunks = column.combine_chunks()

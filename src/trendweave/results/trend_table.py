@@ -48,7 +48,14 @@ class EventColumns:
     attributes: list[tuple[pa.Array, np.ndarray | None]]
 
     def write(self, trends: ShownTrends) -> list[pa.Array]:
-        """Write the length of each trend, and its events as a list."""
+        """Write the length of each trend, and its events as a list.
+
+        Args:
+            trends: Some trends.
+
+        Returns:
+            Both columns.
+        """
         rows, variables = pa.array(trends.rows), pa.array(trends.variables)
         children = [pc.take(self.names, variables), pc.take(self.moments, rows), pc.take(self.types, variables)]
         for values, of_variables in self.attributes:
@@ -74,7 +81,17 @@ class TrendWriter:
     columns: EventColumns | EachColumns
 
     def write(self, trends: ShownTrends) -> pa.RecordBatch:
-        """Write a row per trend."""
+        """Write a row per trend.
+
+        Args:
+            trends: Some trends.
+
+        Returns:
+            The rows.
+
+        Raises:
+            ExecutionError: A number does not fit its column.
+        """
         columns = list(window_columns(self.plan.window, self.rows.time_type, trends.window).values())
         for column in self.group_columns:
             columns.append(pc.take(column, pa.array(trends.group)).cast(self.schema.field(len(columns)).type))
