@@ -112,9 +112,10 @@ def _in_process() -> Iterator[Timed]:
 @contextmanager
 def _spark(console: Console) -> Iterator[Timed]:
     """From Parquet files to result rows on this machine, on all its cores."""
-    from trendweave.cli.run_files import import_spark_modules
+    from trendweave.cli.run_files import explain_missing_spark
 
-    spark_session, spark_files = import_spark_modules()
+    with explain_missing_spark():
+        from trendweave.cli import spark_files, spark_session
     console.print("Spark starts on all cores of this machine")
     begun_at_all = perf_counter()
     with TemporaryDirectory() as folder, spark_session.session("local[*]", {}, progress=console.is_terminal) as spark:

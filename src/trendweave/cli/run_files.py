@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pyarrow as pa
 from rich.console import Console
@@ -58,8 +57,9 @@ def run_in_process(run: FileRun, console: Console) -> None:
 
 
 def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Console) -> None:
-    spark_session, spark_files = import_spark_modules()
-    # All that can be wrong without Spark is found before it starts.
+    """Run the query on Spark; all that can be wrong without Spark is found before it starts."""
+    with explain_missing_spark():
+        from trendweave.cli import spark_files, spark_session
     kind, paths = spark_files.choose_files(run.events, spark_session.is_local(master))
     folder = files.check_folder(run.out) if run.out != "-" and files.is_folder(run.out) else None
     if run.out != "-" and folder is None:
@@ -77,13 +77,6 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
             files.write_table(rows, Path(run.out))
         else:
             print_result(rows)
-
-
-def import_spark_modules() -> tuple[ModuleType, ModuleType]:
-    """Our modules that need pyspark, which is an extra."""
-    with explain_missing_spark():
-        from trendweave.cli import spark_files, spark_session
-    return spark_session, spark_files
 
 
 @contextmanager
