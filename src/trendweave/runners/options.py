@@ -6,20 +6,17 @@ runs.
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from trendweave.errors import OptionError, Problem, near_names
+from trendweave.errors import near_names
 from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.trends.detection import (
     DEFAULTS,
-    LEAST_MEMORY,
     MAX_TRENDS,
     MEMORY,
     STRATEGIES,
@@ -27,6 +24,17 @@ from trendweave.programs.trends.detection import (
     Strategy,
 )
 from trendweave.results.types import NUMBERS, Numbers
+from trendweave.runners.option_values import (
+    SETTINGS,
+    read_bytes,
+    read_chunks,
+    read_flag,
+    read_max_trends,
+    read_memory,
+    read_positive,
+    read_word,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -95,16 +103,6 @@ _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
     Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
 }
-#: Keyword argument -> the setting's name after `spark.trendweave.`.
-_SETTINGS = {
-    "numbers": "numbers",
-    "chunks": "chunks",
-    "rows_at_once": "rowsAtOnce",
-    "max_rows_of_a_key": "maxRowsOfAKey",
-    "buckets": "buckets",
-}
-_Word = TypeVar("_Word", bound=str)
-_UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,33 +151,32 @@ def make_settings(
     _check_names(given, place)
     options = {name: value for name, value in given.items() if value is not None}
     if read_setting is not None:
-        for name, setting in _SETTINGS.items():
-            value = (
-                None if name in options or name not in _TAKEN[place] else read_setting(f"spark.trendweave.{setting}")
-            )
-            options |= {} if value is None else {name: value}
+        # The columns of a result depend on one of them.
+        asked = ("numbers",) if place is Place.SCHEMA else _TAKEN[place]
+        for name, setting in SETTINGS.items():
+            if name in asked and name not in options:
+                options[name] = read_setting(f"spark.trendweave.{setting}")
+        options = {name: value for name, value in options.items() if value is not None}
     watermark = options.get("watermark")
     if watermark is not None:
         read_duration(watermark, "watermark", or_none_at_all=True)
     observation, metrics = _observers(place, options)
     return Settings(
-        numbers=_one_of("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
+        numbers=read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
         detection=_detection(plan, options),
-        chunks=_chunks(options.get("chunks", _DEFAULTS.chunks)),
-        rows_at_once=_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
-        max_rows_of_a_key=_positive("max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)),
-        buckets=_positive("buckets", options.get("buckets", _DEFAULTS.buckets)),
+        chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),
+        rows_at_once=read_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
+        max_rows_of_a_key=read_positive(
+            "max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)
+        ),
+        buckets=read_positive("buckets", options.get("buckets", _DEFAULTS.buckets)),
         watermark=watermark,
-        early=_flag("early", options.get("early", False)),
-        late_rows=_flag("late_rows", options.get("late_rows", False)),
+        early=read_flag("early", options.get("early", False)),
+        late_rows=read_flag("late_rows", options.get("late_rows", False)),
         metrics=metrics,
         observation=observation,
-        state=_bytes("state", options.get("state")),
+        state=read_bytes("state", options.get("state")),
     )
-
-
-def _refuse(message: str, hint: str, code: str = "TW408") -> OptionError:
-    return OptionError([Problem(code, message, hint)])
 
 
 def _check_names(given: Mapping[str, Any], place: Place) -> None:
@@ -190,49 +187,12 @@ def _check_names(given: Mapping[str, Any], place: Place) -> None:
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if place in (Place.RUN, Place.ITER) and set(unknown) <= on_spark:
         message = f"only Spark DataFrames take the options {', '.join(unknown)}"
-        raise _refuse(message, "leave them out, or give the query a Spark DataFrame")
+        raise refuse(message, "leave them out, or give the query a Spark DataFrame")
     everywhere = [other.value for other in Place if unknown[0] in _TAKEN[other] and other is not Place.SCHEMA]
     hint = near_names(unknown[0], known) or f"leave {unknown[0]} out"
     if everywhere:
         hint = f"{unknown[0]} is an option of {' and '.join(everywhere)}"
-    raise _refuse(f"{place.value} knows the options {', '.join(known)}, not {', '.join(unknown)}", hint)
-
-
-def _one_of(name: str, value: object, known: tuple[_Word, ...]) -> _Word:
-    for word in known:
-        if value == word:
-            return word
-    hint = near_names(str(value), known) or f"choose one of them, or leave {name} out"
-    raise _refuse(f"{name} is one of {', '.join(known)}, not {value}", hint)
-
-
-def _chunks(value: object) -> Literal["auto", "off"] | int:
-    if value == "auto" or value == "off":
-        return value
-    return read_duration(str(value), "chunks")
-
-
-def _positive(name: str, value: object) -> int:
-    text = str(value)
-    if not text.isdecimal() or int(text) == 0:
-        message = f"{name} is {text!r} (or spark.trendweave.{_SETTINGS[name]})"
-        raise _refuse(message, "give a whole number, at least 1")
-    return int(text)
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _refuse(f"{name} is True or False, not {value!r}", f"give {name}=True, or leave it out")
-    return value
-
-
-def _bytes(name: str, value: object) -> bytes | None:
-    if value is None or isinstance(value, bytes):
-        return value
-    if isinstance(value, bytearray | memoryview):
-        return bytes(value)
-    message = f"{name} is bytes, not {type(value).__name__}"
-    raise _refuse(message, "give what session.state() has returned")
+    raise refuse(f"{place.value} knows the options {', '.join(known)}, not {', '.join(unknown)}", hint)
 
 
 def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
@@ -241,17 +201,17 @@ def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
     if place is Place.SPARK_STREAM:
         if metrics is not None and not (isinstance(metrics, str) and metrics):
             message = f"on a stream metrics is a name, not {type(metrics).__name__}"
-            raise _refuse(message, 'give for example metrics="falling"; counts are in the progress of the query')
+            raise refuse(message, 'give for example metrics="falling"; counts are in the progress of the query')
         return None, metrics or _DEFAULTS.metrics
     if metrics is not None and not hasattr(type(metrics), "count_results") and place is Place.SPARK_BATCH:
         message = f"on a DataFrame metrics is a trendweave.Metrics, not {type(metrics).__name__}"
         hint = "metrics = trendweave.Metrics(); query.run(events, metrics=metrics); a name is for streams"
-        raise _refuse(message, hint)
+        raise refuse(message, hint)
     if observation is not None and not hasattr(type(observation), "get"):
         message = f"observation is a pyspark.sql.Observation, not {type(observation).__name__}"
-        raise _refuse(message, "give an Observation, or metrics=trendweave.Metrics()")
+        raise refuse(message, "give an Observation, or metrics=trendweave.Metrics()")
     if metrics is not None and observation is not None:
-        raise _refuse("metrics and observation are both given", "keep one; metrics counts all that observation does")
+        raise refuse("metrics and observation are both given", "keep one; metrics counts all that observation does")
     return metrics if metrics is not None else observation, _DEFAULTS.metrics
 
 
@@ -263,42 +223,16 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     if isinstance(trend, IntervalPlan) or trend.returns == "aggregates":
         others = "interval queries" if isinstance(trend, IntervalPlan) else "aggregates"
         message = f"memory, max_trends and strategy are for queries that show trends, not for {others}"
-        raise _refuse(message, "leave them out", "TW414")
+        raise refuse(message, "leave them out", "TW414")
     strategy = options.get("strategy")
     if strategy is not None:
-        strategy = _one_of("strategy", strategy, STRATEGIES)
+        strategy = read_word("strategy", strategy, STRATEGIES)
     if strategy not in (None, "m-cet") and trend.choice is not None:
         message = f"{trend.choice.kind.upper()} walks from event to event (m-cet); it has no other strategy"
-        raise _refuse(message, "leave strategy out", "TW414")
+        raise refuse(message, "leave strategy out", "TW414")
     if strategy not in (None, "m-cet") and trend.is_complete and not trend.reduced_graph_is_exact:
         message = "complete trends that need a check at each step have one strategy, m-cet"
-        raise _refuse(message, "leave strategy out", "TW414")
+        raise refuse(message, "leave strategy out", "TW414")
     return Detection(
-        read_memory(options.get("memory", MEMORY)), _max_trends(options.get("max_trends", MAX_TRENDS)), strategy
+        read_memory(options.get("memory", MEMORY)), read_max_trends(options.get("max_trends", MAX_TRENDS)), strategy
     )
-
-
-def _max_trends(value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise _refuse(f"max_trends is 1 or more, not {value!r}", "give a whole number")
-    return number
-
-
-def read_memory(memory: str | int) -> int:
-    """`"512 MB"`, or a number of bytes, as a number of bytes."""
-    size = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(memory))
-    if size is None or size[2].upper() not in _UNITS:
-        message = f'memory is a size such as "512 MB" or "2 GB", not {memory!r}'
-        raise _refuse(message, f"the units are {_in_order(_UNITS)}")
-    bytes_ = int(float(size[1]) * _UNITS[size[2].upper()])
-    if bytes_ < LEAST_MEMORY:
-        raise _refuse(f"memory is at least {LEAST_MEMORY >> 20} MB, not {memory!r}", "leave it out, or give more")
-    return bytes_
-
-
-def _in_order(units: Iterable[str]) -> str:
-    return ", ".join(unit for unit in units if unit)
