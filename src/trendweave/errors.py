@@ -116,7 +116,16 @@ CODES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: what, where and the way out."""
+    """One thing that is wrong: what, where and the way out.
+
+    Attributes:
+        code: A stable code, such as "TW301"; `CODES` says what each means.
+        message: What is wrong.
+        hint: The way out; empty where there is none.
+        line: The line of the query text, counted from 1; None where the problem has no place in it.
+        column: The column of that line, counted from 1.
+        length: How many characters are meant.
+    """
 
     code: str
     message: str
@@ -130,7 +139,11 @@ class Problem:
             raise ValueError(f"{self.code} is not a known problem code")
 
     def render(self, source: str | None = None) -> str:
-        """The problem as text, with a caret under the place when the source is known."""
+        """The problem as text.
+
+        Args:
+            source: The query text; with it, carets stand under the place.
+        """
         place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
         parts = [f"{self.code}: {self.message}{place}"]
         if source is not None and self.line is not None and self.column is not None:
@@ -165,7 +178,12 @@ def _width(character: str) -> int:
 
 
 class TrendweaveError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        problems: All that was found, in the order of the query text.
+        source: The query text, where there is one.
+    """
 
     stage = "trendweave"
 
@@ -224,7 +242,15 @@ _STAGES: dict[str, type[TrendweaveError]] = {
 
 
 def raise_problems(problems: Sequence[Problem], source: str | None = None) -> None:
-    """Raise all problems together, as the error of the earliest stage among them; do nothing when there are none."""
+    """Raise all problems together, as the error of the earliest stage among them; do nothing when there are none.
+
+    Args:
+        problems: What was found, in any order.
+        source: The query text, where there is one.
+
+    Raises:
+        TrendweaveError: There are problems.
+    """
     if not problems:
         return
     ordered = sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0, problem.code))
@@ -233,7 +259,12 @@ def raise_problems(problems: Sequence[Problem], source: str | None = None) -> No
 
 
 def near_names(name: str, known: Iterable[str]) -> str:
-    """A hint such as ``did you mean price or prices?``, or an empty string."""
+    """A hint such as ``did you mean price or prices?``, or an empty string.
+
+    Args:
+        name: What was written.
+        known: What could have been meant.
+    """
     choices: dict[str, str] = {}
     for candidate in known:
         choices.setdefault(candidate.lower(), candidate)
