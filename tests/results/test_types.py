@@ -11,7 +11,7 @@ from trendweave.results.types import (
     NUMBERS,
     Numbers,
     aggregate_type,
-    arrow_schema,
+    result_schema,
     single_aggregate_type,
     trend_columns,
 )
@@ -71,7 +71,7 @@ def test_spark_and_arrow_write_the_same_columns(text: str) -> None:
     plain = EVENTS.set(1, pa.field("type", pa.string()))
     columns = trend_columns(plan, EVENTS, "time", "type", "decimal")
 
-    schema = arrow_schema(columns)
+    schema = result_schema(columns)
 
     assert schema.names == QUERIES[text]
     as_arrow = from_arrow_schema(schema, prefer_timestamp_ntz=True)

@@ -7,26 +7,9 @@ import pyarrow as pa
 from trendweave.planning.plan import Plan
 from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import TaskResult
-from trendweave.results.types import NUMBERS as NUMBERS
-from trendweave.results.types import Numbers as Numbers
-from trendweave.results.types import arrow_schema, trend_columns
+from trendweave.results.types import Numbers
 from trendweave.rows.times import time_type
 from trendweave.rows.windows import window_columns
-
-
-def result_schema(plan: Plan, events: pa.Schema, time: str, numbers: Numbers) -> pa.Schema:
-    """Settle the columns of the result of an aggregate query.
-
-    Args:
-        plan: The plan of the query.
-        events: The columns of the events.
-        time: The name of the time column.
-        numbers: How whole numbers are written.
-
-    Returns:
-        The columns in order.
-    """
-    return arrow_schema(trend_columns(plan, events, time, None, numbers))
 
 
 def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.Schema, numbers: Numbers) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
-from trendweave.results.types import arrow_schema, interval_columns, length_type
+from trendweave.results.types import length_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.times import TimeType, as_times, steps_of
 
@@ -47,20 +47,6 @@ class Matches(Protocol):
     @property
     def moment(self) -> np.ndarray:
         """When each match was certain."""
-
-
-def interval_result_schema(plan: IntervalPlan, events: pa.Schema, moment: pa.DataType) -> pa.Schema:
-    """Settle the columns of the result of an interval query.
-
-    Args:
-        plan: The plan of the query.
-        events: The columns of the events.
-        moment: The type of the times.
-
-    Returns:
-        The columns in order.
-    """
-    return arrow_schema(interval_columns(plan, events, moment))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,9 @@ from trendweave.planning.plan import Plan, ShownAttribute
 from trendweave.planning.preparation import Preparation
 from trendweave.results.each_columns import EachColumns, fold_columns
 from trendweave.results.shown_trends import ShownTrends, join_chunks
-from trendweave.results.types import Numbers, arrow_schema, shown_attributes, trend_columns
+from trendweave.results.types import Numbers, shown_attributes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.windows import window_columns
-
-
-def trend_schema(plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers) -> pa.Schema:
-    """Settle the columns of a result that has a row per trend.
-
-    Args:
-        plan: The plan of the query.
-        events: The columns of the events.
-        time: The name of the time column.
-        type_: The name of the type column; None where all events are of one type.
-        numbers: How whole numbers are written.
-
-    Returns:
-        The columns in order.
-    """
-    return arrow_schema(trend_columns(plan, events, time, type_, numbers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,7 +247,7 @@ def length_type(moment: pa.DataType) -> pa.DataType:
     return pa.float64() if pa.types.is_floating(moment) else pa.int64()
 
 
-def arrow_schema(columns: Iterable[ResultColumn]) -> pa.Schema:
+def result_schema(columns: Iterable[ResultColumn]) -> pa.Schema:
     """Write described columns as an Arrow schema.
 
     Args:

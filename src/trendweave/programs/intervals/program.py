@@ -23,7 +23,7 @@ from trendweave.programs.intervals.step import order_by_time
 from trendweave.programs.intervals.steps import IntervalSteps
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
 from trendweave.results.interval_table import IntervalResults
-from trendweave.results.types import ResultColumn, arrow_schema, interval_columns, times_type
+from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import TimeType, time_type
 
@@ -67,7 +67,7 @@ class IntervalMatches:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        return arrow_schema(self.result)
+        return result_schema(self.result)
 
     @cached_property
     def lengths(self) -> Lengths:

@@ -11,7 +11,7 @@ from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import MovingWindow, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.program import Flag, Needs, TimeCut
-from trendweave.results.types import Numbers, ResultColumn, arrow_schema, trend_columns
+from trendweave.results.types import Numbers, ResultColumn, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS, TIME
@@ -44,7 +44,7 @@ class BoundTrends:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        return arrow_schema(self.result)
+        return result_schema(self.result)
 
     @property
     def moment(self) -> pa.DataType:
