@@ -20,7 +20,7 @@ RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "recorded_p
 
 
 def batches() -> list[MicroBatch]:
-    found = [MicroBatch.of(progress) for progress in RECORDED]
+    found = [MicroBatch.read(progress) for progress in RECORDED]
     return [batch for batch in found if batch is not None]
 
 
@@ -43,13 +43,13 @@ def test_a_micro_batch_is_read_from_its_progress() -> None:
 
 
 def test_a_trigger_without_work_is_no_micro_batch() -> None:
-    assert MicroBatch.of(RECORDED[-1]) is None
+    assert MicroBatch.read(RECORDED[-1]) is None
 
 
 def test_rates_that_are_no_numbers() -> None:
     """What Spark writes for nothing in no time."""
     for rate in ("NaN", None):
-        batch = MicroBatch.of({**RECORDED[0], "processedRowsPerSecond": rate})
+        batch = MicroBatch.read({**RECORDED[0], "processedRowsPerSecond": rate})
         assert batch is not None
         assert batch.per_second == 0
 
@@ -75,9 +75,9 @@ def test_nothing_yet() -> None:
 def test_lines_for_programs() -> None:
     out, errors = io.StringIO(), io.StringIO()
     view = LinesView(out, Console(file=errors, width=40), time_is_number=False)
-    view.rows(pa.table({"window_start": [datetime(2024, 1, 1, tzinfo=UTC)], "k": ["[x]"], "count": [2**60]}))
+    view.show_rows(pa.table({"window_start": [datetime(2024, 1, 1, tzinfo=UTC)], "k": ["[x]"], "count": [2**60]}))
     for batch in batches():
-        view.progress(batch)
+        view.show_progress(batch)
     view.close()
     assert out.getvalue() == '{"window_start": "2024-01-01 00:00:00+00:00", "k": "[x]", "count": 1152921504606846976}\n'
     assert "dropped: 1 rows without a time, 1 without a type, 1 that cannot be read" in errors.getvalue()
@@ -91,15 +91,15 @@ def console() -> Console:
 def lines(view: LiveView) -> list[str]:
     """On another console, as the view's own also gets the codes that move its cursor."""
     text = io.StringIO()
-    Console(file=text, width=100, color_system=None).print(view.picture())
+    Console(file=text, width=100, color_system=None).print(view.draw())
     return text.getvalue().splitlines()
 
 
 def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> None:
     view = LiveView(console, "events to [console]", keys=2, time_is_number=True)
     assert "events to [console]: starting, 0:00; Ctrl-C stops" in lines(view)[0]
-    view.rows(pa.table({"window_start": range(50), "k": ["[bold]"] * 50, "count": range(50)}))
-    view.progress(batches()[0])
+    view.show_rows(pa.table({"window_start": range(50), "k": ["[bold]"] * 50, "count": range(50)}))
+    view.show_progress(batches()[0])
     shown = lines(view)
     assert shown[0].startswith("events to [console]: running")
     assert any(line.startswith("events ") and "10 read" in line for line in shown)
@@ -107,7 +107,7 @@ def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> Non
     assert numbers == list(range(42, 50)), "as many as there is room for"
     assert "[bold]" in "\n".join(shown)
     assert len(shown) <= 20
-    view.stopping()
+    view.announce_stop()
     assert "stopping" in lines(view)[0]
     view.close()
     assert lines(view)[0].startswith("events to [console]: stopped")
@@ -115,8 +115,8 @@ def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> Non
 
 def test_an_early_row_gives_way_to_the_next_of_its_window(console: Console) -> None:
     view = LiveView(console, "early", keys=1, time_is_number=True)
-    view.rows(pa.table({"window_start": [0, 10], "count": [1, 2]}))
-    view.rows(pa.table({"window_start": [0], "count": [7]}))
+    view.show_rows(pa.table({"window_start": [0, 10], "count": [1, 2]}))
+    view.show_rows(pa.table({"window_start": [0], "count": [7]}))
     rows = [line.split("│")[1:3] for line in lines(view) if line.startswith("│")]
     view.close()
     assert [[cell.strip() for cell in row] for row in rows] == [["10", "2"], ["0", "7"]]

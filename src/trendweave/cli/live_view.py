@@ -53,8 +53,15 @@ class MicroBatch:
     state_in_memory: int
 
     @classmethod
-    def of(cls, progress: Mapping[str, Any]) -> MicroBatch | None:
-        """None for a trigger that found nothing to do; Spark reports those as well."""
+    def read(cls, progress: Mapping[str, Any]) -> MicroBatch | None:
+        """Read what Spark says about a micro-batch.
+
+        Args:
+            progress: Its JSON form.
+
+        Returns:
+            The counts; None for a trigger that found nothing to do, as Spark reports those as well.
+        """
         took = progress["durationMs"]
         if "addBatch" not in took:
             return None
@@ -63,9 +70,9 @@ class MicroBatch:
         states = progress.get("stateOperators", [])
         return cls(
             events=read.get("rows", 0),
-            per_second=_number(progress.get("processedRowsPerSecond")),
+            per_second=_read_number(progress.get("processedRowsPerSecond")),
             seconds=took["triggerExecution"] / 1_000,
-            watermark=_watermark(progress.get("eventTime", {}).get("watermark")),
+            watermark=_read_watermark(progress.get("eventTime", {}).get("watermark")),
             rows=metrics.get(ROWS, {}).get("rows", 0),
             late=found.get("late", 0),
             no_time=read.get("null_time", 0),
@@ -78,12 +85,12 @@ class MicroBatch:
         )
 
 
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     """Spark writes NaN and infinity as texts, or not at all."""
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _watermark(text: str | None) -> datetime | None:
+def _read_watermark(text: str | None) -> datetime | None:
     found = None if text is None else datetime.fromisoformat(text)
     return found if found is not None and found.timestamp() > 0 else None
 
@@ -116,7 +123,7 @@ class Counts:
         self.durations.append(batch.seconds)
 
     def describe(self, time_is_number: bool) -> list[tuple[str, str]]:
-        """For people: what each count is, and the count."""
+        """Write for people what each count is, and the count."""
         lines = [
             ("events", f"{self.events:,} read, {self.per_second:,.0f} per second"),
             ("rows", f"{self.rows:,}"),
@@ -149,13 +156,17 @@ class Counts:
 class View(Protocol):
     """Where a stream is seen. Rows come from another thread than the rest."""
 
-    def rows(self, table: pa.Table) -> None: ...
+    def show_rows(self, table: pa.Table) -> None:
+        """Show rows of a micro-batch."""
 
-    def progress(self, batch: MicroBatch) -> None: ...
+    def show_progress(self, batch: MicroBatch) -> None:
+        """Add what Spark says about a micro-batch."""
 
-    def stopping(self) -> None: ...
+    def announce_stop(self) -> None:
+        """Say that the stream was asked to stop."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Show the last state, and nothing after it."""
 
 
 class LinesView:
@@ -165,14 +176,14 @@ class LinesView:
         self._out, self._errors, self._time_is_number = out, errors, time_is_number
         self._counts = Counts()
 
-    def rows(self, table: pa.Table) -> None:
+    def show_rows(self, table: pa.Table) -> None:
         self._out.write("".join(map(write_json_line, table.to_pylist())))
         self._out.flush()
 
-    def progress(self, batch: MicroBatch) -> None:
+    def show_progress(self, batch: MicroBatch) -> None:
         self._counts.add(batch)
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         pass
 
     def close(self) -> None:
@@ -192,10 +203,10 @@ class LiveView:
         self._state = "starting"
         self._began = time.monotonic()
         self._lock = threading.Lock()
-        self._live = Live(get_renderable=self.picture, console=console, refresh_per_second=4)
+        self._live = Live(get_renderable=self.draw, console=console, refresh_per_second=4)
         self._live.start()
 
-    def rows(self, table: pa.Table) -> None:
+    def show_rows(self, table: pa.Table) -> None:
         with self._lock:
             self._schema = table.schema
             for row in table.to_pylist():
@@ -205,13 +216,13 @@ class LiveView:
             for key in list(self._latest)[:-_KEPT_ROWS]:
                 del self._latest[key]
 
-    def progress(self, batch: MicroBatch) -> None:
+    def show_progress(self, batch: MicroBatch) -> None:
         with self._lock:
             self._counts.add(batch)
             if self._state == "starting":
                 self._state = "running"
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         with self._lock:
             self._state = "stopping"
 
@@ -220,7 +231,7 @@ class LiveView:
             self._state = "stopped"
         self._live.stop()
 
-    def picture(self) -> RenderableType:
+    def draw(self) -> RenderableType:
         with self._lock:
             counts = Table.grid(padding=(0, 2))
             for name, value in self._counts.describe(self._time_is_number):

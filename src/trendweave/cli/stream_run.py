@@ -132,7 +132,7 @@ class RunningStream:
                 while not self._query.awaitTermination(_LOOK_EVERY):  # type: ignore[arg-type]
                     self._tell()
                     if wants_to_stop():
-                        self._view.stopping()
+                        self._view.announce_stop()
                         self._stop()
                         break
                 self._tell()
@@ -163,7 +163,7 @@ class RunningStream:
             self._shown = number
             if rows.num_rows:
                 try:
-                    self._view.rows(rows.sort_by(self._keys) if self._keys else rows)
+                    self._view.show_rows(rows.sort_by(self._keys) if self._keys else rows)
                 except BrokenPipeError:
                     self._over = self.reader_is_gone = True
                     raise
@@ -176,9 +176,9 @@ class RunningStream:
         for progress in self._query.recentProgress:
             if progress.timestamp > self._seen:
                 self._seen = progress.timestamp
-                batch = MicroBatch.of(json.loads(progress.json))
+                batch = MicroBatch.read(json.loads(progress.json))
                 if batch is not None:
-                    self._view.progress(batch)
+                    self._view.show_progress(batch)
 
 
 @contextmanager
