@@ -51,7 +51,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 }
 
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.
-ALLOWED_IN_KERNELS = {"__future__", "enum", "collections.abc", "hashlib", "math", "numba", "numpy", "pathlib", "typing"}
+ALLOWED_IN_KERNELS = {
+    *("__future__", "collections.abc", "enum", "hashlib", "math", "numba", "numpy", "pathlib", "pickle", "typing"),
+}
 
 # Two modules name its types alone, in signatures; that they load nothing of it is tested below.
 MAY_IMPORT_PYSPARK = ("runners/spark/*.py", "cli/spark_*.py", "cli/stream_*.py", "queries.py", "runners/options.py")

@@ -11,7 +11,17 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import trendweave.kernels
-from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Rows, Template, aggregate, match_starts
+from trendweave.kernels import (
+    Aggregate,
+    Comparison,
+    Condition,
+    PairTest,
+    Rows,
+    Selection,
+    Template,
+    aggregate,
+    match_starts,
+)
 
 ROWS = 70  # enough for counts beyond 64 bits
 
@@ -66,7 +76,7 @@ def ask_common_queries():
         for first, last in ((zero, zero), (ticks // 10, ticks // 10), (ticks - 12, ticks), (ticks - 400, ticks)):
             rows = Rows(read_only(starts), ticks, read_only(first), read_only(last), letters)
             for condition in conditions:
-                for selection in ("any", "next", "contiguous"):
+                for selection in Selection:
                     match_starts(rows, template, condition, selection)
                     for wanted in ([], aggregates):
                         aggregate(rows, template, condition, wanted, selection)

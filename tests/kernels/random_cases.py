@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests import profiles
-from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Rows, Template
+from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Rows, Selection, Template
 
 OPERATORS = ["<", "<=", ">", ">=", "=", "!="]
 SELECTIONS = ["any", "any", "next", "contiguous"]
@@ -207,5 +207,5 @@ def arguments(case):
     }
     return {
         "rows": rows, "template": template, "transition_conditions": conditions, "aggregates": aggregates,
-        "selection": case["selection"], **guards,
+        "selection": Selection[case["selection"].upper()], **guards,
     }  # fmt: skip

@@ -81,6 +81,6 @@ def test_match_starts(case, force_way):
     case.update(start_guards={}, final_guards={})
     given_ = arguments(case)
     starts = match_starts(
-        given_["rows"], given_["template"], given_["transition_conditions"], case["selection"], force_way
+        given_["rows"], given_["template"], given_["transition_conditions"], given_["selection"], force_way
     )
     assert [None if start == NO_MATCH else start for start in starts] == brute_force.match_starts(case)

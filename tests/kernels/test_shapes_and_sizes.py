@@ -13,6 +13,7 @@ from trendweave.kernels import (
     Kernel,
     PairTest,
     Rows,
+    Selection,
     Template,
     Way,
     aggregate,
@@ -144,7 +145,7 @@ def test_unknown_arguments_are_refused(argument, named):
         (Condition((Comparison(np.zeros(1, int), "!=", np.zeros(1, int)),), way=Way.RANKED), {}, "RANKED"),
         (Condition((Comparison(np.zeros(1, int), "<", np.zeros(1, int)),)), {"kernel": Kernel.TOTALS}, "totals"),
         (Condition(), {"kernel": Kernel.RANKED_BLOCKS}, "ranked blocks"),
-        (Condition(), {"kernel": Kernel.TOTALS, "selection": "next"}, "totals"),
+        (Condition(), {"kernel": Kernel.TOTALS, "selection": Selection.NEXT}, "totals"),
     ],
 )
 def test_ways_and_kernels_that_cannot_serve_are_refused(condition, further, named):
@@ -165,4 +166,4 @@ def test_with_skip_till_next_match_all_transitions_of_a_state_are_scanned_or_non
     two = Template(np.array([0, 0]), np.ones(2, bool), np.ones(2, bool), np.array([0, 0]), np.array([0, 1]))
     rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
     with pytest.raises(ValueError, match="must be scanned"):
-        aggregate(rows, two, [Condition(way=Way.RUNNING), Condition(way=Way.SCAN)], selection="next")
+        aggregate(rows, two, [Condition(way=Way.RUNNING), Condition(way=Way.SCAN)], selection=Selection.NEXT)

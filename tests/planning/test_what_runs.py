@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,23 @@ import pytest
 import trendweave
 from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Way as KernelWay
-from trendweave.kernels.aggregates import passes
+from trendweave.kernels.aggregates import passes, propagate, sliding_sums, state_sums
 from trendweave.kernels.aggregates.vectors import EXTREMUM, LATEST_START, SUM
+from trendweave.kernels.aggregates.workspace import Ask
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
 
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
 TEXTS = {"status": "notcovered", "kind": "Pool"}
 EVENTS_PER_TYPE = 3
+#: The compiled loops, under the names that `explain` gives them.
+KERNEL_LOOPS: tuple[tuple[Any, str, str], ...] = (
+    (propagate, "propagate_blocks", "blocks"),
+    (propagate, "propagate_ranked", "ranked blocks"),
+    (state_sums, "sum_states", "state sums"),
+    (sliding_sums, "slide_states", "sliding sums"),
+    (sliding_sums, "slide_one_state", "sliding sums"),
+)
 
 
 def some_events(plan: Plan) -> pa.Table:
@@ -40,10 +49,10 @@ class Recorder:
         self.names = [variable.name for variable in plan.variables]
         self.kernels: dict[int, set[str]] = {}
         self.ways: dict[bool, dict[tuple[str, str], set[KernelWay]]] = {True: {}, False: {}}
-        self._build, self._blocks, self._totals = passes.build_program, passes.propagate, passes.sum_unconditional
+        self._build = passes.build_program
         patch.setattr(passes, "build_program", self.build)
-        patch.setattr(passes, "propagate", self.blocks)
-        patch.setattr(passes, "sum_unconditional", self.totals)
+        for module, name, kernel in KERNEL_LOOPS:
+            patch.setattr(module, name, self.record(getattr(module, name), kernel))
 
     def build(self, template: Any, conditions: Any, selection: Any, exact_sums: bool, *more: Any) -> Any:
         program = self._build(template, conditions, selection, exact_sums, *more)
@@ -52,24 +61,21 @@ class Recorder:
             self.ways[exact_sums].setdefault(pair, set()).add(way)
         return program
 
-    def blocks(self, *arguments: Any) -> Any:
-        kind, ranked = arguments[6], arguments[-1]
-        self.kernels.setdefault(kind, set()).add("ranked blocks" if ranked else "blocks")
-        return self._blocks(*arguments)
+    def record(self, loop: Callable[..., Any], kernel: str) -> Callable[..., Any]:
+        def recording(*arguments: Any) -> Any:
+            kind = next((given.kind for given in arguments if isinstance(given, Ask)), SUM)
+            self.kernels.setdefault(kind, set()).add(kernel)
+            return loop(*arguments)
 
-    def totals(self, rows: Any, template: Any, blocks: Any, overlap: int, *more: Any) -> Any:
-        self.kernels.setdefault(SUM, set()).add("state sums" if overlap == 1 else "sliding sums")
-        return self._totals(rows, template, blocks, overlap, *more)
+        return recording
 
 
 def ways_in(program: Any) -> Iterator[tuple[int, int, KernelWay]]:
     """(source, target, way) of every transition of a compiled program."""
-    from trendweave.kernels.aggregates.program import INCOMING, INCOMING_END, SOURCE, STORE, WAY
-
-    for target, state in enumerate(program.states):
-        for t in range(state[INCOMING], state[INCOMING_END]):
-            step = program.transitions[t]
-            yield int(step[SOURCE]), target, KernelWay(program.stores[step[STORE], WAY])
+    states, transitions = program.states, program.transitions
+    for target in range(states.variable.size):
+        for t in range(states.incoming[target], states.incoming_end[target]):
+            yield int(transitions.source[t]), target, KernelWay(program.stores.way[transitions.store[t]])
 
 
 def explained_kernels(text: str, label: str) -> set[str]:

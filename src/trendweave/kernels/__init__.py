@@ -8,15 +8,17 @@ from trendweave.kernels.inputs import (
     Comparison,
     Condition,
     Kernel,
+    Measure,
     PairTest,
     Results,
     Rows,
+    Selection,
     Template,
     Way,
 )
 from trendweave.kernels.warm_up import warm_up
 
 __all__ = [
-    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "PairTest", "Results", "Rows",
-    "Template", "Way", "aggregate", "match_starts", "warm_up",
+    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "Measure", "PairTest",
+    "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts", "warm_up",
 ]  # fmt: skip

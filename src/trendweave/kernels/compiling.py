@@ -4,9 +4,13 @@
 function (atomically) costs more than what most of them do. A function that allocates arrays uses `outer`, one that is
 called for every pair of events `inlined`.
 No fastmath: NaN, infinities and rounding mean what they mean. Compiled code is kept on disk.
+
+Numba has no public way to say how kept code is told apart, nor to leave reference counting out: `_nrt` and the private
+parts of its cache that are used below were tried with Numba 0.68, and the package asks for a version below 0.69.
 """
 
 import hashlib
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +36,20 @@ def _kept_on_disk(function: Callable, **options: Any) -> Any:
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None:
         index._source_stamp = (index._source_stamp, FINGERPRINT)
+        index._load_index = _forgiving(index._load_index)
     return compiled
+
+
+def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
+    """What was kept by kernels of another version may name types that are gone: then nothing was kept."""
+
+    def load_index() -> dict:
+        try:
+            return load()
+        except (AttributeError, ImportError, TypeError, ValueError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    return load_index
 
 
 def inner(function: Callable) -> Any:

@@ -4,14 +4,30 @@ Rows are sorted by (segment, time). Nothing here knows the query language: a tem
 variables, a condition compares two columns of order-preserving integer codes, a window is a number.
 """
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
-SELECTIONS = ("any", "next", "contiguous")
-KINDS = ("count", "sum", "avg", "min", "max")
+
+
+class Measure(StrEnum):
+    """What an aggregate measures of the occurrences of its variables."""
+
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+class Selection(IntEnum):
+    """Which later events an event may be followed by: any, those at the next time that has one, or at the next time."""
+
+    ANY = 0
+    NEXT = 1
+    CONTIGUOUS = 2
 
 
 class Way(IntEnum):
@@ -97,7 +113,7 @@ class Condition(NamedTuple):
 class Aggregate(NamedTuple):
     """One aggregate over the occurrences, in all trends, of the variables in the mask.
 
-    kind       count, sum, avg, min or max
+    kind       a Measure, or its word
     variables  integer with bit v set for each variable v that counts
     values     int64[n] or float64[n]; not used by count
     valid      bool[n] or None (all): rows whose value is not NULL

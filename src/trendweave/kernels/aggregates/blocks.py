@@ -57,7 +57,7 @@ def cut_segments(segment_starts, first, last, most_lanes, segment, row_start, ro
 
 
 @inner
-def longest_overlap(first, last):
+def find_longest_overlap(first, last):
     """The largest number of windows that hold one row."""
     most = np.int64(1)
     for row in range(first.size):
@@ -99,7 +99,7 @@ def cut_blocks(rows, most_lanes: int) -> Blocks:
     columns = [np.empty(count, np.int64) for _ in range(5)]
     if count:
         cut_segments(*arguments, *columns)
-    return Blocks(*columns, offsets_of(columns[4]))
+    return Blocks(*columns, number_results(columns[4]))
 
 
 def narrow_blocks(blocks: Blocks, rows, most_lanes: int) -> Blocks:
@@ -119,16 +119,16 @@ def narrow_blocks(blocks: Blocks, rows, most_lanes: int) -> Blocks:
     count = split_blocks(*old, none, none, none, none, none)
     columns = [np.empty(count, np.int64) for _ in range(5)]
     split_blocks(*old, *columns)
-    return Blocks(blocks.segment[columns[0]], *columns[1:], offsets_of(columns[4]))
+    return Blocks(blocks.segment[columns[0]], *columns[1:], number_results(columns[4]))
 
 
 def select_blocks(blocks: Blocks, chosen: np.ndarray) -> Blocks:
     """Some of the blocks, with new offsets."""
     parts = [column[chosen] for column in blocks[:5]]
-    return Blocks(*parts, offsets_of(parts[4]))
+    return Blocks(*parts, number_results(parts[4]))
 
 
-def offsets_of(lanes: np.ndarray) -> np.ndarray:
+def number_results(lanes: np.ndarray) -> np.ndarray:
     """Where each block's results begin; one longer than lanes."""
     offset = np.zeros(lanes.size + 1, np.int64)
     np.cumsum(lanes, out=offset[1:])
@@ -150,7 +150,7 @@ def write_found(blocks_segment, blocks_window, lanes, total, found, segment, win
             number += 1
 
 
-def windows_found(blocks: Blocks, total: np.ndarray) -> tuple:
+def find_windows(blocks: Blocks, total: np.ndarray) -> tuple:
     """(result number, segment, window) of every window with at least one trend."""
     some = np.ascontiguousarray(total != 0)
     count = int(np.count_nonzero(some))

@@ -2,45 +2,28 @@
 
 import numpy as np
 
-from trendweave.kernels.aggregates.pair_test import WIDTH
-from trendweave.kernels.aggregates.program import LAST_TICK, PAIR, QUEUE, RANKED, SCAN, TEST_OPERATOR, Program
-from trendweave.kernels.inputs import OPERATORS, Condition, Way
+from trendweave.kernels.aggregates.program import (
+    NONE,
+    NOT_THERE,
+    QUEUE,
+    RANKED,
+    SCAN,
+    UNGUARDED,
+    Program,
+    Rankings,
+    States,
+    Stores,
+    Tests,
+    Transitions,
+)
+from trendweave.kernels.columns import ColumnList
+from trendweave.kernels.inputs import OPERATORS, Condition, Selection, Way
+from trendweave.kernels.pair_test import WIDTH
 
 WAYS = ("general", "scan")  # general: the cheapest way per transition, but no shortcut for whole templates
 
 
-class ColumnList:
-    """Distinct arrays, by identity: a column read as previous and as next is kept once."""
-
-    def __init__(self) -> None:
-        self.arrays: list = []
-        self.numbers: dict = {}
-
-    def number(self, array: np.ndarray) -> int:
-        """The array's number; a new one if it was not seen before."""
-        if id(array) not in self.numbers:
-            self.numbers[id(array)] = len(self.arrays)
-            self.arrays.append(array)
-        return self.numbers[id(array)]
-
-    def matrix(self, count: int) -> np.ndarray:
-        """All arrays as rows of one int64 matrix; no copy when there is only one."""
-        if len(self.arrays) == 1:
-            return writable(np.ascontiguousarray(self.arrays[0], np.int64)).reshape(1, count)
-        matrix = np.empty((len(self.arrays), count), np.int64)
-        for number, array in enumerate(self.arrays):
-            matrix[number] = array
-        return matrix
-
-
-def writable(array: np.ndarray) -> np.ndarray:
-    """A writable array, copied if needed: kernels are compiled for writable arrays only, once."""
-    if array.flags.writeable:
-        return array
-    return array.copy()
-
-
-def fitting_ways(condition: Condition, selection: str, exact_sums: bool) -> list[Way]:
+def fitting_ways(condition: Condition, selection: Selection, exact_sums: bool) -> list[Way]:
     """The ways that can serve one transition, the cheapest first."""
     operators = [c.operator for c in condition.comparisons]
     equalities = operators.count("=")
@@ -50,13 +33,13 @@ def fitting_ways(condition: Condition, selection: str, exact_sums: bool) -> list
         return [Way.SCAN]
     if not operators:
         return [Way.QUEUE if guarded else Way.RUNNING, Way.SCAN]
-    searchable = equalities <= 1 and orders <= 1 and "!=" not in operators and selection == "any"
+    searchable = equalities <= 1 and orders <= 1 and "!=" not in operators and selection is Selection.ANY
     if searchable and (exact_sums or not guarded):  # a guard takes vectors out of the tree again: integers only
         return [Way.RANKED, Way.SCAN]
     return [Way.SCAN]
 
 
-def obey_ways(template, conditions, selection: str, exact_sums: bool, force_way: str | None) -> list[Way]:
+def obey_ways(template, conditions, selection: Selection, exact_sums: bool, force_way: str | None) -> list[Way]:
     """One way per transition: the one that its condition names, the cheapest one where it names none.
 
     Raises:
@@ -71,7 +54,7 @@ def obey_ways(template, conditions, selection: str, exact_sums: bool, force_way:
         if way is not None and way not in fitting:
             raise ValueError(f"transition {number} cannot be summed by {way.name}, only by {fitting}")
         ways.append(fitting[0] if way is None else way)
-    if selection == "next":  # the successor tick needs all conditions of a state in one place
+    if selection is Selection.NEXT:  # the successor tick needs all conditions of a state in one place
         scanned = {int(source) for source, way in zip(template.source, ways, strict=True) if way is Way.SCAN}
         for number, source in enumerate(template.source):
             if int(source) in scanned and ways[number] is not Way.SCAN:
@@ -88,14 +71,14 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
     """
     states = len(template.state_variable)
     ways = obey_ways(template, conditions, selection, exact_sums, force_way)
-    guard_of = [-1 if c.guard is None else guards.number(c.guard) for c in conditions]
+    guard_of = [NONE if c.guard is None else guards.number(c.guard) for c in conditions]
     rankings: dict = {}
     keys: list = []
     for t, condition in enumerate(conditions):
-        ranking = -1
+        ranking = NONE
         if ways[t] == RANKED:
-            ranking = rankings.setdefault(ranking_of(condition, codes), len(rankings))
-        keys.append((int(template.source[t]), ways[t], ranking, -1 if ways[t] == SCAN else guard_of[t]))
+            ranking = rankings.setdefault(rank_condition(condition, codes), len(rankings))
+        keys.append((int(template.source[t]), ways[t], ranking, NONE if ways[t] == SCAN else guard_of[t]))
     stores = sorted(set(keys))  # by source
     store_of = [stores.index(key) for key in keys]
 
@@ -112,7 +95,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
     order = sorted(range(len(conditions)), key=lambda t: (int(template.target[t]), t))
     for t in order:
         condition, store = conditions[t], store_of[t]
-        first_test, pair = len(tests), -1
+        first_test, pair = len(tests), NONE
         if ways[t] == SCAN:
             for comparison in condition.comparisons:
                 slot = slot_from[store] + slots[store].index(codes.number(comparison.previous))
@@ -125,40 +108,40 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
         transitions.append((template.source[t], store, guard_of[t], first_test, len(tests), pair))
 
-    store_table = np.zeros((len(stores), LAST_TICK + 1), np.int64)
-    lists = 0
-    for number, (_, way, ranking, guard) in enumerate(stores):
-        listed = way in (SCAN, QUEUE) or (way == RANKED and guard >= 0)
-        store_table[number, :6] = way, guard, ranking, lists if listed else -1, slot_from[number], slot_from[number + 1]
-        lists += listed
+    listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard in stores]
+    lists = np.cumsum(listed) - 1
+    store_rows = [
+        (way, guard, ranking, lists[number] if listed[number] else NONE, slot_from[number], slot_from[number + 1])
+        for number, (_, way, ranking, guard) in enumerate(stores)
+    ]
     target = np.array([template.target[t] for t in order], np.int64)
     incoming = np.searchsorted(target, np.arange(states + 1))
     outgoing = np.searchsorted(np.array([key[0] for key in stores], np.int64), np.arange(states + 1))
     state_columns = (
         template.state_variable,
-        guard_rows(template.is_start, *start_guards),
-        guard_rows(template.is_final, *final_guards),
+        number_guards(template.is_start, *start_guards),
+        number_guards(template.is_final, *final_guards),
         incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
     )  # fmt: skip
     return Program(
-        states=np.ascontiguousarray(np.stack([np.asarray(c, np.int64) for c in state_columns], axis=1)),
-        transitions=table_of(transitions, PAIR + 1),
-        tests=table_of(tests, TEST_OPERATOR + 1),
-        stores=store_table,
+        states=States(*(np.array(column, np.int64) for column in state_columns)),
+        transitions=Transitions(*split_columns(transitions, 6)),
+        tests=Tests(*split_columns(tests, 3)),
+        stores=Stores(*split_columns(store_rows, 6)),
+        rankings=Rankings(*split_columns(list(rankings), 6)),
         slot_column=np.array([column for store in slots for column in store], np.int64),
-        rankings=table_of(list(rankings), 6),
-        pairs=table_of(pairs, WIDTH + 1),
+        pairs=np.array(pairs, np.int64).reshape(len(pairs), WIDTH + 1),
         answers=np.concatenate(answers),
     )
 
 
-def table_of(rows: list, width: int) -> np.ndarray:
-    """int64[rows, width], also without rows."""
-    return np.array(rows, np.int64).reshape(len(rows), width)
+def split_columns(rows: list, count: int) -> list[np.ndarray]:
+    """int64 arrays, one per column of the rows, also without rows."""
+    return [np.array([row[column] for row in rows], np.int64) for column in range(count)]
 
 
-def ranking_of(condition, codes: ColumnList) -> tuple:
-    """The arguments of `rank_block` for an equality, an order comparison or both."""
+def rank_condition(condition, codes: ColumnList) -> tuple:
+    """A row of `Rankings` for an equality, an order comparison or both."""
     equal = (-1, -1)
     ordered = (-1, -1, 0, 0)
     for comparison in condition.comparisons:
@@ -170,10 +153,10 @@ def ranking_of(condition, codes: ColumnList) -> tuple:
     return (*equal, *ordered)
 
 
-def guard_rows(flags, by_state: dict, columns: ColumnList) -> np.ndarray:
-    """-2 where the flag is off, -1 where there is no guard, else the guard's number."""
-    rows = np.where(np.asarray(flags, bool), -1, -2).astype(np.int64)
+def number_guards(flags, by_state: dict, columns: ColumnList) -> np.ndarray:
+    """NOT_THERE where the flag is off, UNGUARDED where there is no guard, else the guard's number."""
+    rows = np.where(np.asarray(flags, bool), UNGUARDED, NOT_THERE).astype(np.int64)
     for state, guard in (by_state or {}).items():
-        if rows[state] != -2:
+        if rows[state] != NOT_THERE:
             rows[state] = columns.number(guard)
     return rows

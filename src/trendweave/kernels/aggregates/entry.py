@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.blocks import windows_found
+from trendweave.kernels.aggregates.blocks import find_windows
 from trendweave.kernels.aggregates.compile_program import WAYS
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
 from trendweave.kernels.aggregates.vectors import NO_VALUE
-from trendweave.kernels.inputs import KINDS, SELECTIONS, Aggregate, Kernel, Results, Rows, Template
+from trendweave.kernels.columns import same_column
+from trendweave.kernels.inputs import Aggregate, Kernel, Measure, Results, Rows, Selection, Template
 
 NUMBERS = ("exact", "float64")
 
@@ -26,14 +27,14 @@ class Linear:
 
     def __init__(self) -> None:
         self.parts: list = []
-        self.keys: dict = {}
 
     def add(self, variables: int, values, valid) -> int:
-        key = (variables, id(values), id(valid))
-        if key not in self.keys:
-            self.keys[key] = len(self.parts)
-            self.parts.append((variables, values, valid))
-        return self.keys[key]
+        """The component's number; a new one if it was not asked for before."""
+        for number, (known, its_values, its_valid) in enumerate(self.parts):
+            if known == variables and same_column(its_values, values) and same_column(its_valid, valid):
+                return number
+        self.parts.append((variables, values, valid))
+        return len(self.parts) - 1
 
     def matrix(self, count: int, dtype) -> np.ndarray:
         matrix = np.zeros((len(self.parts), count), dtype)
@@ -44,10 +45,10 @@ class Linear:
         return matrix
 
     def states(self, template: Template) -> np.ndarray:
-        return states_of([part[0] for part in self.parts], template)
+        return find_states([part[0] for part in self.parts], template)
 
 
-def states_of(masks: Sequence[int], template: Template) -> np.ndarray:
+def find_states(masks: Sequence[int], template: Template) -> np.ndarray:
     """bool[masks, states]: whether a state's variable is in the mask."""
     flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
     return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
@@ -66,14 +67,14 @@ def sort_out(aggregates: Sequence[Aggregate], numbers: str) -> tuple[Linear, Lin
     """Components of the first linear pass, sums of floats beside exact counts, extrema; and a place per aggregate."""
     linear, floats, extrema, places = Linear(), Linear(), [], []
     for part in aggregates:
-        if part.kind in ("min", "max"):
+        if part.kind in (Measure.MIN, Measure.MAX):
             places.append(Place(extremum=len(extrema)))
             extrema.append(part)
             continue
         place = Place()
-        if part.kind in ("count", "avg"):
+        if part.kind in (Measure.COUNT, Measure.AVG):
             place = place._replace(counted=linear.add(part.variables, None, part.valid))
-        if part.kind in ("sum", "avg"):
+        if part.kind in (Measure.SUM, Measure.AVG):
             if numbers == "exact" and np.asarray(part.values).dtype.kind == "f":
                 place = place._replace(summed_as_float=floats.add(part.variables, part.values, part.valid))
             else:
@@ -90,7 +91,7 @@ def extremum_codes(aggregate: Aggregate) -> tuple:
     if codes.size and (int(codes.min()) < NO_VALUE + 2 or int(codes.max()) > exact.INT64.max - 2):
         lookup, codes = np.unique(values, return_inverse=True)
         codes = codes.astype(np.int64)
-    if aggregate.kind == "min":
+    if aggregate.kind == Measure.MIN:
         codes = ~codes
     if aggregate.valid is not None:
         codes = np.where(aggregate.valid, codes, NO_VALUE)
@@ -100,7 +101,7 @@ def extremum_codes(aggregate: Aggregate) -> tuple:
 def read_extremum(aggregate: Aggregate, codes: np.ndarray, lookup) -> tuple:
     """(values, valid) from the largest codes."""
     valid = codes > NO_VALUE
-    if aggregate.kind == "min":
+    if aggregate.kind == Measure.MIN:
         codes = ~codes
     codes = np.where(valid, codes, 0)
     if lookup is not None:
@@ -113,7 +114,7 @@ def aggregate(
     template: Template,
     transition_conditions: Sequence | None = None,
     aggregates: Sequence[Aggregate] = (),
-    selection: str = "any",
+    selection: Selection = Selection.ANY,
     numbers: str = "exact",
     force_way: str | None = None,
     start_guards: Mapping[int, np.ndarray] | None = None,
@@ -124,18 +125,18 @@ def aggregate(
     """Aggregates over all trends, per segment and window with at least one trend.
 
     transition_conditions  one Condition (or None) per transition of the template
-    selection    "any" (skip-till-any-match), "next" (skip-till-next-match), "contiguous"
+    selection    which later rows a row may be followed by
     numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
     force_way    None, or one of WAYS instead of the ways and the kernel that were chosen: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     kernel       what counts and sums, refused where it cannot; None: the fastest that can
     """
-    check_choice("selection", selection, SELECTIONS)
+    check_choice("selection", selection, tuple(Selection))
     check_choice("numbers", numbers, NUMBERS)
     check_choice("force_way", force_way, (None, *WAYS))
     for part in aggregates:
-        check_choice("the kind of an aggregate", part.kind, KINDS)
+        check_choice("the kind of an aggregate", part.kind, tuple(Measure))
     engine = Engine(
         rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel
     )
@@ -149,10 +150,10 @@ def aggregate(
     codes = [extremum_codes(part) for part in extrema]
     largest = []
     if codes:
-        masks = states_of([part.variables for part in extrema], template)
+        masks = find_states([part.variables for part in extrema], template)
         largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
 
-    found, segment, window = windows_found(engine.blocks, totals[0])
+    found, segment, window = find_windows(engine.blocks, totals[0])
     columns, valid = [], []
     for part, place in zip(aggregates, places, strict=True):
         if place.extremum is not None:
@@ -182,18 +183,18 @@ def read_linear(counts: np.ndarray | None, sums: np.ndarray | None, exponent: in
         return tidy(counts), None
     if counts is not None:
         known = (counts != 0).astype(bool)
-        return ratios(sums, exponent, np.where(known, counts, 1)), known
+        return divide_sums(sums, exponent, np.where(known, counts, 1)), known
     if exponent is not None:
-        return np.array([exact.scaled(x, exponent) for x in sums], np.float64), None
+        return np.array([exact.scale(x, exponent) for x in sums], np.float64), None
     return tidy(sums), None
 
 
 def tidy(column: np.ndarray) -> np.ndarray:
     """int64 if everything fits."""
-    return exact.narrowed(column) if column.dtype == object else column
+    return exact.narrow_integers(column) if column.dtype == object else column
 
 
-def float_ratio(total: float, count: int) -> float:
+def divide_float(total: float, count: int) -> float:
     """total / count where the count may be beyond the range of floats."""
     if not np.isfinite(total):
         return float(total)
@@ -201,14 +202,14 @@ def float_ratio(total: float, count: int) -> float:
     return numerator / (denominator * int(count))
 
 
-def ratios(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> np.ndarray:
+def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> np.ndarray:
     """Averages, rounded once where the sums are exact."""
     if exponent is None and sums.dtype != object and counts.dtype != object:
         with np.errstate(invalid="ignore"):
             return sums / counts
     if sums.dtype == np.float64:
-        return np.array([float_ratio(s, c) for s, c in zip(sums, counts, strict=True)], np.float64)
-    return np.array([exact.scaled(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
+        return np.array([divide_float(s, c) for s, c in zip(sums, counts, strict=True)], np.float64)
+    return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
 
 
 def float_sums(engine: Engine, floats: Linear, template: Template) -> list:

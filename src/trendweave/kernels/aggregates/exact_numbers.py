@@ -44,10 +44,10 @@ def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
         for limb in range(count - 2, -1, -1):
             total = (total << shift) + limbs[chosen, limb].astype(object)
         out[chosen] = total
-    return narrowed(out)
+    return narrow_integers(out)
 
 
-def narrowed(numbers: np.ndarray) -> np.ndarray:
+def narrow_integers(numbers: np.ndarray) -> np.ndarray:
     """An object array of integers as int64 if all of them fit."""
     if numbers.size == 0:
         return numbers.astype(np.int64)
@@ -88,7 +88,7 @@ def float_digits(values: np.ndarray, valid: np.ndarray) -> tuple:
     return out[:digits], lowest
 
 
-def scaled(number: int, exponent: int, divisor: int = 1) -> float:
+def scale(number: int, exponent: int, divisor: int = 1) -> float:
     """number * 2**exponent / divisor, correctly rounded; infinite if too large."""
     number = int(number)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from trendweave.kernels.aggregates.blocks import cut_blocks
 from trendweave.kernels.aggregates.passes import Engine
 from trendweave.kernels.aggregates.vectors import LATEST_START, NO_TREND
-from trendweave.kernels.inputs import Rows, Template
+from trendweave.kernels.inputs import Rows, Selection, Template
 
 #: Before all ticks.
 NO_MATCH = np.iinfo(np.int64).min
@@ -21,7 +21,7 @@ def match_starts(
     rows: Rows,
     template: Template,
     transition_conditions: Sequence | None,
-    selection: str = "any",
+    selection: Selection = Selection.ANY,
     force_way: str | None = None,
 ) -> np.ndarray:
     """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part."""

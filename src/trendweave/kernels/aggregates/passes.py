@@ -9,20 +9,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.blocks import cut_blocks, longest_overlap, narrow_blocks, select_blocks
-from trendweave.kernels.aggregates.compile_program import ColumnList, build_program, writable
-from trendweave.kernels.aggregates.program import RUNNING, WAY, Columns
+from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
+from trendweave.kernels.aggregates.compile_program import build_program
+from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import propagate
 from trendweave.kernels.aggregates.ranked_one_state import serves
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
 from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
-from trendweave.kernels.inputs import NO_CONDITION, SELECTIONS, Condition, Kernel, Rows
+from trendweave.kernels.aggregates.workspace import Ask
+from trendweave.kernels.columns import ColumnList, make_writable
+from trendweave.kernels.inputs import NO_CONDITION, Condition, Kernel, Rows, Selection
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
 LIMBS_EXPECTED = 4  # of them, when numbers have limbs
 FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
-MANY_BLOCKS = 100
-SAMPLE_BLOCKS = 5
+MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows again, and memory is for the most
+MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
+SAMPLE_BLOCKS = 5  # the few, spread over all of them; most of them decide
 MEMORY_LIMIT = 6 * 2**30
 
 
@@ -30,18 +33,18 @@ class CountTooLargeError(OverflowError):
     """Exact numbers would need more memory than allowed."""
 
 
-def normal_rows(rows: Rows) -> Rows:
+def normalise_rows(rows: Rows) -> Rows:
     """Contiguous, writable arrays of the declared types; copies only what differs."""
     letters = np.asarray(rows.letters)
     if letters.ndim == 1:
         letters = letters[:, None]
     return Rows(
-        *(writable(np.ascontiguousarray(a, np.int64)) for a in rows[:4]),
-        writable(np.ascontiguousarray(letters, np.uint64)),
+        *(make_writable(np.ascontiguousarray(a, np.int64)) for a in rows[:4]),
+        make_writable(np.ascontiguousarray(letters, np.uint64)),
     )
 
 
-def normal_conditions(conditions: Sequence | None, transitions: int) -> list[Condition]:
+def normalise_conditions(conditions: Sequence | None, transitions: int) -> list[Condition]:
     """One condition per transition."""
     if conditions is None:
         return [NO_CONDITION] * transitions
@@ -62,9 +65,9 @@ class Engine:
         self, rows, template, conditions, selection, force_way=None, start_guards=None, final_guards=None,
         memory_limit=0, kernel=None,
     ):  # fmt: skip
-        self.rows = normal_rows(rows)
+        self.rows = normalise_rows(rows)
         self.template = template
-        self.conditions = normal_conditions(conditions, len(template.source))
+        self.conditions = normalise_conditions(conditions, len(template.source))
         self.selection = selection
         self.force_way = force_way
         self.start_guards = start_guards
@@ -74,12 +77,12 @@ class Engine:
         self.programs: dict = {}
         self.kernel = None if force_way is not None else kernel
         unconditional = (
-            selection == "any" and not start_guards and not final_guards and all(map(is_empty, self.conditions))
+            selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
         if self.kernel is Kernel.TOTALS and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
         self.sums_totals = self.kernel is Kernel.TOTALS or (kernel is None and force_way is None and unconditional)
-        self.overlap = int(longest_overlap(self.rows.window_first, self.rows.window_last))
+        self.overlap = int(find_longest_overlap(self.rows.window_first, self.rows.window_last))
         self.blocks = cut_blocks(self.rows, self.lanes_for(1))
 
     def lanes_for(self, components: int) -> int:
@@ -105,15 +108,15 @@ class Engine:
         program, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
         rows = self.rows
         columns = Columns(
-            rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final, values,
-            value_states,
+            rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final,
+            Measures(values, value_states),
         )  # fmt: skip
-        selection = SELECTIONS.index(self.selection)
-        can_rank = serves(program, numbers, kind, selection, row_results)
+        ask = Ask(numbers, limbs, kind, int(self.selection))
+        can_rank = serves(program, ask)
         ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and kind == SUM
         if ranked and not can_rank:
             raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
-        return propagate(program, columns, blocks, limbs, bits_at_most, numbers, kind, selection, row_results, ranked)
+        return propagate(program, columns, blocks, ask, bits_at_most, row_results, ranked)
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
         """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
@@ -124,7 +127,9 @@ class Engine:
         small = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
         if values is not None and self.sums_totals:
-            small, fits = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, True)
+            small, fits = sum_unconditional(
+                self.rows, self.template, blocks, self.overlap, Measures(values, states), True
+            )
             if not fits.all():
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
@@ -161,7 +166,7 @@ class Engine:
                     columns[k] = columns[k].astype(object)
                 columns[k][positions[done]] = part
             pending = np.flatnonzero(~fits)
-            limbs *= 4
+            limbs *= MORE_LIMBS
         return columns
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
@@ -175,7 +180,7 @@ class Engine:
     def check_memory(self, blocks, components: int) -> None:
         """Refuse, naming the window, before memory runs out."""
         cells = (blocks.row_end - blocks.row_start) * blocks.lanes
-        stores = int((self.program(True)[0].stores[:, WAY] != RUNNING).sum())
+        stores = int((self.program(True)[0].stores.way != RUNNING).sum())
         worst = int(cells.argmax())
         if int(cells[worst]) * components * 8 * stores > self.memory_limit:
             raise CountTooLargeError(
@@ -188,7 +193,7 @@ class Engine:
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         if self.sums_totals:
-            out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, values, states, None)
+            out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, Measures(values, states), None)
         else:
             out, _, _ = self.run(blocks, values[:, None, :], states, SUM, 1, None, numbers)
         return [out[:, k] for k in range(numbers)]

@@ -1,39 +1,98 @@
-"""The flat tables that tell the block kernel what to do: a template whose transitions read stores of vertices."""
+"""What the block kernel is told: a template whose transitions read stores of vertices, as named tuples of flat arrays.
+
+Everything here stays as it is while blocks run; what changes is in the workspace (`workspace.py`)."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.inputs import Way
+from trendweave.kernels.inputs import Selection, Way
 
-# ways of a store, as plain integers for the compiler
-RUNNING, QUEUE, RANKED, SCAN = int(Way.RUNNING), int(Way.QUEUE), int(Way.RANKED), int(Way.SCAN)
-# event selection
-ANY, NEXT, CONTIGUOUS = 0, 1, 2
-# a tick before all ticks
-NEVER = -(2**62)
+# Members of enumerations as plain integers: compiled code compares them with what it finds in arrays.
+RUNNING, QUEUE, RANKED, SCAN = (int(way) for way in Way)
+NEXT, CONTIGUOUS = int(Selection.NEXT), int(Selection.CONTIGUOUS)
 
-# columns of Program.states; a guard is -2: no start (or final) state, -1: unguarded, else a row of the guards' matrix
-VARIABLE, START_GUARD, FINAL_GUARD, INCOMING, INCOMING_END, OUTGOING, OUTGOING_END = range(7)
-# columns of Program.transitions, sorted by target; EDGE_GUARD and PAIR are -1 where there is none
-SOURCE, STORE, EDGE_GUARD, TEST, TEST_END, PAIR = range(6)
-# columns of Program.tests
-TEST_SLOT, TEST_NEXT, TEST_OPERATOR = range(3)
-# columns of Program.stores, sorted by source: fixed, then the state while a block runs
-WAY, GUARD, RANKING, LISTED, SLOT, SLOT_END, NODE, HEAD, TURN, TAIL, LAST_TICK = range(11)
+BEFORE_ALL_TICKS = -(2**62)
+
+# States.start_guard and States.final_guard, where they are no row of a matrix of guards
+NOT_THERE = -2  # trends neither begin (or end) here
+UNGUARDED = -1
+# Transitions.guard and .pair, Stores.guard, .ranking and .listed, columns of a ranking: nothing of the kind
+NONE = -1
+
+
+class States(NamedTuple):
+    """Per state, int64[q]. Transitions [incoming, incoming_end) lead to it, it fills stores [outgoing,
+    outgoing_end)."""
+
+    variable: np.ndarray
+    start_guard: np.ndarray
+    final_guard: np.ndarray
+    incoming: np.ndarray
+    incoming_end: np.ndarray
+    outgoing: np.ndarray
+    outgoing_end: np.ndarray
+
+
+class Transitions(NamedTuple):
+    """Per transition, int64[m], sorted by target: the store that it reads, and what a scan of that store asks for."""
+
+    source: np.ndarray
+    store: np.ndarray
+    guard: np.ndarray
+    test: np.ndarray
+    test_end: np.ndarray
+    pair: np.ndarray
+
+
+class Tests(NamedTuple):
+    """Per comparison of a scanned transition, int64: the slot of the earlier code, the column of the later one."""
+
+    slot: np.ndarray
+    next: np.ndarray
+    operator: np.ndarray
+
+
+class Stores(NamedTuple):
+    """Per store, int64, sorted by source: how it is kept. Slots [slot, slot_end) are the code columns it copies."""
+
+    way: np.ndarray
+    guard: np.ndarray
+    ranking: np.ndarray
+    listed: np.ndarray
+    slot: np.ndarray
+    slot_end: np.ndarray
+
+
+class Rankings(NamedTuple):
+    """Per ranking, int64: code columns of an equality and of an order comparison, and which way the order goes."""
+
+    equal_previous: np.ndarray
+    equal_next: np.ndarray
+    order_previous: np.ndarray
+    order_next: np.ndarray
+    descending: np.ndarray
+    inclusive: np.ndarray
 
 
 class Program(NamedTuple):
     """What to do per state, transition and store."""
 
-    states: np.ndarray  # int64[q, 7]
-    transitions: np.ndarray  # int64[m, 6]
-    tests: np.ndarray  # int64[., 3]: comparisons of scanned transitions
-    stores: np.ndarray  # int64[stores, 11]
+    states: States
+    transitions: Transitions
+    tests: Tests
+    stores: Stores
+    rankings: Rankings
     slot_column: np.ndarray  # int64: which code column each copy in a scanned store is
-    rankings: np.ndarray  # int64[., 6], see rank_block
-    pairs: np.ndarray  # int64[., 4]: code columns of the earlier and the later row, place and width of the answers
+    pairs: np.ndarray  # int64[., 4]: see pair_test.py
     answers: np.ndarray  # uint8: what is known of pairs of values
+
+
+class Measures(NamedTuple):
+    """What linear aggregates and extrema read: values[aggregate, digit, row], for the states that count."""
+
+    values: np.ndarray  # [aggregates, digits, n]
+    states: np.ndarray  # bool[aggregates, q]
 
 
 class Columns(NamedTuple):
@@ -47,5 +106,4 @@ class Columns(NamedTuple):
     guards: np.ndarray  # int64[guards, n]
     start_guards: np.ndarray
     final_guards: np.ndarray
-    values: np.ndarray  # [aggregates, digits, n]
-    value_states: np.ndarray  # bool[aggregates, q]
+    measures: Measures

@@ -7,20 +7,24 @@ lines."""
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import ANY, FINAL_GUARD, GUARD, RANKED, START_GUARD, WAY
+from trendweave.kernels.aggregates.program import RANKED, UNGUARDED
 from trendweave.kernels.aggregates.ranks import rank_block
-from trendweave.kernels.aggregates.vectors import SUM, clear, combine_long, limb_bits_for, padded, settle, take_limb
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.aggregates.state_steps import reads
+from trendweave.kernels.aggregates.vectors import SUM, Span, clear, combine_long
+from trendweave.kernels.aggregates.vertices import limb_bits_for, settle, take_limb
+from trendweave.kernels.aggregates.workspace import lanes_of_row, open_block
+from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.inputs import Selection
 
 
-def serves(program, numbers, kind, selection, row_results) -> bool:
+def serves(program, ask) -> bool:
     """Whether a program is one that this loop can run."""
     states, stores = program.states, program.stores
     return bool(
-        kind == SUM and numbers == 1 and selection == ANY and row_results is None
-        and states.shape[0] == 1 and states[0, START_GUARD] == -1 and states[0, FINAL_GUARD] == -1
-        and program.transitions.shape[0] == 1 and stores.shape[0] == 1
-        and stores[0, WAY] == RANKED and stores[0, GUARD] < 0 and program.rankings[0, 0] < 0
+        ask.kind == SUM and ask.numbers == 1 and ask.selection == Selection.ANY
+        and states.variable.size == 1 and states.start_guard[0] == states.final_guard[0] == UNGUARDED
+        and program.transitions.source.size == 1 and stores.way[0] == RANKED and stores.guard[0] < 0
+        and program.rankings.equal_previous[0] < 0
     )  # fmt: skip
 
 
@@ -103,80 +107,94 @@ def fits_one_limb(vector, at, low, high, limb_bits):
     return seen >> limb_bits == 0
 
 
+@inlined
+def fit_vertex(work, block, limb_bits, used, low, high, limbs, plane):
+    """Bring the numbers of vector number `used` into their limbs; returns the limbs in use and whether they fit."""
+    at = used * block.width
+    if block.most_limbs == 1:
+        return limbs, fits_one_limb(work.pending, at, low, high, limb_bits)
+    while settle(work.pending, at, low, high, block.lanes, limbs, limb_bits) != 0:
+        if limbs == block.most_limbs:
+            return limbs, False
+        limbs = take_limb(work.pending, used, block.width, block.lanes, 1, limbs)
+        clear(work.nodes, (limbs - 1) * plane, plane, block.kind)
+        clear(work.result, (limbs - 1) * block.lanes, block.lanes, block.kind)
+    return limbs, True
+
+
+@inlined
+def compute_ranked_tick(program, columns, work, block, limb_bits, row, limbs, size):
+    """As `compute_tick`; of vertices that wait, the rank is kept in the place of the row."""
+    waiting, places = work.waiting, work.places
+    variable = program.states.variable[0]
+    now = columns.tick[row]
+    used = 0
+    while row < block.row_end and columns.tick[row] == now:
+        first, end = lanes_of_row(columns, block, row)
+        if first < end and reads(columns.letters, row, variable):
+            low = first & -8
+            high = min((end + 7) & -8, block.lanes)
+            at = used * block.width
+            i = row - block.row_start
+            read_prefix(work.pending, at, work.nodes, places.bound[0, i], size, low, high, block.lanes, limbs)
+            if low < first:
+                zero(work.pending, at, low, first, block.lanes, limbs)
+            if end < high:
+                zero(work.pending, at, end, high, block.lanes, limbs)
+            if limb_bits is not None:
+                limbs, fitting = fit_vertex(work, block, limb_bits, used, low, high, limbs, (size + 1) * block.lanes)
+                if not fitting:
+                    return row, used, limbs, False
+            if places.rank[0, i] < 0:  # nothing can follow it
+                ended = Span(low, high, block.lanes, limbs, block.kind)
+                combine_long(work.result, np.int64(0), work.pending, at, ended)
+            else:
+                waiting.row[used] = places.rank[0, i]
+                waiting.low[used] = low
+                waiting.high[used] = high
+                used += 1
+        row += 1
+    return row, used, limbs, True
+
+
+@inlined
+def add_whole_tree(work, block, limbs, size):
+    """result += everything in the tree."""
+    whole = Span(np.int64(0), block.lanes, block.lanes, 1, block.kind)
+    i = size
+    while i > 0:
+        for limb in range(limbs):
+            node = (limb * (size + 1) + i - 1) * block.lanes
+            combine_long(work.result, limb * block.lanes, work.nodes, node, whole)
+        i &= i - 1
+
+
 @inner
-def propagate_ranked(program, columns, work, blocks, most_limbs, bits_at_most, results, fits, bits_used):
+def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals):
     """As `propagate_blocks`, for programs that this loop serves."""
-    tick, letters, window_first, window_last = columns.tick, columns.letters, columns.window_first, columns.window_last
-    codes = columns.codes
-    nodes, pending, pending_place, result, place = work.nodes, work.pending, work.pending_place, work.result, work.place
-    variable = np.int64(program.states[0, 0])
-    word, letter = variable >> 6, np.uint64(1) << np.uint64(variable & 63)
-    kind = np.int64(SUM)
     for b in range(blocks.lanes.size):
-        lanes = padded(blocks.lanes[b])
-        window, row_start, row_end = blocks.window[b], blocks.row_start[b], blocks.row_end[b]
-        width = lanes * most_limbs
-        components = 1  # limbs in use
+        block = open_block(blocks, b, ask)
         if bits_at_most is None:
             limb_bits = None
         else:
-            limb_bits = limb_bits_for(row_end - row_start, 1, bits_at_most)
-            bits_used[b] = limb_bits
-        size = rank_block(program.rankings, 0, codes, row_start, row_end, place, work.sorting, work.items, work.buckets)
-        plane = (size + 1) * lanes
-        clear(nodes, 0, plane, kind)
-        clear(result, 0, lanes, kind)
+            limb_bits = limb_bits_for(block.capacity, 1, bits_at_most)
+            totals.bits_used[b] = limb_bits
+        size = rank_block(program.rankings, 0, columns.codes, block.row_start, block.row_end, work.places, work.sorting)
+        clear(work.nodes, np.int64(0), (size + 1) * block.lanes, block.kind)
+        clear(work.result, np.int64(0), block.lanes, block.kind)
+        limbs = 1  # in use
         fitting = True
-        row = row_start
-        while row < row_end and fitting:
-            now = tick[row]
-            used = 0
-            # all vertices of this tick, from what was inserted before it
-            while row < row_end and tick[row] == now and fitting:
-                true_low = max(window_first[row] - window, 0)
-                true_high = min(window_last[row] - window + 1, blocks.lanes[b])
-                if true_low < true_high and letters[row, word] & letter:
-                    low = true_low & -8
-                    high = min((true_high + 7) & -8, lanes)
-                    at = used * width
-                    i = row - row_start
-                    read_prefix(pending, at, nodes, place[0, 4, i], size, low, high, lanes, components)
-                    if low < true_low:
-                        zero(pending, at, low, true_low, lanes, components)
-                    if true_high < high:
-                        zero(pending, at, true_high, high, lanes, components)
-                    if limb_bits is not None:
-                        if most_limbs == 1:
-                            fitting = fits_one_limb(pending, at, low, high, limb_bits)
-                        else:
-                            while fitting and settle(pending, at, low, high, lanes, components, limb_bits) != 0:
-                                fitting = components < most_limbs
-                                if fitting:
-                                    components = take_limb(pending, used, width, lanes, 1, components)
-                                    clear(nodes, (components - 1) * plane, plane, kind)
-                                    clear(result, (components - 1) * lanes, lanes, kind)
-                    if place[0, 1, i] < 0:  # nothing can follow it
-                        combine_long(result, 0, pending, at, low, high, lanes, components, kind)
-                    else:
-                        pending_place[used, 0] = place[0, 1, i]
-                        pending_place[used, 1] = low
-                        pending_place[used, 2] = high
-                        used += 1
-                row += 1
+        row = block.row_start
+        while row < block.row_end and fitting:
+            row, used, limbs, fitting = compute_ranked_tick(program, columns, work, block, limb_bits, row, limbs, size)
             for number in range(used):
                 add_to_tree(
-                    nodes, pending_place[number, 0], size, pending, number * width, pending_place[number, 1],
-                    pending_place[number, 2], lanes, components,
+                    work.nodes, work.waiting.row[number], size, work.pending, number * block.width,
+                    work.waiting.low[number], work.waiting.high[number], block.lanes, limbs,
                 )  # fmt: skip
-        fits[b] = fitting
+        totals.fits[b] = fitting
         if fitting:
-            i = size
-            while i > 0:
-                for component in range(components):
-                    node = component * plane + (i - 1) * lanes
-                    combine_long(result, component * lanes, nodes, node, 0, lanes, lanes, 1, kind)
-                i &= i - 1
-            offset = blocks.offset[b]
-            for component in range(components):
-                for lane in range(blocks.lanes[b]):
-                    results[offset + lane, component] = result[component * lanes + lane]
+            add_whole_tree(work, block, limbs, size)
+            for limb in range(limbs):
+                for lane in range(block.windows):
+                    totals.results[blocks.offset[b] + lane, limb] = work.result[limb * block.lanes + lane]

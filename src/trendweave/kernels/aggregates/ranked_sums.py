@@ -3,49 +3,57 @@
 Nodes are vectors of lanes. An equality has one tree per value, side by side; with an equality alone each tree is a
 single node. GRETA finds the predecessors in a tree but then visits each of them (Section 7)."""
 
+from typing import NamedTuple
+
 from trendweave.kernels.aggregates.vectors import SUM, combine, subtract
 from trendweave.kernels.compiling import inner
 
 
+class Tree(NamedTuple):
+    """A tree of so many nodes, `width` numbers each, from `at` in an array of nodes."""
+
+    at: int
+    size: int
+    width: int
+
+
 @inner
-def add_at_rank(nodes, at, base, rank, size, vector, vector_at, low, high, lanes, components, width, kind):
+def add_at_rank(nodes, tree, rank, vector, vector_at, span):
     """Insert a vector at its rank."""
-    if width == 1 and kind == SUM:
+    i = rank + 1
+    if tree.width == 1 and span.kind == SUM:
         value = vector[vector_at]
-        i = rank + 1
-        start = at + base - 1
-        while i <= size:
+        start = tree.at - 1
+        while i <= tree.size:
             nodes[start + i] += value
             i += i & -i
         return
-    i = rank + 1
-    while i <= size:
-        combine(nodes, at + (base + i - 1) * width, vector, vector_at, low, high, lanes, components, kind)
+    while i <= tree.size:
+        combine(nodes, tree.at + (i - 1) * tree.width, vector, vector_at, span)
         i += i & -i
 
 
 @inner
-def remove_at_rank(nodes, at, base, rank, size, vector, vector_at, low, high, lanes, components, width):
+def remove_at_rank(nodes, tree, rank, vector, vector_at, span):
     """Take a vector out again; integers only."""
     i = rank + 1
-    while i <= size:
-        subtract(nodes, at + (base + i - 1) * width, vector, vector_at, low, high, lanes, components)
+    while i <= tree.size:
+        subtract(nodes, tree.at + (i - 1) * tree.width, vector, vector_at, span)
         i += i & -i
 
 
 @inner
-def add_prefix(vector, vector_at, nodes, at, base, bound, low, high, lanes, components, width, kind):
-    """vector += everything with a rank below `bound`."""
-    if width == 1 and kind == SUM:
-        start = at + base - 1
-        i = bound
+def add_prefix(vector, vector_at, nodes, at, width, bound, span):
+    """vector += everything with a rank below `bound` in the tree at `at`."""
+    i = bound
+    if width == 1 and span.kind == SUM:
+        start = at - 1
         total = vector[vector_at]
         while i > 0:
             total += nodes[start + i]
             i &= i - 1
         vector[vector_at] = total
         return
-    i = bound
     while i > 0:
-        combine(vector, vector_at, nodes, at + (base + i - 1) * width, low, high, lanes, components, kind)
+        combine(vector, vector_at, nodes, at + (i - 1) * width, span)
         i &= i - 1

@@ -5,11 +5,38 @@ reversed codes. An equality splits the ranks into one group per value, kept side
 block, so an index over them is as small as the block.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 
-INSERTION_SORT_BELOW = 40
+INSERTION_SORT_BELOW = 40  # keys: a pass of the radix sort costs more than moving so few
+
+
+class Places(NamedTuple):
+    """Where rows of a block stand, int32[rankings, rows of the block].
+
+    A row is inserted at (base, rank) of a tree of `size`, and reads the first `bound` ranks of the tree at `from_base`.
+    A rank of -1, or a bound of 0, says that a NULL takes part: nothing is inserted or found.
+    """
+
+    base: np.ndarray
+    rank: np.ndarray
+    size: np.ndarray
+    from_base: np.ndarray
+    bound: np.ndarray
+
+
+class Sorting(NamedTuple):
+    """Scratch memory for sorting the rows of a block twice over: as earlier rows and as later ones."""
+
+    keys: np.ndarray  # int64
+    groups: np.ndarray  # int64
+    other_keys: np.ndarray  # int64
+    items: np.ndarray  # int32: rows of the block, later ones behind all earlier ones
+    other_items: np.ndarray  # int32
+    buckets: np.ndarray  # int64
 
 
 @inner
@@ -77,29 +104,50 @@ def one_digit(keys, items, to_keys, to_items, count, low, shift, mask, buckets):
         to_items[at] = items[i]
 
 
-@inner
-def rank_block(rankings, r, codes, row_start, row_end, places, sorting, items, buckets):
-    """Fill places[r, 0..4, row - row_start]: base, rank, size for inserting a row; base and bound for querying;
-    returns the number of ranks used.
-
-    rankings[r]: (equality previous, equality next, order previous, order next, descending, inclusive); columns or -1.
-    A rank of -1, or a bound of 0, says that a NULL takes part: nothing is inserted or found.
-    """
-    equal_previous, equal_next = rankings[r, 0], rankings[r, 1]
-    order_previous, order_next = rankings[r, 2], rankings[r, 3]
-    descending, inclusive = rankings[r, 4] != 0, rankings[r, 5] != 0
-    place = places[r]
+@inlined
+def rank_block(rankings, r, codes, row_start, row_end, places, sorting):
+    """Fill the places of ranking r for the rows [row_start, row_end); returns the number of ranks used."""
     count = row_end - row_start
-    same = equal_previous == equal_next and order_previous == order_next
-    keys = sorting[0]
+    used = collect_keys(rankings, r, codes, row_start, count, places, sorting)
+    if rankings.order_previous[r] >= 0:
+        sort_by_key(sorting.keys, sorting.items, used, sorting.other_keys, sorting.other_items, sorting.buckets)
+    if rankings.equal_previous[r] >= 0:
+        for j in range(used):
+            item = sorting.items[j]
+            sorting.groups[j] = code_of(
+                codes, rankings.equal_previous[r], rankings.equal_next[r], item, row_start, count
+            )
+        sort_by_key(sorting.groups, sorting.items, used, sorting.other_keys, sorting.other_items, sorting.buckets)
+    return number_ranks(rankings, r, codes, row_start, count, used, places, sorting.items)
+
+
+@inlined
+def is_same(rankings, r):
+    """Whether rows are compared by the same columns as earlier and as later ones: then they are ranked once."""
+    same_values = rankings.equal_previous[r] == rankings.equal_next[r]
+    return same_values and rankings.order_previous[r] == rankings.order_next[r]
+
+
+@inlined
+def code_of(codes, previous, following, item, row_start, count):
+    """The code of an item, which is an earlier row or, behind them, a later one."""
+    if item < count:
+        return codes[previous, row_start + item]
+    return codes[following, row_start + item - count]
+
+
+@inlined
+def collect_keys(rankings, r, codes, row_start, count, places, sorting):
+    """Keys and items of all rows without NULL; returns how many there are."""
+    descending = rankings.descending[r] != 0
     used = 0
-    for side in range(1 if same else 2):
-        equal = equal_previous if side == 0 else equal_next
-        order = order_previous if side == 0 else order_next
+    for side in range(1 if is_same(rankings, r) else 2):
+        equal = rankings.equal_previous[r] if side == 0 else rankings.equal_next[r]
+        order = rankings.order_previous[r] if side == 0 else rankings.order_next[r]
         for i in range(count):
             row = row_start + i
-            place[1, i] = -1
-            place[4, i] = 0
+            places.rank[r, i] = -1
+            places.bound[r, i] = 0
             if equal >= 0 and codes[equal, row] < 0:
                 continue
             key = np.int64(0)
@@ -109,35 +157,35 @@ def rank_block(rankings, r, codes, row_start, row_end, places, sorting, items, b
                     continue
                 if descending:
                     key = -key
-            keys[used] = key
-            items[0, used] = i + side * count
+            sorting.keys[used] = key
+            sorting.items[used] = i + side * count
             used += 1
-    if order_previous >= 0:
-        sort_by_key(keys, items[0], used, sorting[1], items[1], buckets)
-    if equal_previous >= 0:
-        group = sorting[2]
-        for j in range(used):
-            item = items[0, j]
-            column = equal_previous if item < count else equal_next
-            group[j] = codes[column, row_start + (item if item < count else item - count)]
-        sort_by_key(group, items[0], used, sorting[1], items[1], buckets)
+    return used
+
+
+@inlined
+def number_ranks(rankings, r, codes, row_start, count, used, places, items):
+    """Go over the sorted items, number the different keys of each group, and note where rows are inserted and read."""
+    equal_previous, equal_next = rankings.equal_previous[r], rankings.equal_next[r]
+    order_previous, order_next = rankings.order_previous[r], rankings.order_next[r]
+    inclusive = rankings.inclusive[r] != 0 or order_previous < 0
+    same = is_same(rankings, r)
     base = 0
     rank = -1
     group_from = 0
     last_key = np.int64(0)
     last_group = np.int64(-1)
     for j in range(used):
-        item = items[0, j]
+        item = items[j]
         i = item if item < count else item - count
-        row = row_start + i
         value = np.int64(-2)
         if equal_previous >= 0:
-            value = codes[equal_previous if item < count else equal_next, row]
+            value = code_of(codes, equal_previous, equal_next, item, row_start, count)
         key = np.int64(0)
         if order_previous >= 0:
-            key = codes[order_previous if item < count else order_next, row]
+            key = code_of(codes, order_previous, order_next, item, row_start, count)
         if j == 0 or value != last_group:
-            close_group(place, items[0], group_from, j, count, rank + 1)
+            close_group(places.size, r, items, group_from, j, count, rank + 1)
             base += rank + 1
             group_from = j
             rank = 0
@@ -146,18 +194,18 @@ def rank_block(rankings, r, codes, row_start, row_end, places, sorting, items, b
         last_group = value
         last_key = key
         if item < count:
-            place[0, i] = base
-            place[1, i] = rank
+            places.base[r, i] = base
+            places.rank[r, i] = rank
         if same or item >= count:
-            place[3, i] = base
-            place[4, i] = rank + 1 if inclusive or order_previous < 0 else rank
-    close_group(place, items[0], group_from, used, count, rank + 1)
+            places.from_base[r, i] = base
+            places.bound[r, i] = rank + 1 if inclusive else rank
+    close_group(places.size, r, items, group_from, used, count, rank + 1)
     return base + rank + 1
 
 
 @inner
-def close_group(place, items, begin, end, count, size):
+def close_group(sizes, r, items, begin, end, count, size):
     """Note the size of a finished group with the rows that insert into it."""
     for j in range(begin, end):
         if items[j] < count:
-            place[2, items[j]] = size
+            sizes[r, items[j]] = size

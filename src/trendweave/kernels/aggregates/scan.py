@@ -5,28 +5,13 @@ one lane and up to two comparisons run as a vectorised masked sum."""
 
 import numpy as np
 
-from trendweave.kernels.aggregates.pair_test import pair_holds
-from trendweave.kernels.aggregates.program import (
-    CONTIGUOUS,
-    EDGE_GUARD,
-    LISTED,
-    NEVER,
-    NEXT,
-    PAIR,
-    SLOT,
-    SLOT_END,
-    STORE,
-    TAIL,
-    TEST,
-    TEST_END,
-    TEST_NEXT,
-    TEST_OPERATOR,
-    TEST_SLOT,
-)  # fmt: skip
-from trendweave.kernels.aggregates.vectors import SUM, combine
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.aggregates.program import BEFORE_ALL_TICKS, CONTIGUOUS, NEXT
+from trendweave.kernels.aggregates.vectors import SUM, Span, combine
+from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.pair_test import pair_holds
 
-LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL = 0, 1, 2, 3, 4, 5
+# codes of comparison operators: their places in OPERATORS
+LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL = range(5)
 HIGHEST = np.iinfo(np.int64).max
 
 
@@ -67,106 +52,130 @@ def sum_in_two_ranges(values, codes, low, high, other_codes, other_low, other_hi
     return total
 
 
-@inner
-def in_ranges(codes, tests, test, count, capacity, position, ranges):
+@inlined
+def in_ranges(tests, test, count, list_codes, capacity, position, ranges):
     """Whether all codes of the vertex at `position` are in their ranges."""
     for j in range(count):
-        code = codes[tests[test + j, TEST_SLOT] * capacity + position]
-        if code < ranges[j, 0] or code > ranges[j, 1] or code == ranges[j, 2]:
+        code = list_codes[tests.slot[test + j] * capacity + position]
+        if code < ranges[0, j] or code > ranges[1, j] or code == ranges[2, j]:
             return False
     return True
 
 
-@inner
-def add_scanned(
-    transitions, t, tests, stores, pairs, answers, codes, guards, tick, window_first,
-    window_last, row, window, low, high, pending, at, vectors, list_rows, list_codes, reading_from, ranges,
-    accepted, capacity, lanes, components, width, kind, selection,
-):  # fmt: skip
+@inlined
+def first_in_reach(columns, work, block, t, row, list_at, tail, threshold):
+    """Where the scan begins. Thresholds and windows only move on, so what is left out now is left out for good."""
+    begin = work.reading_from[t]
+    while begin < tail:
+        p = work.list_rows[list_at + begin]
+        if columns.tick[p] >= threshold and columns.window_last[p] >= columns.window_first[row]:
+            break
+        begin += 1
+    work.reading_from[t] = begin
+    return begin
+
+
+@inlined
+def find_ranges(program, columns, work, t, row):
+    """The ranges of codes that may precede the row: whether any can, and whether a code is left out of one."""
+    tests, test = program.tests, program.transitions.test[t]
+    left_out = False
+    for j in range(program.transitions.test_end[t] - test):
+        code = columns.codes[tests.next[test + j], row]
+        lowest, highest, hole = range_of(tests.operator[test + j], code)
+        if lowest > highest:
+            return False, False
+        work.ranges[0, j] = lowest
+        work.ranges[1, j] = highest
+        work.ranges[2, j] = hole
+        left_out |= hole >= 0
+    return True, left_out
+
+
+@inlined
+def add_scanned(program, columns, work, block, t, row, at, span):
     """pending[at] += every vertex of the source that meets the transition's conditions."""
-    s = transitions[t, STORE]
-    list_at = stores[s, LISTED] * capacity
-    tail = stores[s, TAIL]
-    threshold = np.int64(NEVER)
-    if transitions[t, EDGE_GUARD] >= 0:
-        threshold = guards[transitions[t, EDGE_GUARD], row]
+    transitions, tests, ranges = program.transitions, program.tests, work.ranges
+    s = transitions.store[t]
+    list_at = program.stores.listed[s] * block.capacity
+    tail = work.contents.tail[s]
+    threshold = np.int64(BEFORE_ALL_TICKS)
+    if transitions.guard[t] >= 0:
+        threshold = columns.guards[transitions.guard[t], row]
     begin = np.int64(0)
-    if selection != NEXT:  # thresholds and windows only move on, so what is left out now is left out for good
-        if selection == CONTIGUOUS:
-            threshold = max(threshold, tick[row] - 1)
-        begin = reading_from[t]
-        while begin < tail:
-            p = list_rows[list_at + begin]
-            if tick[p] >= threshold and window_last[p] >= window_first[row]:
-                break
-            begin += 1
-        reading_from[t] = begin
+    if block.selection != NEXT:
+        if block.selection == CONTIGUOUS:
+            threshold = max(threshold, columns.tick[row] - 1)
+        begin = first_in_reach(columns, work, block, t, row, list_at, tail, threshold)
     if begin >= tail:
         return
-    test = transitions[t, TEST]
-    count = transitions[t, TEST_END] - test
-    holes = False
-    for j in range(count):
-        code = codes[tests[test + j, TEST_NEXT], row]
-        lowest, highest, hole = range_of(tests[test + j, TEST_OPERATOR], code)
-        if lowest > highest:
-            return
-        ranges[j, 0] = lowest
-        ranges[j, 1] = highest
-        ranges[j, 2] = hole
-        holes |= hole >= 0
-    pair = transitions[t, PAIR]
-    if width == 1 and kind == SUM and not holes and 1 <= count <= 2 and pair < 0 and selection != NEXT:
-        chosen = vectors[list_at + begin : list_at + tail]
-        slot_at = tests[test, TEST_SLOT] * capacity
-        its_codes = list_codes[slot_at + begin : slot_at + tail]
-        if count == 1:
-            pending[at] += sum_in_one_range(chosen, its_codes, ranges[0, 0], ranges[0, 1])
-        else:
-            slot_at = tests[test + 1, TEST_SLOT] * capacity
-            other = list_codes[slot_at + begin : slot_at + tail]
-            pending[at] += sum_in_two_ranges(
-                chosen, its_codes, ranges[0, 0], ranges[0, 1], other, ranges[1, 0], ranges[1, 1]
-            )
+    some, left_out = find_ranges(program, columns, work, t, row)
+    if not some:
         return
-    if pair < 0 and selection != NEXT:  # the loop below without what is not needed: the common case
+    test, pair = transitions.test[t], transitions.pair[t]
+    count = transitions.test_end[t] - test
+    plain = pair < 0 and block.selection != NEXT
+    if plain and block.width == 1 and span.kind == SUM and not left_out and 1 <= count <= 2:
+        work.pending[at] += sum_of_one_lane(tests, work, block, test, count, list_at, begin, tail)
+    elif plain:  # the loop below without what is not needed: the common case
         for position in range(begin, tail):
-            if in_ranges(list_codes, tests, test, count, capacity, position, ranges):
-                shared = min((window_last[list_rows[list_at + position]] - window + 8) & -8, high)
-                if low < shared:
-                    combine(pending, at, vectors, (list_at + position) * width, low, shared, lanes, components, kind)
-        return
-    for position in range(begin, tail):
-        if count > 0 and not in_ranges(list_codes, tests, test, count, capacity, position, ranges):
-            continue
-        p = list_rows[list_at + position]
-        if pair >= 0 and not pair_holds(pairs, pair, answers, codes, p, row):
-            continue
-        if selection == NEXT:
-            accepted[list_at + position] = 1
-            if tick[p] < threshold:
+            if in_ranges(tests, test, count, work.list_codes, block.capacity, position, ranges):
+                add_listed(columns, work, block, list_at + position, at, span)
+    else:
+        for position in range(begin, tail):
+            if not in_ranges(tests, test, count, work.list_codes, block.capacity, position, ranges):
                 continue
-        shared = min((window_last[p] - window + 8) & -8, high)
-        if low < shared:
-            combine(pending, at, vectors, (list_at + position) * width, low, shared, lanes, components, kind)
+            p = work.list_rows[list_at + position]
+            if pair >= 0 and not pair_holds(program.pairs, pair, program.answers, columns.codes, p, row):
+                continue
+            if block.selection == NEXT:
+                work.accepted[list_at + position] = 1
+                if columns.tick[p] < threshold:
+                    continue
+            add_listed(columns, work, block, list_at + position, at, span)
 
 
-@inner
-def forget_accepted(stores, s, list_rows, list_codes, vectors, accepted, capacity, width):
+@inlined
+def add_listed(columns, work, block, listed, at, span):
+    """pending[at] += a listed vertex, on the lanes that both are in."""
+    last = columns.window_last[work.list_rows[listed]]
+    shared = min((last - block.window + 8) & -8, span.high)
+    if span.low < shared:
+        both = Span(span.low, shared, span.lanes, span.components, span.kind)
+        combine(work.pending, at, work.vectors, listed * block.width, both)
+
+
+@inlined
+def sum_of_one_lane(tests, work, block, test, count, list_at, begin, tail):
+    """One number per vertex, one or two comparisons: a masked sum in vector registers."""
+    ranges = work.ranges
+    chosen = work.vectors[list_at + begin : list_at + tail]
+    slot_at = tests.slot[test] * block.capacity
+    codes = work.list_codes[slot_at + begin : slot_at + tail]
+    if count == 1:
+        return sum_in_one_range(chosen, codes, ranges[0, 0], ranges[1, 0])
+    slot_at = tests.slot[test + 1] * block.capacity
+    other = work.list_codes[slot_at + begin : slot_at + tail]
+    return sum_in_two_ranges(chosen, codes, ranges[0, 0], ranges[1, 0], other, ranges[0, 1], ranges[1, 1])
+
+
+@inlined
+def forget_accepted(stores, work, block, s):
     """Skip-till-next-match: vertices that found their successor tick connect to nothing later. Keeps the order."""
-    list_at = stores[s, LISTED] * capacity
+    list_at = stores.listed[s] * block.capacity
     kept = 0
-    for position in range(stores[s, TAIL]):
-        if accepted[list_at + position]:
-            accepted[list_at + position] = 0
+    for position in range(work.contents.tail[s]):
+        if work.accepted[list_at + position]:
+            work.accepted[list_at + position] = 0
             continue
         if kept < position:
-            list_rows[list_at + kept] = list_rows[list_at + position]
-            for slot in range(stores[s, SLOT], stores[s, SLOT_END]):
-                list_codes[slot * capacity + kept] = list_codes[slot * capacity + position]
-            to = (list_at + kept) * width
-            source = (list_at + position) * width
-            for i in range(width):
-                vectors[to + i] = vectors[source + i]
+            work.list_rows[list_at + kept] = work.list_rows[list_at + position]
+            for slot in range(stores.slot[s], stores.slot_end[s]):
+                copy = slot * block.capacity
+                work.list_codes[copy + kept] = work.list_codes[copy + position]
+            to = (list_at + kept) * block.width
+            source = (list_at + position) * block.width
+            for i in range(block.width):
+                work.vectors[to + i] = work.vectors[source + i]
         kept += 1
-    stores[s, TAIL] = kept
+    work.contents.tail[s] = kept

@@ -15,7 +15,7 @@ SEVERAL = -2
 TABLE_VARIABLES = 12  # sets of letters of more variables are not looked up
 
 
-class Steps(NamedTuple):
+class StateSteps(NamedTuple):
     """The template for these kernels: sources[source_from[d]:source_from[d+1]] may precede state d; q is the empty
     past."""
 
@@ -76,7 +76,7 @@ def reads(letters, row, variable):
     return (letters[row, variable >> 6] >> np.uint64(variable & 63)) & np.uint64(1) != np.uint64(0)
 
 
-def steps_of(template) -> Steps:
+def build_steps(template) -> StateSteps:
     """The template's transitions by target, with the empty past before every start state. All arrays are new: see
     `writable`."""
     states = len(template.state_variable)
@@ -87,7 +87,7 @@ def steps_of(template) -> Steps:
         before[state].append(states)
     for state in range(states):
         before[state].sort(key=lambda source: source != state)  # itself first: see append_one
-    return Steps(
+    return StateSteps(
         variable=np.array(template.state_variable, np.int64),
         source_from=np.concatenate([[0], np.cumsum([len(b) for b in before])]).astype(np.int64),
         sources=np.array([s for b in before for s in b], np.int64),

@@ -1,96 +1,178 @@
 """Stores: what a state keeps of its vertices, so that transitions find the sum over predecessors without visiting them.
 
-A row of `Program.stores` says how a store is kept and, while a block runs, where its nodes begin and which part of its
-list is alive. Here: empty one, drop from one what a NOT has put out of reach, widen the numbers in all of them."""
+`Program.stores` says how each store is kept, `Workspace.contents` what it holds while a block runs. Here: empty one,
+fill one, drop from one what a NOT has put out of reach, widen the numbers in all of them.
+
+Without a comparison a store is one running sum, O(1) per event (A-Seq, Section 3.1). With a guard (a NOT between the
+two events) predecessors before a threshold are out for good, and thresholds never fall. The sum over those that remain
+is then a queue of two stacks: suffix sums of the older part and one sum of the newer part. Nothing is ever subtracted,
+so it serves floats and extrema as well as integers."""
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import (
-    HEAD,
-    LAST_TICK,
-    LISTED,
-    NEVER,
-    NODE,
-    QUEUE,
-    RANKED,
-    RANKING,
-    SCAN,
-    TAIL,
-    TURN,
-    WAY,
-)
-from trendweave.kernels.aggregates.ranked_sums import remove_at_rank
-from trendweave.kernels.aggregates.running_sums import turn_over
-from trendweave.kernels.aggregates.vectors import SUM, clear
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.aggregates.program import BEFORE_ALL_TICKS, CONTIGUOUS, QUEUE, RANKED, RUNNING, SCAN
+from trendweave.kernels.aggregates.ranked_sums import Tree, add_at_rank, remove_at_rank
+from trendweave.kernels.aggregates.scan import forget_accepted
+from trendweave.kernels.aggregates.vectors import SUM, Span, clear, clear_lanes, combine
+from trendweave.kernels.compiling import inlined, inner
 
 
-@inner
-def empty_all_stores(stores, sizes, nodes, reading_from, result, width, in_use, kind):
-    """Begin a new block with the first `in_use` numbers of each vector; returns the number of nodes."""
-    at = 0
-    for s in range(stores.shape[0]):
-        stores[s, NODE] = at
-        stores[s, HEAD] = 0
-        stores[s, TURN] = 0
-        stores[s, TAIL] = 0
-        stores[s, LAST_TICK] = NEVER
-        if stores[s, WAY] == RANKED:
-            at += sizes[stores[s, RANKING]] * width
-        elif stores[s, WAY] != SCAN:
-            at += width
-    count = at // width
-    if in_use == width:
-        clear(nodes, np.int64(0), at, kind)
+@inlined
+def empty_all_stores(program, work, block):
+    """Begin a new block with one limb per number; returns the number of nodes."""
+    stores, contents = program.stores, work.contents
+    at = np.int64(0)
+    for s in range(stores.way.size):
+        contents.node[s] = at
+        contents.head[s] = 0
+        contents.turn[s] = 0
+        contents.tail[s] = 0
+        contents.last_tick[s] = BEFORE_ALL_TICKS
+        if stores.way[s] == RANKED:
+            at += work.sizes[stores.ranking[s]] * block.width
+        elif stores.way[s] != SCAN:
+            at += block.width
+    count = at // block.width
+    in_use = block.lanes * block.numbers
+    if in_use == block.width:
+        clear(work.nodes, np.int64(0), at, block.kind)
     else:
         for node in range(count):
-            clear(nodes, node * width, in_use, kind)
-    clear(result, np.int64(0), in_use, kind)
-    for t in range(reading_from.size):
-        reading_from[t] = 0
+            clear(work.nodes, node * block.width, in_use, block.kind)
+    clear(work.result, np.int64(0), in_use, block.kind)
+    for t in range(work.reading_from.size):
+        work.reading_from[t] = 0
     return count
 
 
-@inner
-def take_limbs(stores, node_count, nodes, vectors, result, capacity, width, begin, end):
-    """Numbers [begin, end) of all vectors kept so far come into use: 0."""
+@inlined
+def take_limbs(program, work, block, node_count, limbs, limbs_now):
+    """Limbs [limbs, limbs_now) of all vectors kept so far come into use: 0."""
+    stores, kind = program.stores, np.int64(SUM)
+    begin = limbs * block.numbers * block.lanes
+    length = (limbs_now - limbs) * block.numbers * block.lanes
     for node in range(node_count):
-        clear(nodes, node * width + begin, end - begin, np.int64(SUM))
-    for s in range(stores.shape[0]):
-        if stores[s, LISTED] >= 0:
-            for position in range(stores[s, TAIL]):
-                clear(vectors, (stores[s, LISTED] * capacity + position) * width + begin, end - begin, np.int64(SUM))
-    clear(result, begin, end - begin, np.int64(SUM))
+        clear(work.nodes, node * block.width + begin, length, kind)
+    for s in range(stores.way.size):
+        if stores.listed[s] >= 0:
+            for position in range(work.contents.tail[s]):
+                at = (stores.listed[s] * block.capacity + position) * block.width
+                clear(work.vectors, at + begin, length, kind)
+    clear(work.result, begin, length, kind)
+
+
+@inlined
+def tree_of(program, work, block, s, row):
+    """The tree of a ranked store into which the row goes."""
+    r, i = program.stores.ranking[s], row - block.row_start
+    at = work.contents.node[s] + work.places.base[r, i] * block.width
+    return Tree(at, np.int64(work.places.size[r, i]), block.width)
 
 
 @inner
-def drop_guarded(stores, s, threshold, tick, window_first, window_last, nodes, vectors, list_rows, place, row_start,
-                 capacity, lanes, components, width, kind, window):  # fmt: skip
+def push(vectors, at, width, newer, newer_at, vector, vector_at, span):
+    """Append one vector, at `at` of the list, and add it to the newer part."""
+    clear(vectors, at, width, span.kind)
+    combine(vectors, at, vector, vector_at, span)
+    combine(newer, newer_at, vector, vector_at, span)
+
+
+@inner
+def turn_over(vectors, at, head, tail, newer, newer_at, width, lanes, components, kind):
+    """Make suffix sums of everything in [head, tail); the newer part becomes empty."""
+    whole = Span(np.int64(0), lanes, lanes, components, kind)
+    for position in range(tail - 2, head - 1, -1):
+        this = at + position * width
+        combine(vectors, this, vectors, this + width, whole)
+    clear(newer, newer_at, width, kind)
+
+
+@inlined
+def drop_guarded(program, columns, work, block, s, threshold, components):
     """Vertices of store s before the threshold leave for good."""
-    head = stores[s, HEAD]
-    tail = stores[s, TAIL]
-    list_at = stores[s, LISTED] * capacity
-    while head < tail and tick[list_rows[list_at + head]] < threshold:
-        if stores[s, WAY] == RANKED:
-            row = list_rows[list_at + head]
-            i = row - row_start
-            r = stores[s, RANKING]
-            low = max(window_first[row] - window, 0) & -8
-            high = min((window_last[row] - window + 8) & -8, lanes)
-            remove_at_rank(
-                nodes, stores[s, NODE], place[r, 0, i], place[r, 1, i], place[r, 2, i],
-                vectors, (list_at + head) * width, low, high, lanes, components, width,
-            )  # fmt: skip
+    contents, way = work.contents, program.stores.way[s]
+    head = contents.head[s]
+    tail = contents.tail[s]
+    list_at = program.stores.listed[s] * block.capacity
+    while head < tail and columns.tick[work.list_rows[list_at + head]] < threshold:
+        if way == RANKED:
+            row = work.list_rows[list_at + head]
+            low = max(columns.window_first[row] - block.window, 0) & -8
+            high = min((columns.window_last[row] - block.window + 8) & -8, block.lanes)
+            span = Span(low, high, block.lanes, components, block.kind)
+            rank = work.places.rank[program.stores.ranking[s], row - block.row_start]
+            tree = tree_of(program, work, block, s, row)
+            remove_at_rank(work.nodes, tree, rank, work.vectors, (list_at + head) * block.width, span)
         head += 1
-    stores[s, HEAD] = head
-    if stores[s, WAY] == QUEUE and head > stores[s, TURN]:
-        turn_over(vectors, list_at * width, head, tail, nodes, stores[s, NODE], lanes, components, width, kind)
-        stores[s, TURN] = tail
+    contents.head[s] = head
+    if way == QUEUE and head > contents.turn[s]:
+        turn_over(
+            work.vectors, list_at * block.width, head, tail, work.nodes, contents.node[s], block.width, block.lanes,
+            components, block.kind,
+        )  # fmt: skip
+        contents.turn[s] = tail
 
 
-@inner
-def empty_store(stores, s, nodes, width, kind):
+@inlined
+def empty_store(work, block, s):
     """Forget everything in a running or queued store."""
-    clear(nodes, stores[s, NODE], width, kind)
-    stores[s, HEAD] = stores[s, TAIL]
-    stores[s, TURN] = stores[s, TAIL]
+    clear(work.nodes, work.contents.node[s], block.width, block.kind)
+    work.contents.head[s] = work.contents.tail[s]
+    work.contents.turn[s] = work.contents.tail[s]
+
+
+@inlined
+def forget_followed(program, work, block):
+    """Skip-till-next-match: who found a successor at this tick connects to nothing later."""
+    states = program.states
+    for state in range(states.variable.size):
+        for s in range(states.outgoing[state], states.outgoing_end[state]):
+            if program.stores.way[s] == SCAN:
+                forget_accepted(program.stores, work, block, s)
+            elif work.store_accepted[state]:
+                empty_store(work, block, s)
+        work.store_accepted[state] = 0
+
+
+@inlined
+def insert_vertex(program, columns, work, block, s, row, at, span):
+    """Put pending[at], the vertex of a row, into store s of its state."""
+    stores, contents = program.stores, work.contents
+    way = stores.way[s]
+    if way == RANKED:
+        rank = work.places.rank[stores.ranking[s], row - block.row_start]
+        if rank < 0:
+            return
+        add_at_rank(work.nodes, tree_of(program, work, block, s, row), rank, work.pending, at, span)
+        if stores.guard[s] < 0:
+            return
+    elif way != SCAN:
+        now = columns.tick[row]
+        if block.selection == CONTIGUOUS and contents.last_tick[s] != now:
+            empty_store(work, block, s)
+        contents.last_tick[s] = now
+        if way == RUNNING:
+            combine(work.nodes, contents.node[s], work.pending, at, span)
+            return
+    tail = contents.tail[s]
+    contents.tail[s] = tail + 1
+    list_at = stores.listed[s] * block.capacity + tail
+    work.list_rows[list_at] = row
+    if way == QUEUE:
+        push(work.vectors, list_at * block.width, block.width, work.nodes, contents.node[s], work.pending, at, span)
+    else:
+        for slot in range(stores.slot[s], stores.slot_end[s]):
+            work.list_codes[slot * block.capacity + tail] = columns.codes[program.slot_column[slot], row]
+        clear_lanes(work.vectors, list_at * block.width, span)
+        combine(work.vectors, list_at * block.width, work.pending, at, span)
+
+
+@inlined
+def insert_vertices(program, columns, work, block, used, components):
+    """Put the first `used` vertices that wait into all stores of their states."""
+    waiting, states = work.waiting, program.states
+    for number in range(used):
+        state = waiting.state[number]
+        span = Span(waiting.low[number], waiting.high[number], block.lanes, components, block.kind)
+        for s in range(states.outgoing[state], states.outgoing_end[state]):
+            insert_vertex(program, columns, work, block, s, waiting.row[number], number * block.width, span)

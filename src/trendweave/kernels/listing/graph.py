@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.compile_program import ColumnList
-from trendweave.kernels.aggregates.passes import normal_rows
+from trendweave.kernels.aggregates.passes import normalise_rows
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
 from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
+from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined, outer
 from trendweave.kernels.inputs import Rows, Template
 from trendweave.kernels.listing.steps import PART_EQUALITY, PART_TESTS, PART_TESTS_END, Steps, accepts, guard_at
@@ -322,7 +322,7 @@ def build_graph(
 ) -> TrendGraph:
     """The graph of as many segments as fit, from the first one on; of one segment, without listed edges, if it has too
     many."""
-    rows = normal_rows(rows)
+    rows = normalise_rows(rows)
     starts, finals = ColumnList(), ColumnList()
     begins = _guarded(template.is_start, start_guards, starts)
     ends = _guarded(template.is_final, final_guards, finals)

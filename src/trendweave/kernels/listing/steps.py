@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.compile_program import ColumnList
-from trendweave.kernels.aggregates.pair_test import pair_holds
-from trendweave.kernels.aggregates.passes import normal_conditions
+from trendweave.kernels.aggregates.passes import normalise_conditions
 from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
+from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined
-from trendweave.kernels.inputs import OPERATORS, SELECTIONS, Template
+from trendweave.kernels.inputs import OPERATORS, Selection, Template
+from trendweave.kernels.pair_test import pair_holds
 
 #: Columns of `Steps.parts`.
 PART_EQUALITY, PART_TESTS, PART_TESTS_END, PART_GUARD, PART_PAIR = range(5)
@@ -33,9 +33,9 @@ class Steps(NamedTuple):
     selection: int
 
 
-def steps_of(template: Template, conditions: Sequence | None, selection: str, count: int) -> Steps:
+def steps_of(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
     """Conditions as flat tables."""
-    conditions = normal_conditions(conditions, len(template.source))
+    conditions = normalise_conditions(conditions, len(template.source))
     states = len(template.state_variable)
     codes, guards = ColumnList(), ColumnList()
     between = np.full((states, states), -1, np.int64)
@@ -73,7 +73,7 @@ def steps_of(template: Template, conditions: Sequence | None, selection: str, co
         np.array(pairs, np.int64).reshape(len(pairs), 4),
         np.concatenate(answers),
         np.asarray(template.state_variable, np.int64),
-        SELECTIONS.index(selection),
+        int(selection),
     )
 
 

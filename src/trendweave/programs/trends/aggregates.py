@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels import aggregate, match_starts
+from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.programs.trends.kernel_inputs import ALWAYS, KERNELS, NEVER, KernelInputs, Piece
-from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measured_values
+from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
+from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
+from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measure_values
+from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments
 from trendweave.rows.times import moving_reach
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
-
-SELECTION = {"skip-till-any-match": "any", "skip-till-next-match": "next", "contiguous": "contiguous"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,28 @@ class TaskOptions:
 
 
 class PartitionTask:
+    """Prepared rows of some partitions, encoded once, and the steps from them to aggregates per window and group."""
+
     def __init__(self, plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> None:
         self.plan, self.options = plan, options
         self.rows = encode_rows(plan, preparation, table)
         self.inputs = KernelInputs(plan, preparation, self.rows)
-        self.measured = NOTHING if options.only_counts else measured_values(plan, preparation, self.rows.table)
+        self.measured = NOTHING if options.only_counts else measure_values(plan, preparation, self.rows.table)
         self.preparation = preparation
 
     def run(self) -> TaskResult:
+        """Aggregates of all trends, merged per window and group."""
         pieces = [piece for template in self.plan.templates for piece in self.inputs.pieces(template)]
         groups, columns = self.number_groups([piece.segments for piece in pieces])
         windows = self.number_windows(pieces, groups)
         parts = [self.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
+            # All three patterns are looked for in the same partitions, so their groups are the same.
             one, other, both = parts
-            parts = [_pairs_of_trends(one, other, both, outputs=len(self.plan.aggregates))]
-        merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=False)])
+            parts, groups_of_parts = [pair_trends(one, other, both, outputs=len(self.plan.aggregates))], groups[:1]
+        else:
+            groups_of_parts = groups
+        merged = merge([part.of_groups(group) for part, group in zip(parts, groups_of_parts, strict=True)])
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
@@ -101,6 +107,7 @@ class PartitionTask:
     # Windows
 
     def number_windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
+        """How the windows of all rows are numbered; moving windows stand where trends may end, per group."""
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if isinstance(self.plan.window, MovingWindow):
             for piece, group in zip(pieces, groups, strict=True):
@@ -150,7 +157,7 @@ class PartitionTask:
                 self.inputs.conditions(piece.template, piece.segments),
                 SELECTION[self.plan.strategy],
             )
-            at = np.flatnonzero(began != NEVER)
+            at = np.flatnonzero(began != NO_MATCH)
             steps = self.rows.tick_steps
             # Never negative, and unsigned, as it may need all of 64 bits.
             age = steps[tick[at]].view(np.uint64) - steps[began[at]].view(np.uint64)
@@ -163,6 +170,20 @@ class PartitionTask:
     def aggregate_piece(
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
     ) -> SegmentPartials:
+        """Aggregates of one piece per window and segment.
+
+        Args:
+            piece: Trends, where they are looked for, and the kernel for it.
+            group: The group of each segment.
+            windows: How windows are numbered.
+            only_ending_at: Per row, the last window in which a trend may end with it; nothing is measured then.
+
+        Returns:
+            The number of trends and, unless `only_ending_at` is given, what the plan measures.
+
+        Raises:
+            ExecutionError: A sum of finite floats is beyond all floats.
+        """
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
@@ -174,8 +195,8 @@ class PartitionTask:
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",
             force_way=self.options.way,
-            start_guards=self.start_guards(piece, windows, tick, of_row),
-            final_guards=self.end_guards(piece, windows, tick, of_row, only_ending_at),
+            start_guards=guard_starts(self.inputs, piece, windows, tick, of_row),
+            final_guards=guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at),
             kernel=KERNELS[piece.kernel],
         )
         components = [Component("sum", results.count)]
@@ -193,74 +214,7 @@ class PartitionTask:
         message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
         return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
-    def start_guards(
-        self, piece: Piece, windows: WindowNumbers, tick: np.ndarray, group: np.ndarray
-    ) -> dict[int, np.ndarray]:
-        """Leading NOT: a trend begins only in windows that begin after the last match that ended before its first
-        event."""
-        guards = {}
-        for start in piece.template.starts:
-            threshold = self.inputs.latest_start(start.guard)
-            if threshold is not None:
-                latest = threshold[tick]
-                holding = windows.last(np.maximum(latest, 0), group)
-                guards[start.state] = np.where(latest == NEVER, windows.first(tick, group), holding + 1)
-        return guards
-
-    def end_guards(
-        self,
-        piece: Piece,
-        windows: WindowNumbers,
-        tick: np.ndarray,
-        group: np.ndarray,
-        only_ending_at: np.ndarray | None,
-    ) -> dict[int, np.ndarray]:
-        """Trailing NOT: a trend ends only in windows that end before the first match that begins after its last
-        event."""
-        guards = {}
-        for end in piece.template.ends:
-            threshold = self.inputs.earliest_end(end.guard)
-            if threshold is not None:
-                earliest = threshold[tick]
-                holding = windows.first(np.where(earliest == ALWAYS, 0, earliest), group)
-                guards[end.state] = np.where(earliest == ALWAYS, windows.last(tick, group), holding - 1)
-            if only_ending_at is not None:
-                guards[end.state] = np.minimum(guards.get(end.state, only_ending_at), only_ending_at)
-        return guards
-
 
 def of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:
     """The group of each row, where windows depend on it."""
     return group[segments.of_rows()] if isinstance(windows, MovingNumbers) else group
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentPartials:
-    """Aggregates per window and segment."""
-
-    segment: np.ndarray
-    partials: Partials
-
-    def of_groups(self, group: np.ndarray) -> Partials:
-        return Partials(self.partials.window, group[self.segment], self.partials.components)
-
-
-def _pairs_of_trends(
-    one: SegmentPartials, other: SegmentPartials, both: SegmentPartials, outputs: int
-) -> SegmentPartials:
-    """The number of pairs of different trends, one of each pattern, per window and partition (GRETA, Section 9)."""
-    keys = [np.stack([part.partials.window, part.segment], axis=1) for part in (one, other, both)]
-    places, inverse = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    counts = np.zeros((3, len(places)), object)
-    for index, (part, at) in enumerate(
-        zip((one, other, both), np.split(inverse, np.cumsum([len(key) for key in keys])[:-1]), strict=True)
-    ):
-        counts[index, at] = part.partials.components[0].values.astype(object)
-    shared = counts[2]
-    only_one, only_other = counts[0] - shared, counts[1] - shared
-    pairs = only_one * only_other + (only_one + only_other) * shared + shared * (shared - 1) // 2
-    some = np.flatnonzero(pairs != 0)
-    window, segment = places[some, 0], places[some, 1]
-    # Every output of a conjunction is COUNT(*).
-    return SegmentPartials(segment, Partials(window, segment, (Component("sum", pairs[some]),) * (1 + outputs)))

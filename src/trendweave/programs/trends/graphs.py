@@ -11,8 +11,10 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph, build_graph, reduced_edges
 from trendweave.kernels.listing.steps import Steps, steps_of
 from trendweave.kernels.listing.walk import CHECKED, COMPLETE, Covers, make_covers, no_covers
-from trendweave.programs.trends.aggregates import SELECTION, of_rows
+from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
+from trendweave.programs.trends.kernel_inputs import SELECTION
+from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 
 #: What an edge costs in memory: it is listed, copied while the list grows, and once more when the graph is reduced.
 _BYTES_PER_EDGE = 24
@@ -90,8 +92,8 @@ class SegmentGraphs:
         template = task.inputs.kernel_template(piece.template)
         conditions = task.inputs.conditions(piece.template, segments)
         steps = steps_of(template, conditions, SELECTION[task.plan.strategy], tick.size)
-        start_guards = task.start_guards(piece, windows, tick, owner)
-        end_guards = task.end_guards(piece, windows, tick, owner, None)
+        start_guards = guard_starts(task.inputs, piece, windows, tick, owner)
+        end_guards = guard_ends(task.inputs, piece, windows, tick, owner)
         variable = np.asarray(template.state_variable, np.int32)
         offset, first = int(counted.first_segments[number]), 0
         while first < segments.count:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trendweave.kernels import NO_MATCH, Condition, Rows, Selection, match_starts
 from trendweave.kernels import Comparison as CodeComparison
-from trendweave.kernels import Condition, Rows, match_starts
 from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
@@ -19,10 +19,15 @@ from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_segments
 
-NEVER = np.iinfo(np.int64).min
-ALWAYS = np.iinfo(np.int64).max
+#: After all ticks: no later match of a negated pattern. `NO_MATCH` is before all ticks.
+NO_LATER_MATCH = np.iinfo(np.int64).max
 
-#: The ways and kernels of plans, in the code of the kernels.
+#: The words of plans in the code of the kernels: strategies, ways and kernels.
+SELECTION = {
+    "skip-till-any-match": Selection.ANY,
+    "skip-till-next-match": Selection.NEXT,
+    "contiguous": Selection.CONTIGUOUS,
+}
 WAYS = {
     Way.RUNNING_SUMS: KernelWay.RUNNING,
     Way.QUEUED_SUMS: KernelWay.QUEUE,
@@ -75,6 +80,7 @@ class KernelInputs:
         return segments
 
     def bits(self, names: set[str]) -> np.ndarray:
+        """The letters of some variables, as words of bits."""
         bits = np.zeros(self.words, np.uint64)
         for name in names:
             bits |= bit_of(self.number[name], self.words)
@@ -95,9 +101,20 @@ class KernelInputs:
     # What kernels read
 
     def kernel_rows(self, segments: Segments, first: np.ndarray, last: np.ndarray) -> Rows:
+        """The rows of some segments.
+
+        Args:
+            segments: The segments.
+            first: The first window of each of their rows.
+            last: The last window of each of their rows.
+
+        Returns:
+            What kernels read of each row.
+        """
         return Rows(segments.starts, segments.take(self.rows.tick), first, last, segments.letters)
 
     def kernel_template(self, template: Template) -> KernelTemplate:
+        """A template of the plan in numbers."""
         starts = np.zeros(len(template.states), np.bool_)
         starts[[start.state for start in template.starts]] = True
         ends = np.zeros(len(template.states), np.bool_)
@@ -153,7 +170,7 @@ class KernelInputs:
     def _match_starts(self, number: int) -> np.ndarray:
         """Per tick, the latest start of a match of a negated pattern that ended at that tick or before."""
         if number not in self._matches:
-            latest = np.full(self.rows.tick_steps.size, NEVER)
+            latest = np.full(self.rows.tick_steps.size, NO_MATCH)
             for piece in self.pieces(self.plan.negations[number].template):
                 nowhere = np.zeros(piece.segments.row.size, np.int64)
                 starts = match_starts(
@@ -166,14 +183,14 @@ class KernelInputs:
         return self._matches[number]
 
     def latest_start(self, guard: Guard) -> np.ndarray | None:
-        """Per tick, the tick before which predecessors are out; NEVER where all are in. None for a guard that is
+        """Per tick, the tick before which predecessors are out; NO_MATCH where all are in. None for a guard that is
         open."""
         if guard.always_open:
             return None
 
         def threshold(number: int) -> np.ndarray:
-            ended_before = np.concatenate([[NEVER], self._match_starts(number)[:-1]])
-            return np.where(ended_before < self._first_tick(), NEVER, ended_before)
+            ended_before = np.concatenate([[NO_MATCH], self._match_starts(number)[:-1]])
+            return np.where(ended_before < self._first_tick(), NO_MATCH, ended_before)
 
         # A gap is clean if it is clean of all negations of one alternative: the strictest of them, then the mildest
         # of those.
@@ -181,14 +198,14 @@ class KernelInputs:
         return np.min(strictest, axis=0)
 
     def earliest_end(self, guard: Guard) -> np.ndarray | None:
-        """Per tick, the tick at which the first match that begins later has ended; ALWAYS where there is none."""
+        """Per tick, the tick at which the first match that begins later has ended, or NO_LATER_MATCH."""
         if guard.always_open:
             return None
         ticks = np.arange(self.rows.tick_steps.size)
 
         def threshold(number: int) -> np.ndarray:
             end = np.searchsorted(self._match_starts(number), ticks, side="right")
-            return np.where(end > self._last_tick(), ALWAYS, end)
+            return np.where(end > self._last_tick(), NO_LATER_MATCH, end)
 
         strictest = [np.min([threshold(number) for number in way], axis=0) for way in guard.alternatives]
         return np.max(strictest, axis=0)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels import Aggregate, Results
+from trendweave.kernels import Aggregate, Measure, Results
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.partials import Component, Merging
@@ -31,20 +31,21 @@ class KernelAggregate:
 
     kind: str
     variables: int
+    column: str | None
     values: np.ndarray | None
     valid: np.ndarray | None
 
-    def of_rows(self, taken: dict[int, np.ndarray], segments: Segments) -> Aggregate:
-        """For the rows of some segments. Arrays that several aggregates share stay shared: kernels count them once."""
+    def of_rows(self, taken: dict[tuple[str, str], np.ndarray], segments: Segments) -> Aggregate:
+        """For the rows of some segments. `taken` holds by name what was taken for others: a column is taken once."""
 
-        def take(array: np.ndarray | None) -> np.ndarray | None:
-            if array is None:
+        def take(part: str, array: np.ndarray | None) -> np.ndarray | None:
+            if array is None or self.column is None:
                 return None
-            if id(array) not in taken:
-                taken[id(array)] = segments.take(array)
-            return taken[id(array)]
+            if (self.column, part) not in taken:
+                taken[self.column, part] = segments.take(array)
+            return taken[self.column, part]
 
-        return Aggregate(self.kind, self.variables, take(self.values), take(self.valid))
+        return Aggregate(self.kind, self.variables, take("values", self.values), take("valid", self.valid))
 
 
 #: Where the numbers of an aggregate come from: trends are counted anyway, events are counted, values are merged.
@@ -60,7 +61,7 @@ class Measured:
     readers: list[tuple[Reading, tuple[int, ...]]]
 
     def of_rows(self, segments: Segments) -> list[Aggregate]:
-        taken: dict[int, np.ndarray] = {}
+        taken: dict[tuple[str, str], np.ndarray] = {}
         return [aggregate.of_rows(taken, segments) for aggregate in self.aggregates]
 
     def components(self, results: Results) -> list[Component]:
@@ -93,14 +94,24 @@ class Measured:
 NOTHING = Measured([], [])
 
 
-def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:
+def measure_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:
+    """What the aggregates of a plan ask of kernels.
+
+    Args:
+        plan: The plan.
+        preparation: Names the column of each aggregate.
+        table: Prepared rows.
+
+    Returns:
+        The questions, and how answers are read.
+    """
     bits = {variable.name: 1 << index for index, variable in enumerate(plan.variables)}
     aggregates: list[KernelAggregate] = []
     readers: list[tuple[Reading, tuple[int, ...]]] = []
     numbers: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
 
-    def ask(kind: str, variable: str, values: np.ndarray | None, valid: np.ndarray | None) -> int:
-        aggregates.append(KernelAggregate(kind, bits[variable], values, valid))
+    def ask(kind: str, variable: str, name: str | None, values: np.ndarray | None, valid: np.ndarray | None) -> int:
+        aggregates.append(KernelAggregate(kind, bits[variable], name, values, valid))
         return len(aggregates) - 1
 
     for column, name in zip(plan.aggregates, preparation.values, strict=True):
@@ -108,17 +119,17 @@ def measured_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Me
             readers.append(("trends", ()))
             continue
         if name is None:
-            readers.append(("count", (ask("count", column.variable, None, None),)))
+            readers.append(("count", (ask(Measure.COUNT, column.variable, None, None, None),)))
             continue
         if name not in numbers:
             numbers[name] = as_numbers(table.column(name), column)
         values, valid = numbers[name]
         if column.function in ("MIN", "MAX"):
             extreme: Merging = "min" if column.function == "MIN" else "max"
-            readers.append((extreme, (ask(extreme, column.variable, values, valid),)))
+            readers.append((extreme, (ask(extreme, column.variable, name, values, valid),)))
             continue
         # Averages of whole numbers are divided once, from exact sums; averages of floats are scaled inside the kernel.
         kind: Merging = "avg" if column.function == "AVG" and values.dtype == np.float64 else "sum"
-        place = ask(kind, column.variable, values, valid)
-        readers.append((kind, (place, ask("count", column.variable, None, valid))))
+        place = ask(kind, column.variable, name, values, valid)
+        readers.append((kind, (place, ask(Measure.COUNT, column.variable, name, None, valid))))
     return Measured(aggregates, readers)
