@@ -193,3 +193,47 @@ def test_memory_is_that_of_open_windows() -> None:
         session.send({"time": time, "type": "A"})
         sizes.append(len(session.state()) if time % 10 == 9 else 0)
     assert max(sizes[500:]) <= max(sizes[:500])
+
+
+def test_an_event_that_the_query_does_not_keep_lets_rows_out() -> None:
+    # A in a window that moves: a3 is complete once c4 has moved the watermark past it.
+    session = trendweave.query("RETURN COUNT(*) PATTERN A WITHIN 50 seconds").push(SCHEMA)
+    event = dict.fromkeys(SCHEMA.names)
+    found = [plain(session.send(event | {"time": time, "type": type_})) for time, type_ in enumerate("ACAC", 1)]
+    assert found == [[], [{"time": 1, "count": 1}], [], [{"time": 3, "count": 2}]]
+    assert session.finish().num_rows == 0
+
+
+@pytest.mark.parametrize("between", ["state", "table"])
+def test_rows_that_are_due_survive_what_comes_between(between: str) -> None:
+    asked = trendweave.query("RETURN COUNT(*) PATTERN A WITHIN 50 seconds")
+    session, event, found = asked.push(SCHEMA), dict.fromkeys(SCHEMA.names), []
+    for time, type_ in enumerate("ACAC", 1):
+        if between == "state":
+            session = asked.push(SCHEMA, state=session.state())
+        else:
+            found += rows_of(session.send_table(table_of([])))
+        found += plain(session.send(event | {"time": time, "type": type_}))
+    assert found == [{"time": 1, "count": 1}, {"time": 3, "count": 2}]
+
+
+@given(queries_and_streams(empty=False), hs.data())
+@examples(150)
+def test_rows_come_as_early_as_the_watermark_allows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    """After every call the rows are those of the engine whose watermark is moved after every piece."""
+    query, events = case[0], data.draw(hs.permutations(case[1]))
+    assume(query.window is not None)
+    delay, asked = data.draw(hs.integers(0, 6)), planned(query)
+    session, engine = asked.push(SCHEMA, watermark=f"{delay} seconds"), asked.incremental(SCHEMA)
+    state, latest, rest = engine.start(), None, events
+    while rest:
+        size = data.draw(hs.integers(1, 3))
+        piece, rest = rest[:size], rest[size:]
+        known = [event["time"] for event in piece if event["time"] is not None]
+        latest = max([*known, latest] if latest is not None else known, default=None)
+        state, due = engine.push(state, table_of(piece), None if latest is None else latest - delay)
+        found = plain(session.send(piece[0])) if size == 1 else rows_of(session.send_table(table_of(piece)))
+        assert_same_rows(rows_of(due), found, text(query))
+        if data.draw(hs.integers(0, 4)) == 0:
+            session = asked.push(SCHEMA, watermark=f"{delay} seconds", state=session.state())
+    assert_same_rows(rows_of(engine.finish(state)), rows_of(session.finish()), text(query))
