@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.options import Options, PlaceName, Settings
     from trendweave.runners.session import PushSession
 
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
@@ -174,7 +174,7 @@ class Query:
         """
         column = self._type_column(type)
         if _is_spark(events):
-            place = _places().SPARK_STREAM if events.isStreaming else _places().SPARK_BATCH
+            place: PlaceName = "SPARK_STREAM" if events.isStreaming else "SPARK_BATCH"
             settings = self._settings(place, options, events)
             self.check(events, time, column)
             program, plain = _bind_on_spark(self.plan, events, time, column, settings)
@@ -185,7 +185,7 @@ class Query:
             from trendweave.runners.spark.batch import run_batch
 
             return run_batch(program, plain, settings)
-        settings = self._settings(_places().RUN, options)
+        settings = self._settings("RUN", options)
         from trendweave.rows.tables import as_arrow
         from trendweave.runners.local import run_local
 
@@ -212,7 +212,7 @@ class Query:
             ExecutionError: The query fits, but cannot be carried out on these rows.
         """
         column = self._type_column(type)
-        settings = self._settings(_places().ITER, options)
+        settings = self._settings("ITER", options)
         from trendweave.rows.tables import as_arrow
         from trendweave.runners.local import Batches
 
@@ -250,13 +250,13 @@ class Query:
         """
         column = self._type_column(type)
         if _is_spark(events):
-            settings = self._settings(_places().SCHEMA, options, events)
+            settings = self._settings("SCHEMA", options, events)
             self.check(events, time, column)
             from trendweave.runners.spark.schema import result_type
 
             program, plain = _bind_on_spark(self.plan, events, time, column, settings)
             return result_type(program, plain.schema)
-        settings = self._settings(_places().SCHEMA, options)
+        settings = self._settings("SCHEMA", options)
         schema = _arrow_schema(events)
         self.check(schema, time, column)
         return _bind(self.plan, schema, time, column, settings).schema
@@ -283,7 +283,7 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query cannot run piece by piece.
         """
-        return self._engine(events, time, type, self._settings(_places().INCREMENTAL, options))
+        return self._engine(events, time, type, self._settings("INCREMENTAL", options))
 
     def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
         """A session in this process that takes events one by one.
@@ -305,7 +305,7 @@ class Query:
         """
         from trendweave.runners.session import PushSession
 
-        settings = self._settings(_places().PUSH, options)
+        settings = self._settings("PUSH", options)
         return PushSession(
             self._engine(events, time, type, settings), settings.watermark or "0 seconds", settings.state
         )
@@ -322,14 +322,14 @@ class Query:
             return type
         return None if isinstance(self.plan, IntervalPlan) else "type"
 
-    def _settings(self, place: Place, options: Any, events: DataFrame | None = None) -> Settings:
-        from trendweave.runners.options import make_settings
+    def _settings(self, place: PlaceName, options: Any, events: DataFrame | None = None) -> Settings:
+        from trendweave.runners.options import Place, make_settings
 
         def read_setting(name: str) -> str | None:
             assert events is not None
             return events.sparkSession.conf.get(name, "") or None
 
-        return make_settings(self.plan, place, options, None if events is None else read_setting)
+        return make_settings(self.plan, Place[place], options, None if events is None else read_setting)
 
 
 def query(text: str) -> Query:
@@ -370,12 +370,6 @@ def _arrow_schema(events: Any) -> pa.Schema:
     from trendweave.rows.tables import arrow_schema
 
     return arrow_schema(events)
-
-
-def _places() -> builtins.type[Place]:
-    from trendweave.runners.options import Place
-
-    return Place
 
 
 # The places where programs run
