@@ -8,7 +8,6 @@ began in it: those are joined with all others, each combination once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,51 +16,16 @@ import pyarrow as pa
 from trendweave.kernels.intervals.situations import RUNNING, derive_situations, rows_reaching
 from trendweave.programs.intervals.carried_values import as_columns, from_columns, joined, taken
 from trendweave.programs.intervals.matching import FoundMatches, Matcher
-from trendweave.programs.intervals.rows import BITS, IntervalRows, rows_of_partitions, with_conditions_that_look_back
+from trendweave.programs.intervals.open_counts import OpenCounts
+from trendweave.programs.intervals.partitions import Remembered, number_partitions
+from trendweave.programs.intervals.rows import BITS
 from trendweave.programs.intervals.situations import SituationBuffers, certain_since
 from trendweave.programs.intervals.values import Stretches, Told, told, written
-from trendweave.programs.program import Carry
-from trendweave.results.interval_table import IntervalResults, count_ranges
+from trendweave.results.interval_table import IntervalResults
 from trendweave.results.types import column_type
-from trendweave.rows.codes import key_codes
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """`partitions` holds keys, open runs and since when they run; `situations` those that a later match can have, with
-    what their events told so far; `last` the rows of each partition's last step, where conditions look back; `counts`
-    the matches of windows that are still open.
-
-    Everything but one row per partition is bounded by the window.
-    """
-
-    last: pa.Table | None = None
-    partitions: pa.Table | None = None
-    situations: pa.Table | None = None
-    counts: pa.Table | None = None
-
-    def to_carry(self) -> Carry:
-        """Without what is empty and need not be told."""
-        parts = {name: getattr(self, name) for name in self.__slots__}
-        return {name: part for name, part in parts.items() if part is not None and part.num_rows}
-
-    @staticmethod
-    def from_carry(carry: Carry) -> Remembered:
-        return Remembered(**carry)
-
-
-@dataclass(frozen=True, slots=True)
-class _Partitions:
-    """Partitions of the state, then those that are new. Rows are sorted by (partition, time)."""
-
-    keys: list[pa.Array]
-    rows: IntervalRows
-    bits: np.ndarray
-    since: np.ndarray
-    count: int
 
 
 class IntervalPiece:
@@ -76,7 +40,7 @@ class IntervalPiece:
 
     def run(self, ready: pa.Table) -> tuple[pa.Table, Remembered]:
         """Result rows, and what is remembered of these rows and all before them."""
-        self.partitions = self._partitions(ready)
+        self.partitions = number_partitions(self.bound, self.state, ready, self.begin)
         self.situations, self.known = self._situations()
         self.parts = {number: self._parts(number) for number in self._aggregates()}
         self.results = IntervalResults(
@@ -89,51 +53,6 @@ class IntervalPiece:
         for number, output in enumerate(self.plan.outputs):
             if output.function not in (None, "DURATION") and output.situation is not None:
                 yield number
-
-    # Rows
-
-    def _partitions(self, ready: pa.Table) -> _Partitions:
-        state, names = self.state, self.bound.preparation.keys
-        old = 0 if state.partitions is None else state.partitions.num_rows
-        ready = ready if state.last is None else pa.concat_tables([state.last, ready])
-        columns = []
-        for name in names:
-            known = [] if state.partitions is None else state.partitions.column(name).chunks
-            columns.append(pa.chunked_array([*known, *ready.column(name).chunks], ready.schema.field(name).type))
-        codes = self._numbered(key_codes(columns, old + ready.num_rows), old)
-        count = max(int(codes.max()) + 1 if codes.size else 0, old)
-        example = np.zeros(count, np.int64)
-        example[codes[::-1]] = np.arange(codes.size)[::-1]
-        keys = [_one(column.take(pa.array(example))) for column in columns]
-        rows = self._sorted(ready, codes[old:], count)
-        bits, since = np.zeros(count, np.int64), np.zeros((count, self.kinds), np.int64)
-        if state.partitions is not None:
-            bits[:old] = state.partitions.column(BITS).to_numpy()
-            for k in range(self.kinds):
-                since[:old, k] = state.partitions.column(f"since_{k}").to_numpy()
-        return _Partitions(keys, rows, bits, since, count)
-
-    @staticmethod
-    def _numbered(codes: np.ndarray, old: int) -> np.ndarray:
-        """Partitions of the state keep their numbers; new ones follow."""
-        if not codes.size:
-            return codes
-        numbers = np.full(int(codes.max()) + 1, -1, np.int64)
-        numbers[codes[:old]] = np.arange(old)
-        new = np.flatnonzero(numbers < 0)
-        numbers[new] = old + np.arange(new.size)
-        return numbers[codes]
-
-    def _sorted(self, ready: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
-        rows = rows_of_partitions(ready, codes, count)
-        if not self.plan.looks_back:
-            return rows
-        rows = with_conditions_that_look_back(self.bound.preparation, rows)
-        # The last steps of earlier pieces were there to be looked back at.
-        fresh = rows.time >= self.begin
-        order = rows.table_rows(np.flatnonzero(fresh))
-        starts = np.concatenate([[0], np.cumsum(fresh)])[rows.starts]
-        return IntervalRows(ready, order, rows.kind, rows.time[fresh], rows.bits[fresh], starts)
 
     # Situations
 
@@ -167,9 +86,17 @@ class IntervalPiece:
         order = np.lexsort((columns[2], columns[1], columns[0]))
         kind = columns[0][order]
         buffers = SituationBuffers(
-            kind, columns[1][order], columns[2][order], columns[3][order], certain[order], first[order], last[order],
-            carried[order], np.searchsorted(kind, np.arange(self.kinds + 1)), partitions.count,
-        )  # fmt: skip
+            kind=kind,
+            partition=columns[1][order],
+            start=columns[2][order],
+            end=columns[3][order],
+            certain=certain[order],
+            first_row=first[order],
+            end_row=last[order],
+            carried=carried[order],
+            offsets=np.searchsorted(kind, np.arange(self.kinds + 1)),
+            partitions=partitions.count,
+        )
         return buffers, place[order]
 
     def _still_certain(self, found: Any, certain: np.ndarray, place: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -202,7 +129,8 @@ class IntervalPiece:
         usable = self.situations.kept(ready)
         found = self._matches(usable)
         if self.plan.returns == "counts":
-            return self._counted(usable, found)
+            counting = OpenCounts(self.plan, self.results, self.partitions.keys, self.partitions.count)
+            return counting.add(self.state.counts, usable, found, self.watermark)
         found = order_by_time(usable, found)
         values = {}
         for number, parts in self.parts.items():
@@ -246,43 +174,6 @@ class IntervalPiece:
         found = FoundMatches.joined([part for part in parts if part.moment.size], self.kinds)
         return found.kept(found.moment >= self.begin)
 
-    def _counted(self, usable: SituationBuffers, found: FoundMatches) -> tuple[pa.Table, pa.Table]:
-        """Adds to the open windows; those that the watermark has passed come out, the others stay."""
-        first = usable.start[found.situation].min(axis=1) if found.moment.size else found.moment
-        partition = usable.partition[found.situation[:, 0]]
-        paths = [output.path for output in self.plan.outputs if output.function is None]
-        group = key_codes(
-            [pa.chunked_array([self._key(path)]) for path in paths if path is not None], self.partitions.count
-        )
-        windows, groups, numbers = count_ranges(*self.results.window_range(first, found.moment), group[partition])
-        example = np.zeros(int(group.max()) + 1 if group.size else 1, np.int64)
-        example[group[::-1]] = np.arange(group.size)[::-1]
-        columns = {"window": pa.array(windows), "count": pa.array(numbers)}
-        for place, path in enumerate(path for path in paths if path is not None):
-            columns[f"key_{place}"] = self._key(path).take(pa.array(example[groups]))
-        table = pa.table(columns)
-        if self.state.counts is not None:
-            table = _summed(pa.concat_tables([self.state.counts, table]))
-        within, every = self.results.window_lengths()
-        ends = table.column("window").to_numpy() * every + within
-        closed = np.ones(ends.size, np.bool_) if self.watermark is None else ends <= self.watermark
-        still_open = table.filter(pa.array(~closed)).combine_chunks()
-        return self._count_rows(table.filter(pa.array(closed))), still_open
-
-    def _count_rows(self, table: pa.Table) -> pa.Table:
-        within, every = self.results.window_lengths()
-        start = table.column("window").to_numpy() * every
-        columns = [self.results.times(start), self.results.times(start + within)]
-        keys = iter(name for name in table.column_names if name.startswith("key_"))
-        for output in self.plan.outputs:
-            columns.append(_one(table.column("count" if output.function else next(keys))))
-        return self.results.table(columns)
-
-    def _key(self, path: tuple[str, ...]) -> pa.Array:
-        return self.partitions.keys[self.plan.partition_by.index(path)]
-
-    # The next state
-
     def _next_state(self, counts: pa.Table | None) -> Remembered:
         situations, watermark = self.situations, self.watermark
         keep = situations.end == RUNNING
@@ -295,8 +186,10 @@ class IntervalPiece:
         used = np.zeros(self.partitions.count, np.bool_)
         used[situations.partition[place]] = True
         used |= self.partitions.bits != 0
-        last, of_last = self._last_steps()
-        used[of_last] = True
+        last = None
+        if self.plan.looks_back:
+            last, of_last = self.partitions.find_last_steps(self.state)
+            used[of_last] = True
         number = np.cumsum(used) - 1
         columns: dict[str, Any] = {
             name: getattr(situations, name)[place] for name in ("kind", "start", "end", "certain")
@@ -323,58 +216,9 @@ class IntervalPiece:
         fresh = told(output, self.bound.preparation.values[number], self.partitions.rows, stretches)
         return joined(taken(parts, place), taken(fresh, np.where(own, np.cumsum(own) - 1, 0)), output)
 
-    def _last_steps(self) -> tuple[pa.Table | None, np.ndarray]:
-        """The rows of each partition's last step, where conditions look back, and their partitions."""
-        if not self.plan.looks_back:
-            return None, np.empty(0, np.int64)
-        rows = self.partitions.rows
-        partition = np.repeat(np.arange(self.partitions.count), np.diff(rows.starts))
-        has_rows = np.diff(rows.starts) > 0
-        newest = np.where(has_rows, rows.time[np.maximum(rows.starts[1:] - 1, 0)] if rows.time.size else 0, 0)
-        of_last = rows.time == newest[partition]
-        table = rows.table.take(pa.array(rows.table_rows(np.flatnonzero(of_last))))
-        members = partition[of_last]
-        if self.state.last is not None:
-            # Partitions without a new step keep the old one.
-            old = self._old_last_partitions()
-            silent = ~has_rows[old]
-            table = pa.concat_tables([self.state.last.filter(pa.array(silent)), table])
-            members = np.concatenate([old[silent], members])
-        return table.combine_chunks(), members
-
-    def _old_last_partitions(self) -> np.ndarray:
-        assert self.state.last is not None
-        names = self.bound.preparation.keys
-        known = self.state.partitions
-        assert known is not None
-        last = self.state.last
-        columns = [
-            pa.chunked_array([*known.column(name).chunks, *last.column(name).chunks], last.schema.field(name).type)
-            for name in names
-        ]
-        codes = key_codes(columns, known.num_rows + self.state.last.num_rows)
-        return self._numbered(codes, known.num_rows)[known.num_rows :]
-
 
 def order_by_time(situations: SituationBuffers, found: FoundMatches) -> FoundMatches:
     """By the time of detection, then by the starts of situations."""
     starts = situations.start[found.situation]
     order = np.lexsort((*reversed(starts.T), found.moment))
     return FoundMatches(found.situation[order], found.moment[order])
-
-
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _summed(table: pa.Table) -> pa.Table:
-    """One row per window and group."""
-    names = [name for name in table.column_names if name != "count"]
-    codes = key_codes([table.column(name) for name in names], table.num_rows)
-    if not codes.size:
-        return table
-    example = np.zeros(int(codes.max()) + 1, np.int64)
-    example[codes[::-1]] = np.arange(codes.size)[::-1]
-    totals = np.bincount(codes, weights=table.column("count").to_numpy()).astype(np.int64)
-    result = table.take(pa.array(example))
-    return result.set_column(result.schema.get_field_index("count"), "count", pa.array(totals))

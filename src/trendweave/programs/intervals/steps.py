@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.programs.intervals.step import IntervalPiece, Remembered
+from trendweave.programs.intervals.partitions import Remembered
+from trendweave.programs.intervals.step import IntervalPiece
 from trendweave.programs.program import Carry, Step
 from trendweave.rows.times import steps_of
 
