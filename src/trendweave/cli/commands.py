@@ -33,6 +33,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=N
 
 
 class Format(StrEnum):
+    """How a plan is shown."""
+
     text = "text"
     mermaid = "mermaid"
     dot = "dot"
@@ -40,6 +42,8 @@ class Format(StrEnum):
 
 
 class Runner(StrEnum):
+    """Where a query runs."""
+
     spark = "spark"
     local = "local"
 
@@ -135,6 +139,7 @@ def demo(
 
 
 def main() -> None:
+    """Run the command line; what goes wrong is told on stderr, with exit code 1."""
     try:
         app()
     except (TrendweaveError, Failure) as error:

@@ -43,6 +43,13 @@ Timed = Callable[[Query, pa.Table, Numbers], tuple[pa.Table, float]]
 
 
 def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
+    """Show a query on real data and the speed on a large stream.
+
+    Args:
+        console: Where it is shown.
+        on_spark: Whether queries run on Spark, or in this process.
+        picture: Where the picture of the result goes.
+    """
     delays = query(DELAYS.strip())
     console.rule("[bold]Delays that build up")
     console.print(

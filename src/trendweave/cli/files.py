@@ -36,6 +36,7 @@ class EventFiles:
 
 
 def find_kind(path: str | Path) -> FileKind:
+    """Find the kind of a file by its ending."""
     ending = Path(path).suffix.lower()
     if ending not in _KINDS:
         raise table_error(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(_KINDS)}")
@@ -48,6 +49,7 @@ def is_elsewhere(path: str) -> bool:
 
 
 def table_error(message: str, hint: str) -> DataError:
+    """Make the error of a table that cannot be read or written."""
     return DataError([Problem("TW308", message, hint)])
 
 
@@ -111,6 +113,7 @@ def read_tables(found: EventFiles) -> pa.Table:
 
 
 def read_table(path: Path) -> pa.Table:
+    """Read all rows of a file, or of the files of a folder."""
     return read_tables(find_files([str(path)]))
 
 
@@ -189,6 +192,15 @@ def check_folder(out: str) -> FileKind:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table into a file of the kind that its ending says.
+
+    Args:
+        table: The rows.
+        path: The file, which is replaced if it is there.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
     try:
         _write(table, path)
     except OSError as error:
@@ -213,6 +225,7 @@ def _write(table: pa.Table, path: Path) -> None:
 
 
 def write_json_line(row: dict[str, object]) -> str:
+    """Write a row as a JSON object on a line."""
     import json
     from decimal import Decimal
 

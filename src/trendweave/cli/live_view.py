@@ -113,6 +113,7 @@ class Counts:
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
 
     def add(self, batch: MicroBatch) -> None:
+        """Add one micro-batch."""
         self.batches += 1
         for name in ("events", "rows", "late", "no_time", "no_type", "other_type", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(batch, name))
@@ -177,16 +178,19 @@ class LinesView:
         self._counts = Counts()
 
     def show_rows(self, table: pa.Table) -> None:
+        """Write rows, or let them take the place of earlier ones."""
         self._out.write("".join(map(write_json_line, table.to_pylist())))
         self._out.flush()
 
     def show_progress(self, batch: MicroBatch) -> None:
+        """Add to the counts."""
         self._counts.add(batch)
 
     def announce_stop(self) -> None:
-        pass
+        """Nothing: programs see the end."""
 
     def close(self) -> None:
+        """Tell the counts."""
         for name, value in self._counts.describe(self._time_is_number):
             self._errors.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
@@ -207,6 +211,7 @@ class LiveView:
         self._live.start()
 
     def show_rows(self, table: pa.Table) -> None:
+        """Write rows, or let them take the place of earlier ones."""
         with self._lock:
             self._schema = table.schema
             for row in table.to_pylist():
@@ -217,21 +222,25 @@ class LiveView:
                 del self._latest[key]
 
     def show_progress(self, batch: MicroBatch) -> None:
+        """Add to the counts."""
         with self._lock:
             self._counts.add(batch)
             if self._state == "starting":
                 self._state = "running"
 
     def announce_stop(self) -> None:
+        """Say so in the head line."""
         with self._lock:
             self._state = "stopping"
 
     def close(self) -> None:
+        """Leave the last picture on the terminal."""
         with self._lock:
             self._state = "stopped"
         self._live.stop()
 
     def draw(self) -> RenderableType:
+        """Draw counts, and below them as many of the latest rows as there is room for."""
         with self._lock:
             counts = Table.grid(padding=(0, 2))
             for name, value in self._counts.describe(self._time_is_number):

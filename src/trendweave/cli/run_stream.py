@@ -41,6 +41,7 @@ class Signals:
             signal.signal(number, self._handle)
 
     def restore(self) -> None:
+        """Give signals back to those who had them."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -72,6 +72,19 @@ def escape_path(path: Path) -> str:
 
 
 def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame:
+    """Read files with Spark.
+
+    Args:
+        spark: The session.
+        kind: What the files are.
+        paths: Files or folders, as Spark writes paths.
+
+    Returns:
+        The events, not read yet but for their columns.
+
+    Raises:
+        DataError: Spark cannot read them.
+    """
     try:
         return spark.read.format(kind).options(**_OPTIONS[kind]).load(paths)
     except (PySparkException, Py4JError) as error:

@@ -22,6 +22,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def is_local(master: str) -> bool:
+    """Tell whether a master runs everything on this machine."""
     return master.startswith("local")
 
 

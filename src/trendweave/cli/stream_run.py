@@ -73,6 +73,7 @@ class StreamRun:
     available_now: bool
 
     def rows(self, spark: SparkSession) -> DataFrame:
+        """Put the query on its stream; nothing runs yet."""
         events = self.source.read(spark)
         found: DataFrame = self.query.run(
             events,
@@ -114,7 +115,7 @@ class RunningStream:
         self._shown = -1
         self._seen = ""
         self.reader_is_gone = False
-        writer = rows.writeStream.foreachBatch(self._show) if run.sink is None else run.sink.writer(rows)
+        writer = rows.writeStream.foreachBatch(self._show) if run.sink is None else run.sink.make_writer(rows)
         writer = writer.outputMode("update" if run.early else "append")
         writer = writer.option("checkpointLocation", run.checkpoint)
         if run.available_now:

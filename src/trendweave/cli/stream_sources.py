@@ -59,6 +59,7 @@ class FileSource:
     options: Mapping[str, str]
 
     def read(self, spark: SparkSession) -> DataFrame:
+        """Make the stream of events; records that cannot be read are dropped and counted."""
         path = self._path()
         schema = self._found(spark, path) if self.schema is None else read_schema(self.schema)
         if self.format != "parquet":
@@ -96,6 +97,7 @@ class TopicSource:
     options: Mapping[str, str]
 
     def read(self, spark: SparkSession) -> DataFrame:
+        """Make the stream of events; records that cannot be read are dropped and counted."""
         place = {
             "kafka.bootstrap.servers": self.servers,
             "subscribe": self.topic,
@@ -121,7 +123,8 @@ class FileSink:
     format: StreamFormat
     options: Mapping[str, str]
 
-    def writer(self, rows: DataFrame) -> DataStreamWriter:
+    def make_writer(self, rows: DataFrame) -> DataStreamWriter:
+        """Make what writes the rows, not started yet."""
         options = {**_WRITE_OPTIONS[self.format], **self.options}
         return rows.writeStream.format(self.format).options(**options).option("path", self.out)
 
@@ -134,7 +137,8 @@ class TopicSink:
     topic: str
     options: Mapping[str, str]
 
-    def writer(self, rows: DataFrame) -> DataStreamWriter:
+    def make_writer(self, rows: DataFrame) -> DataStreamWriter:
+        """Make what writes the rows, not started yet."""
         value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"ignoreNullFields": "false"})
         place = {"kafka.bootstrap.servers": self.servers, "topic": self.topic}
         return rows.select(value.alias("value")).writeStream.format("kafka").options(**place, **self.options)
@@ -145,6 +149,7 @@ Sink = FileSink | TopicSink
 
 
 def read_schema(text: str) -> StructType:
+    """Read columns and their types, as Spark SQL writes them."""
     try:
         return cast(StructType, StructType.fromDDL(text))
     except (PySparkException, Py4JError) as error:
