@@ -141,7 +141,8 @@ class PartitionTask:
     ) -> Partials:
         """Keep the moving windows at whose own time some trend ends that began inside the window."""
         ended = np.zeros(windows.starts.size, np.bool_)
-        reach, exact = moving_reach(self.plan.window, self.rows.time_type)  # type: ignore[arg-type]
+        assert isinstance(self.plan.window, MovingWindow), "only those have a time of their own"
+        reach, exact = moving_reach(self.plan.window, self.rows.time_type)
         for piece, group in zip(pieces, groups, strict=True):
             tick = piece.segments.take(self.rows.tick)
             of_row = of_rows(group, piece.segments, windows)
