@@ -7,6 +7,7 @@ import json
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
@@ -21,6 +22,8 @@ from trendweave.language import parse
 from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import IntervalTree
 from trendweave.language.outline import tell_kind
+from trendweave.programs.bind import bind
+from trendweave.runners.options import Settings
 
 FIXTURES = Path(__file__).parent / "fixtures"
 IDENTITY = [text for text, _ in read_fixture(FIXTURES / "identity.txt")]
@@ -138,3 +141,24 @@ def test_explain_tells_when_a_constraint_is_certain() -> None:
     shown = trendweave.query(LISTING_5_1).explain()
     assert "start of C (meets); later start (overlaps, finished-by, contains)" in shown
     assert "once it is long enough" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "chunk"),
+    [
+        ("FROM X PARTITION BY k DEFINE A AS x > 1, B AS x < 9 PATTERN A meets B WITHIN 5 s", "per partition", None),
+        ("FROM X DEFINE A AS x > 1, B AS x < 9 PATTERN A meets B WITHIN 5 s", "into chunks of 45 seconds", 45),
+        ("FROM X DEFINE A AS x > 1, B AS x < 9 PATTERN A meets B", "one task: ", None),
+        ("FROM X DEFINE A AS x > PREV(x), B AS x < 9 PATTERN A meets B WITHIN 5 s", "one task: ", None),
+        ("FROM X DEFINE A AS x > 1 RETURN SITUATIONS", "stretches of time side by side", None),
+        ("RETURN COUNT(*) PATTERN X S WHERE [k] AND S DURING A WITHIN 5 s SLIDE 1 s FROM X DEFINE A AS x > 1",
+         "a situation may have begun long ago, so time is not cut", None),
+    ],
+)  # fmt: skip
+def test_explain_tells_the_tasks_that_spark_makes(text: str, told: str, chunk: int | None) -> None:
+    query = trendweave.query(text)
+    columns = pa.schema({"time": pa.int64(), "type": pa.string(), "k": pa.string(), "x": pa.int64()})
+    (line,) = (line for line in query.explain().split("\n") if line.startswith("on Spark  "))
+    assert told in line
+    cut = bind(query.plan, columns, "time", "type", Settings()).cut()
+    assert (None if cut is None else cut.length) == chunk

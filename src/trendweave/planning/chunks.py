@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.language.durations import duration_text
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import MovingWindow, Plan, SlidingWindow
 
 #: How many times as long as what it reads in addition a chunk is: one event in nine is read twice.
@@ -42,6 +43,17 @@ def choose_chunks(plan: Plan, wanted: int | None = None) -> TimeChunks | None:
         case MovingWindow(length=length):
             return _check_length(TimeChunks(factor * length if wanted is None else wanted, before=length))
     return None
+
+
+def choose_interval_chunks(plan: IntervalPlan, wanted: int | None = None) -> TimeChunks | None:
+    """Chunks that own the matches that begin in them; each also reads the last time before it.
+
+    None where partitions make tasks, where nothing bounds a match, and where conditions look back: whether one of those
+    held before a chunk would take more than the last time before it to tell.
+    """
+    if plan.partition_by or not plan.within or plan.looks_back or plan.returns == "situations" or plan.intervals:
+        return None
+    return TimeChunks(max(_WITH_KEYS * plan.within if wanted is None else wanted, plan.within), after=plan.within)
 
 
 def _check_length(chunks: TimeChunks) -> TimeChunks:

@@ -17,9 +17,10 @@ def explain_text(plan: Plan) -> str:
     return "\n".join([*_query(plan), "", *explain_plan(plan)])
 
 
-def explain_plan(plan: Plan) -> list[str]:
-    """The plan line by line, without the query."""
-    lines = _overview(plan)
+def explain_plan(plan: Plan, tasks: str | None = None) -> list[str]:
+    """The plan line by line, without the query. `tasks` is what Spark does, where that is not what the plan alone
+    would ask for."""
+    lines = _overview(plan, tasks or describe.chunks_text(choose_chunks(plan)))
     for title, template in zip(_titles(plan), plan.templates, strict=True):
         lines += ["", *_template(title, template, plan)]
     for negated in plan.negations:
@@ -35,7 +36,7 @@ def _query(plan: Plan) -> list[str]:
     return ["query", *(f"  {line}" for line in plan.text.split("\n"))]
 
 
-def _overview(plan: Plan) -> list[str]:
+def _overview(plan: Plan, tasks: str) -> list[str]:
     unqualified = ", ".join(describe.key_text(key) for key in plan.partition_key)
     bound = ", ".join(describe.key_text(key) for key in plan.bound_keys)
     rows = [
@@ -50,7 +51,7 @@ def _overview(plan: Plan) -> list[str]:
         rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
-    rows.append(("on Spark", describe.chunks_text(choose_chunks(plan))))
+    rows.append(("on Spark", tasks))
     for variable in plan.variables:
         for expression in variable.local:
             rows.append(("filter", describe.local_text(variable.name, expression)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
 from trendweave.language.relations import RELATIONS
+from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.evaluation_order import Statistics, evaluation_order
 from trendweave.planning.interval_plan import IntervalPlan, OutputColumn, SituationPlan
 from trendweave.planning.relations import ANY, PREFIX_GROUPS, names_of
@@ -23,9 +24,9 @@ def explain_text(plan: IntervalPlan) -> str:
     return "\n".join(["query", *(f"  {line}" for line in plan.text.split("\n")), "", *explain_plan(plan)])
 
 
-def explain_plan(plan: IntervalPlan) -> list[str]:
-    """The plan line by line, without the query."""
-    lines = [*_overview(plan), "", *_situations(plan)]
+def explain_plan(plan: IntervalPlan, with_tasks: bool = True) -> list[str]:
+    """The plan line by line, without the query; with the tasks that Spark makes unless others say that."""
+    lines = [*_overview(plan, with_tasks), "", *_situations(plan)]
     if plan.pairs:
         lines += ["", *_constraints(plan)]
     implied = list(_implied(plan))
@@ -35,7 +36,7 @@ def explain_plan(plan: IntervalPlan) -> list[str]:
     return [*lines, "", "columns read", f"  {columns or '(time only)'}"]
 
 
-def _overview(plan: IntervalPlan) -> list[str]:
+def _overview(plan: IntervalPlan, with_tasks: bool) -> list[str]:
     keys = ", ".join(".".join(map(print_name, path)) for path in plan.partition_by)
     rows = [
         ("returns", _returns(plan)),
@@ -54,10 +55,24 @@ def _overview(plan: IntervalPlan) -> list[str]:
             ("detection", at_end if plan.at_end else early),
             ("order", f"{_order(plan)}, to begin with; it follows the data"),
         ]
+    if with_tasks:
+        rows.append(("on Spark", _tasks(plan)))
     if len(plan.groups) > 1 and plan.returns != "situations":
         groups = " | ".join(", ".join(plan.names[i] for i in group) for group in plan.groups)
         rows.append(("warning", f"nothing relates {groups}: every combination of their matches is a match"))
     return [f"{label:<{_LABEL}}{text}" for label, text in rows]
+
+
+def _tasks(plan: IntervalPlan) -> str:
+    if plan.partition_by:
+        return "a task per partition at least"
+    if plan.returns == "situations" and not plan.looks_back and plan.intervals is None:
+        return "stretches of time side by side; what they find is put together in one task"
+    chunks = choose_interval_chunks(plan)
+    if chunks is None:
+        return "one task: nothing tells rows apart, and time cannot be cut"
+    length, after = duration_text(chunks.length), duration_text(chunks.after)
+    return f"time is cut into chunks of {length}, each with the {after} after it and the last time before it"
 
 
 def _order(plan: IntervalPlan) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 from trendweave.planning.show import drawing, explain, intervals
 from trendweave.planning.situated_plan import SituatedPlan
 
+_TASKS = "a task per key at least; a situation may have begun long ago, so time is not cut"
+
 
 def explain_text(plan: SituatedPlan) -> str:
     """The plan of the trend, then that of the situations."""
-    lines = ["query", *(f"  {line}" for line in plan.text.split("\n")), "", *explain.explain_plan(plan.trend)]
-    return "\n".join([*lines, "", "situations that events lie in", "", *intervals.explain_plan(plan.situations)])
+    lines = ["query", *(f"  {line}" for line in plan.text.split("\n")), "", *explain.explain_plan(plan.trend, _TASKS)]
+    return "\n".join([*lines, "", "situations that events lie in", "", *intervals.explain_plan(plan.situations, False)])
 
 
 def mermaid(plan: SituatedPlan) -> str:

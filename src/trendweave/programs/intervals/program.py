@@ -11,6 +11,7 @@ import pyarrow as pa
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.language import syntax_tree as st
+from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.programs.intervals.given import given_situations, prepared_intervals
@@ -26,9 +27,6 @@ from trendweave.results.interval_table import IntervalResults
 from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import TimeType, time_type
-
-#: A chunk of time is this many times as long as the window that it reads beyond its end.
-_CHUNK_FACTOR = 9
 
 
 @dataclass(frozen=True)
@@ -156,13 +154,11 @@ class IntervalMatches:
         return SituationParts(self) if without_keys and not self.plan.looks_back else None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
-        """Without keys, a chunk owns the matches that begin in it. Whether a condition that looks back held before a
-        chunk would take more than the last step before it to tell."""
-        within = self.lengths.within
-        if self.plan.partition_by or not within or self.plan.looks_back or self.plan.returns == "situations":
+        """Without keys, a chunk owns the matches that begin in it."""
+        chunks, within = choose_interval_chunks(self.plan, wanted), self.lengths.within
+        if chunks is None or not within:
             return None
-        length = _CHUNK_FACTOR * within if wanted is None else max(-(-wanted // self.time_type.step), within)
-        return TimeCut(length, after=within, last_step=True)
+        return TimeCut(max(chunks.length // self.time_type.step, within), after=within, last_step=True)
 
     def steps(self, in_parts: bool = False) -> IntervalSteps | None:
         if self.plan.within is None and self.plan.returns != "situations":
@@ -203,9 +199,6 @@ class GivenIntervals(IntervalMatches):
     def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
         rows, found = given_situations(self.plan, self.preparation, table, self.lengths)
         return rows, found.kept(found.certain != RUNNING)
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
 
     def partials(self) -> PartialResults | None:
         return CountParts(self) if self.plan.returns == "counts" else None
