@@ -5,7 +5,9 @@ Rows with the same tick are never in one trend: all vertices of a tick are compu
 Every transition reads one *store* of its source state; the store's way decides how the sum is found.
 
 Program (`program.py`), state of the run (`workspace.py`) and the block at hand are named tuples. They are handed only
-to functions that are compiled into their caller, where they cost nothing; a call would be handed each array's parts."""
+to functions that are compiled into their caller, where they cost nothing; a call would be handed each array's parts.
+Measured beside one loop of 210 lines with local names for all arrays and calls of up to 29 parameters: 0.3 to 1.0 of
+its time, on counts, sums and extrema by ranks, queues and scans, in one window and in overlapping ones."""
 
 import numpy as np
 

@@ -57,7 +57,7 @@ def in_ranges(tests, test, count, list_codes, capacity, position, ranges):
     """Whether all codes of the vertex at `position` are in their ranges."""
     for j in range(count):
         code = list_codes[tests.slot[test + j] * capacity + position]
-        if code < ranges[0, j] or code > ranges[1, j] or code == ranges[2, j]:
+        if code < ranges[j, 0] or code > ranges[j, 1] or code == ranges[j, 2]:
             return False
     return True
 
@@ -85,9 +85,9 @@ def find_ranges(program, columns, work, t, row):
         lowest, highest, hole = range_of(tests.operator[test + j], code)
         if lowest > highest:
             return False, False
-        work.ranges[0, j] = lowest
-        work.ranges[1, j] = highest
-        work.ranges[2, j] = hole
+        work.ranges[j, 0] = lowest
+        work.ranges[j, 1] = highest
+        work.ranges[j, 2] = hole
         left_out |= hole >= 0
     return True, left_out
 
@@ -153,10 +153,10 @@ def sum_of_one_lane(tests, work, block, test, count, list_at, begin, tail):
     slot_at = tests.slot[test] * block.capacity
     codes = work.list_codes[slot_at + begin : slot_at + tail]
     if count == 1:
-        return sum_in_one_range(chosen, codes, ranges[0, 0], ranges[1, 0])
+        return sum_in_one_range(chosen, codes, ranges[0, 0], ranges[0, 1])
     slot_at = tests.slot[test + 1] * block.capacity
     other = work.list_codes[slot_at + begin : slot_at + tail]
-    return sum_in_two_ranges(chosen, codes, ranges[0, 0], ranges[1, 0], other, ranges[0, 1], ranges[1, 1])
+    return sum_in_two_ranges(chosen, codes, ranges[0, 0], ranges[0, 1], other, ranges[1, 0], ranges[1, 1])
 
 
 @inlined

@@ -82,7 +82,7 @@ class Workspace(NamedTuple):
     list_codes: np.ndarray  # int64
     sizes: np.ndarray  # int64[rankings]
     reading_from: np.ndarray  # int64[m]: scans begin here
-    ranges: np.ndarray  # int64[3, most tests]: lowest and highest code, one code left out
+    ranges: np.ndarray  # int64[most tests, 3]: lowest and highest code, one code left out
     accepted: np.ndarray  # uint8: listed vertices that found their successor tick
     store_accepted: np.ndarray  # uint8[q]: states whose vertices all did
 
@@ -157,7 +157,7 @@ def make_workspace(program, columns, blocks, ask: Ask, number: type) -> Workspac
         list_codes=integers(program.slot_column.size * rows),
         sizes=integers(ranked),
         reading_from=integers(program.transitions.source.size),
-        ranges=integers(3, max(1, program.tests.slot.size)),
+        ranges=integers(max(1, program.tests.slot.size), 3),
         accepted=np.zeros(lists * rows if ask.selection == NEXT else 0, np.uint8),
         store_accepted=np.zeros(states, np.uint8),
     )  # fmt: skip
