@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.kernels.listing.sample import EPSILON, WindowSampler
+from trendweave.kernels.listing.sample import EPSILON, WindowSampler, make_sampler
 from trendweave.kernels.listing.walk import new_walk
 from trendweave.programs.trends.program import bind_trends
 
@@ -37,7 +37,7 @@ def sampler(query: str, table: pa.Table, unit: float = EPSILON) -> WindowSampler
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
     listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
-    return WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph), unit)
+    return make_sampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph), unit)
 
 
 def drawn(source: WindowSampler, keys: np.ndarray = KEYS) -> list[bytes]:
@@ -72,7 +72,7 @@ def test_complete_trends_are_equally_likely() -> None:
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
     listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
-    source = WindowSampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph))
+    source = make_sampler(part.graph, part.steps, 0, 0, listing.mode, new_walk(part.graph))
     complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)
     assert complete.trends is not None
     assert_uniform(Counter(drawn(source)), complete.trends)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inner, outer
+from trendweave.kernels.growing import grow
 from trendweave.kernels.searching import first_not_below
 
 #: The end of a situation that still runs.
@@ -32,17 +33,11 @@ class Situations(NamedTuple):
     carried: np.ndarray
 
 
-@outer
-def _grown(table: np.ndarray) -> np.ndarray:
-    larger = np.empty((2 * table.shape[0], table.shape[1]), np.int64)
-    larger[: table.shape[0]] = table
-    return larger
-
-
 @inner
-def _note(
+def _write(
     found: np.ndarray, kind: int, partition: int, start: int, end: int, first_row: int, end_row: int, carried: int
 ) -> None:
+    """One line of the table, whose columns are those of `Situations`."""
     found[0], found[1] = kind, partition
     found[2], found[3] = start, end
     found[4], found[5] = first_row, end_row
@@ -90,16 +85,16 @@ def _derive(
                         carried[k] = 0
                         continue
                     if size == found.shape[0]:
-                        found = _grown(found)
-                    _note(found[size], k, partition, since[k], moment, since_row[k], row, carried[k])
+                        found = grow(found, 2 * size)
+                    _write(found[size], k, partition, since[k], moment, since_row[k], row, carried[k])
                     size += 1
                 previous = step
             row = after
         for k in range(count):
             if (previous >> k) & 1:
                 if size == found.shape[0]:
-                    found = _grown(found)
-                _note(found[size], k, partition, since[k], RUNNING, since_row[k], high, carried[k])
+                    found = grow(found, 2 * size)
+                _write(found[size], k, partition, since[k], RUNNING, since_row[k], high, carried[k])
                 size += 1
                 open_since[partition, k] = since[k]
         open_bits[partition] = previous
@@ -107,7 +102,7 @@ def _derive(
 
 
 @inner
-def _reached(
+def _find_reaching(
     time: np.ndarray,
     moment: np.ndarray,
     first_row: np.ndarray,
@@ -138,5 +133,5 @@ def derive_situations(
 def rows_reaching(time: np.ndarray, moment: np.ndarray, first_row: np.ndarray, last_row: np.ndarray) -> np.ndarray:
     """Per entry the first row of `first_row` .. `last_row` at or after a moment; `last_row` itself where none is."""
     row = np.empty(moment.size, np.int64)
-    _reached(time, moment, first_row, last_row, row)
+    _find_reaching(time, moment, first_row, last_row, row)
     return row

@@ -14,23 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inner, outer
-from trendweave.kernels.listing.graph import NO_WINDOW
-from trendweave.kernels.listing.walk import (
-    ALIVE,
-    ARRIVED,
-    BEGIN,
-    COMPLETE,
-    DEPTH,
-    END,
-    ENTRY,
-    FINISH,
-    NEW,
-    SHOWN,
-    has_edge,
-    mark_window,
-    vertex_range,
-)
+from trendweave.kernels.listing.graph import NO_WINDOW, has_edge
+from trendweave.kernels.listing.marks import COMPLETE
 
+#: What a piece takes in memory: a start, and a number per vertex.
 BYTES_PER_PIECE, BYTES_PER_VERTEX = 8, 4
 
 
@@ -45,7 +32,7 @@ class Pieces(NamedTuple):
 
 
 @outer
-def possible_begins(graph, kind):
+def find_begins(graph, mode):
     """Vertices at which a trend begins in some window. A complete trend does not begin behind a vertex at which others
     begin in all windows of both."""
     count = graph.row.size
@@ -55,7 +42,7 @@ def possible_begins(graph, kind):
         known = np.int64(-NO_WINDOW)
         for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
             known = max(known, until[graph.edges[i]])
-        begins[v] = graph.start_from[v] != NO_WINDOW and not (kind == COMPLETE and known >= graph.window_last[v])
+        begins[v] = graph.start_from[v] != NO_WINDOW and not (mode == COMPLETE and known >= graph.window_last[v])
         if graph.start_from[v] <= graph.window_first[v]:
             known = max(known, graph.window_last[v])
         until[v] = known
@@ -152,94 +139,3 @@ def extend_all(graph, begins, low, high, total, total_size):
             starts[number] = used
         first[v - low + 1] = number
     return Pieces(first, starts, vertices, np.full(high - low, low))
-
-
-@inner
-def join_pieces(graph, steps, entries, walk, found, kind, pieces, origin, stack):
-    """Fill the buffers with trends of the entries, which are of one segment. Returns how many; 0: no more.
-
-    origin  the first vertex that pieces were built of
-    stack  int64[depth, 3]: the piece, the next piece of the same last vertex, the cursor over what leads to the piece
-    """
-    place, marks, longest = walk.place, walk.marks, walk.longest
-    trends, used = 0, 0
-    found.starts[0] = 0
-    while place[ENTRY] < entries.segment.size:
-        entry = place[ENTRY]
-        segment, window = entries.segment[entry], entries.window[entry]
-        base = graph.segment_starts[segment]
-        low, high = vertex_range(graph, segment, window)
-        if place[DEPTH] == NEW:
-            mark_window(graph, steps, window, low, high, base, kind, marks, longest)
-            place[END], place[DEPTH], place[ARRIVED], place[SHOWN] = low, 0, 0, 0
-        while True:
-            depth = place[DEPTH]
-            if depth == 0:
-                v = place[END]
-                while v < high and not (marks[v - base] & FINISH and marks[v - base] & ALIVE):
-                    v += 1
-                place[END] = v + 1
-                if v >= high:
-                    break
-                stack[0, 1] = pieces.first[v - origin]
-                stack[0, 0] = -1
-                stack[0, 2] = v
-                place[DEPTH] = 1
-                continue
-            top = depth - 1
-            piece = stack[top, 0]
-            if piece < 0:
-                # The next piece that ends where this level does; stack[top, 2] is that vertex meanwhile.
-                v = stack[top, 2]
-                k = stack[top, 1]
-                if k == pieces.first[v - origin + 1]:
-                    place[DEPTH] = depth - 1
-                    continue
-                stack[top, 1] = k + 1
-                if pieces.vertices[pieces.starts[k]] < low:
-                    continue
-                stack[top, 0] = k
-                place[ARRIVED] = 1
-                continue
-            x = np.int64(pieces.vertices[pieces.starts[piece]])
-            if place[ARRIVED]:
-                if marks[x - base] & BEGIN:
-                    size = 0
-                    for level in range(depth):
-                        size += pieces.starts[stack[level, 0] + 1] - pieces.starts[stack[level, 0]]
-                    if trends == found.entry.size or used + size > found.vertices.size:
-                        return trends
-                    for level in range(depth - 1, -1, -1):
-                        for i in range(pieces.starts[stack[level, 0]], pieces.starts[stack[level, 0] + 1]):
-                            found.vertices[used] = pieces.vertices[i]
-                            used += 1
-                    found.entry[trends] = entry
-                    trends += 1
-                    found.starts[trends] = used
-                    place[SHOWN] += 1
-                place[ARRIVED] = 0
-                # From here on stack[top, 2] is the cursor over the edges to x from earlier graphlets.
-                stack[top, 2] = graph.edge_starts[x]
-                continue
-            cursor = stack[top, 2]
-            u = np.int64(-1)
-            while cursor < graph.edge_starts[x + 1]:
-                candidate = np.int64(graph.edges[cursor])
-                if candidate >= pieces.graphlet_start[x - origin]:
-                    cursor = graph.edge_starts[x + 1]
-                    break
-                cursor += 1
-                if candidate >= low and marks[candidate - base] & ALIVE:
-                    u = candidate
-                    break
-            stack[top, 2] = cursor
-            if u < 0:
-                # Back to the other pieces that end where this one does.
-                stack[top, 2] = pieces.vertices[pieces.starts[piece + 1] - 1]
-                stack[top, 0] = -1
-                continue
-            stack[depth, 0], stack[depth, 1], stack[depth, 2] = -1, pieces.first[u - origin], u
-            place[DEPTH] = depth + 1
-        place[ENTRY] += 1
-        place[DEPTH] = NEW
-    return trends

@@ -12,8 +12,16 @@ from trendweave.kernels.compiling import inlined
 from trendweave.kernels.inputs import OPERATORS, Selection, Template
 from trendweave.kernels.pair_test import pair_holds
 
-#: Columns of `Steps.parts`.
-PART_EQUALITY, PART_TESTS, PART_TESTS_END, PART_GUARD, PART_PAIR = range(5)
+#: Values are chained by codes up to so many times as large as there are rows, and somewhat larger where rows are few.
+_CODES_PER_ROW, _FEW_CODES = 4, 1024
+
+
+class Tests(NamedTuple):
+    """Comparisons of two rows, those of all transitions one after the other."""
+
+    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
+    following: np.ndarray  # int64[.]: and of the later one
+    operator: np.ndarray  # int64[.]
 
 
 class Steps(NamedTuple):
@@ -23,18 +31,22 @@ class Steps(NamedTuple):
     incoming: np.ndarray  # int64[m]: transitions sorted by target
     incoming_starts: np.ndarray  # int64[q+1]
     source: np.ndarray  # int64[m]
-    parts: np.ndarray  # int64[m, 5]: first equality or -1, range of tests, guard or -1, pair test or -1
-    tests: np.ndarray  # int64[., 3]: columns of the earlier and the later row, operator
+    equality: np.ndarray  # int64[m]: the first test for equality, or -1
+    first_test: np.ndarray  # int64[m]
+    end_test: np.ndarray  # int64[m]
+    guard: np.ndarray  # int64[m]: a line of `guards`, or -1
+    pair: np.ndarray  # int64[m]: a line of `pairs`, or -1
+    tests: Tests
     codes: np.ndarray  # int64[., n]
-    guards: np.ndarray  # int64[., n]
+    guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
     pairs: np.ndarray
     answers: np.ndarray
     variable: np.ndarray  # int64[q]
     selection: int
 
 
-def steps_of(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
-    """Conditions as flat tables."""
+def flatten_steps(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
+    """Write the conditions of a template's transitions over so many rows as flat tables."""
     conditions = normalise_conditions(conditions, len(template.source))
     states = len(template.state_variable)
     codes, guards = ColumnList(), ColumnList()
@@ -43,22 +55,23 @@ def steps_of(template: Template, conditions: Sequence | None, selection: Selecti
     for number, condition in enumerate(conditions):
         between[template.source[number], template.target[number]] = number
         first = len(tests)
-        equality = -1
+        equal = -1
         for comparison in condition.comparisons:
             sides = comparison.previous, comparison.next
-            if comparison.operator == "=" and equality < 0:
-                equality = len(tests)
+            if comparison.operator == "=" and equal < 0:
+                equal = len(tests)
                 sides = small_codes(*sides)
             tests.append((*map(codes.number, sides), OPERATORS.index(comparison.operator)))
-        pair = -1
+        tested = -1
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
-            pair = len(pairs)
+            tested = len(pairs)
             pairs.append((codes.number(previous), codes.number(following), place, known.shape[1]))
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
             place += answers[-1].size
-        guard = -1 if condition.guard is None else guards.number(condition.guard)
-        parts.append((equality, first, len(tests), guard, pair))
+        guarded = -1 if condition.guard is None else guards.number(condition.guard)
+        parts.append((equal, first, len(tests), guarded, tested))
+    equality, first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 5).T.copy()
     target = np.asarray(template.target, np.int64)
     incoming = np.argsort(target, kind="stable")
     return Steps(
@@ -66,8 +79,12 @@ def steps_of(template: Template, conditions: Sequence | None, selection: Selecti
         incoming,
         np.searchsorted(target[incoming], np.arange(states + 1)),
         np.asarray(template.source, np.int64),
-        np.array(parts, np.int64).reshape(len(parts), 5),
-        np.array(tests, np.int64).reshape(len(tests), 3),
+        equality,
+        first_test,
+        end_test,
+        guard,
+        pair,
+        Tests(*np.array(tests, np.int64).reshape(len(tests), 3).T.copy()),
         codes.matrix(count),
         guards.matrix(count),
         np.array(pairs, np.int64).reshape(len(pairs), 4),
@@ -81,7 +98,7 @@ def small_codes(previous: np.ndarray, following: np.ndarray) -> tuple[np.ndarray
     """Codes that are equal where the given ones are, and hardly larger than there are rows: vertices of equal values
     are chained, and there is a place for each value."""
     both = previous if previous is following else np.concatenate([previous, following])
-    if both.max(initial=0) < 4 * both.size + 1024:
+    if both.max(initial=0) < _CODES_PER_ROW * both.size + _FEW_CODES:
         return previous, following
     values, places = np.unique(both, return_inverse=True)
     if values[0] < 0:  # NULL
@@ -110,16 +127,16 @@ def compares(operator, left, right):
 @inlined
 def accepts(steps, transition, previous, following):
     """Whether a row can follow another on a transition, apart from negation."""
-    parts, tests, codes = steps.parts, steps.tests, steps.codes
-    for t in range(parts[transition, PART_TESTS], parts[transition, PART_TESTS_END]):
-        if not compares(tests[t, 2], codes[tests[t, 0], previous], codes[tests[t, 1], following]):
+    tests, codes = steps.tests, steps.codes
+    for t in range(steps.first_test[transition], steps.end_test[transition]):
+        if not compares(tests.operator[t], codes[tests.previous[t], previous], codes[tests.following[t], following]):
             return False
-    pair = parts[transition, PART_PAIR]
+    pair = steps.pair[transition]
     return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
 
 
 @inlined
 def guard_at(steps, transition, row):
     """The tick before which predecessors of a row are out."""
-    guard = steps.parts[transition, PART_GUARD]
+    guard = steps.guard[transition]
     return np.int64(np.iinfo(np.int64).min) if guard < 0 else steps.guards[guard, row]

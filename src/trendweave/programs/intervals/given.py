@@ -85,10 +85,18 @@ def given_situations(
     same = (kind[by_kind][1:] == kind[by_kind][:-1]) & (codes[by_kind][1:] == codes[by_kind][:-1])
     disjoint = not bool((same & (start[by_kind][1:] < end[by_kind][:-1])).any())
     situations = SituationBuffers(
-        kind[by_kind], codes[by_kind], start[by_kind], end[by_kind], certain[by_kind], place[by_kind],
-        place[by_kind] + 1, np.zeros(order.size, np.bool_),
-        np.searchsorted(kind[by_kind], np.arange(len(plan.situations) + 1)), partitions, disjoint,
-    )  # fmt: skip
+        kind=kind[by_kind],
+        partition=codes[by_kind],
+        start=start[by_kind],
+        end=end[by_kind],
+        certain=certain[by_kind],
+        first_row=place[by_kind],
+        end_row=place[by_kind] + 1,
+        carried=np.zeros(order.size, np.bool_),
+        offsets=np.searchsorted(kind[by_kind], np.arange(len(plan.situations) + 1)),
+        partitions=partitions,
+        disjoint=disjoint,
+    )
     return rows, situations
 
 

@@ -23,6 +23,8 @@ _SIZE_WEIGHT = 0.8
 _SHARE_WEIGHT = 0.3
 #: A new order must promise to cost less than this part of the old one.
 _WORTH_IT = 0.9
+#: Pairs of which a share says something.
+_ENOUGH_PAIRS = 100
 #: Matches of one run or task, at most: a row takes about 120 bytes until it is written, a match that is only counted
 #: about 100, and no others are in memory with it.
 MOST_SHOWN = 20_000_000
@@ -198,7 +200,7 @@ class Matcher:
                 if (min(order[depth], other), max(order[depth], other)) in shares
             ]
             pairs_tried = float(passed[depth - 1]) * sizes[order[depth]]
-            if not pairs or pairs_tried < 100:
+            if not pairs or pairs_tried < _ENOUGH_PAIRS:
                 continue
             observed = max(float(passed[depth]), 0.1) / pairs_tried
             expected = float(np.prod([shares[pair] for pair in pairs]))

@@ -92,9 +92,17 @@ def in_order(found: Situations, certain: np.ndarray, kinds: int, partitions: int
     """Derived situations come by (partition, end), which within a kind is also the order of their starts."""
     order, offsets = stable_order(found.kind, kinds)
     return SituationBuffers(
-        found.kind[order], found.partition[order], found.start[order], found.end[order], certain[order],
-        found.first_row[order], found.end_row[order], found.carried[order], offsets, partitions,
-    )  # fmt: skip
+        kind=found.kind[order],
+        partition=found.partition[order],
+        start=found.start[order],
+        end=found.end[order],
+        certain=certain[order],
+        first_row=found.first_row[order],
+        end_row=found.end_row[order],
+        carried=found.carried[order],
+        offsets=offsets,
+        partitions=partitions,
+    )
 
 
 def derived(plan: IntervalPlan, rows: IntervalRows, lengths: Lengths) -> SituationBuffers:

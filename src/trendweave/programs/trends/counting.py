@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.walk import ALL, CHECKED, COMPLETE
+from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE
 from trendweave.planning.plan import Plan
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.kernel_inputs import Piece

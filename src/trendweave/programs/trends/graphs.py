@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph, build_graph, reduced_edges
-from trendweave.kernels.listing.steps import Steps, steps_of
-from trendweave.kernels.listing.walk import CHECKED, COMPLETE, Covers, make_covers, no_covers
+from trendweave.kernels.listing.build_graph import build_graph
+from trendweave.kernels.listing.covers import Covers, make_covers, no_covers
+from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph
+from trendweave.kernels.listing.marks import CHECKED, COMPLETE
+from trendweave.kernels.listing.reduce_graph import reduce_edges
+from trendweave.kernels.listing.steps import Steps, flatten_steps
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION
@@ -91,7 +94,7 @@ class SegmentGraphs:
         rows = task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner))
         template = task.inputs.kernel_template(piece.template)
         conditions = task.inputs.conditions(piece.template, segments)
-        steps = steps_of(template, conditions, SELECTION[task.plan.strategy], tick.size)
+        steps = flatten_steps(template, conditions, SELECTION[task.plan.strategy], tick.size)
         start_guards = guard_starts(task.inputs, piece, windows, tick, owner)
         end_guards = guard_ends(task.inputs, piece, windows, tick, owner)
         variable = np.asarray(template.state_variable, np.int32)
@@ -108,7 +111,7 @@ class SegmentGraphs:
     def _reduce(self, graph: TrendGraph) -> TrendGraph:
         if not graph.is_listed:
             raise ExecutionError([self._too_large()])
-        starts, edges = reduced_edges(graph.edge_starts, graph.edges)
+        starts, edges = reduce_edges(graph.edge_starts, graph.edges)
         return graph._replace(edge_starts=starts, edges=edges)
 
     def _join(self, room: int) -> SegmentGraph:

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.walk import CHECKED, COMPLETE, new_walk
-from trendweave.kernels.listing.walk import count_trends as count_paths
+from trendweave.kernels.listing.count import count_paths
+from trendweave.kernels.listing.marks import CHECKED, COMPLETE
+from trendweave.kernels.listing.walk import new_walk
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions

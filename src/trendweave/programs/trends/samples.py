@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trendweave.kernels.listing.sample import WindowSampler
+from trendweave.kernels.listing.sample import WindowSampler, make_sampler
 from trendweave.kernels.listing.walk import new_walk
 from trendweave.programs.trends.choice import Share
 from trendweave.programs.trends.counting import CountedTrends, WindowEntries
@@ -44,7 +44,7 @@ def draw_trends(
     for entry in inside[share.drawn[inside] > 0]:
         segment = int(entries.segment[entry])
         window = int(entries.graph_window[entry])
-        sampler = WindowSampler(part.graph, part.steps, segment - part.first, window, mode, new_walk(part.graph))
+        sampler = make_sampler(part.graph, part.steps, segment - part.first, window, mode, new_walk(part.graph))
         source = _open_source(f"{seeds[entry]}|{segment}")
         for trends in _draw_different(sampler, source, int(share.drawn[entry])):
             yield FoundTrends(trends.vertices, trends.starts, np.full(trends.entry.size, entry))

@@ -12,18 +12,19 @@ from itertools import pairwise
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.graph import TrendGraph
+from trendweave.kernels.listing.covers import no_covers
+from trendweave.kernels.listing.graph import TrendGraph, window_bounds
 from trendweave.kernels.listing.graphlets import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
     build_pieces,
     count_pieces,
     extend_all,
-    join_pieces,
-    possible_begins,
+    find_begins,
 )
+from trendweave.kernels.listing.join_pieces import join_pieces, new_levels
 from trendweave.kernels.listing.steps import Steps
-from trendweave.kernels.listing.walk import Entries, Found, Walk, new_walk, no_covers, vertex_range, walk_back
+from trendweave.kernels.listing.walk import START, Entries, Found, new_walk, walk_back
 from trendweave.programs.trends.detection import Strategy
 from trendweave.programs.trends.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
 
@@ -37,7 +38,7 @@ class Finder:
 
     graph: TrendGraph
     steps: Steps
-    kind: int
+    mode: int
     memory: int
     buffers: Found
 
@@ -48,7 +49,7 @@ class Finder:
                 raise ExecutionError([self._too_large(strategy)])
             yield from self._walk(entries, np.arange(entries.segment.size))
             return
-        begins = possible_begins(self.graph, self.kind)
+        begins = find_begins(self.graph, self.mode)
         order = np.lexsort((entries.window, entries.segment))
         for segment in np.split(order, np.flatnonzero(np.diff(entries.segment[order])) + 1):
             if not segment.size:
@@ -63,7 +64,11 @@ class Finder:
 
     def _walk(self, entries: Entries, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         walk, local = new_walk(self.graph), _take_entries(entries, chosen)
-        while trends := walk_back(self.graph, self.steps, local, walk, self.buffers, self.kind, no_covers()):
+        progress, covers = START, no_covers()
+        while True:
+            trends, progress = walk_back(self.graph, self.steps, local, walk, self.buffers, self.mode, covers, progress)
+            if trends == 0:
+                return
             yield chosen[self.buffers.entry[:trends]], trends
 
     # T-CET
@@ -141,8 +146,8 @@ class Finder:
     # Pieces
 
     def _range(self, entries: Entries, chosen: np.ndarray) -> tuple[int, int]:
-        ranges = [vertex_range(self.graph, entries.segment[entry], entries.window[entry]) for entry in chosen]
-        return int(min(low for low, _ in ranges)), int(max(high for _, high in ranges))
+        bounds = [window_bounds(self.graph, entries.segment[entry], entries.window[entry]) for entry in chosen]
+        return int(min(one.low for one in bounds)), int(max(one.high for one in bounds))
 
     def _count(self, begins: np.ndarray, low: int, high: int) -> tuple[float, float]:
         room = np.empty(high - low), np.empty(high - low)
@@ -165,12 +170,14 @@ class Finder:
             pieces = extend_all(self.graph, begins, origin, int(cuts[1]), total, size)
         else:
             pieces = build_pieces(self.graph.edge_starts, self.graph.edges, begins, origin, cuts, total, size)
-        walk: Walk = new_walk(self.graph)
-        stack = np.zeros((cuts.size + 1, 3), np.int64)
+        walk, levels, progress = new_walk(self.graph), new_levels(cuts.size), START
         local = _take_entries(entries, chosen)
-        while trends := join_pieces(
-            self.graph, self.steps, local, walk, self.buffers, self.kind, pieces, origin, stack
-        ):
+        while True:
+            trends, progress = join_pieces(
+                self.graph, self.steps, local, walk, self.buffers, self.mode, pieces, origin, levels, progress
+            )
+            if trends == 0:
+                return
             yield chosen[self.buffers.entry[:trends]], trends
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.kernels.listing.walk import CHECKED, LEFT_OUT, Entries, Found, new_walk, walk_back
+from trendweave.kernels.listing.marks import CHECKED
+from trendweave.kernels.listing.walk import START, Entries, Found, Walk, new_walk, walk_back
 from trendweave.programs.trends.choice import NO_LIMIT, Share, share_all
 from trendweave.programs.trends.counting import UNKNOWN, WindowEntries, join_arrays
 from trendweave.programs.trends.detection import Detection, Strategy
@@ -67,7 +68,11 @@ def walk_trends(
             yield _read_buffers(buffers, trends, inside[numbers])
         return
     walk = new_walk(part.graph, bool(share.min_length.any()), mode == CHECKED)
-    while trends := walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers):
+    progress = START
+    while True:
+        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+        if trends == 0:
+            return
         yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])
 
 
@@ -104,17 +109,26 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
         share.quota[:] = wanted + 1
         walk = new_walk(part.graph, lengths=True)
         local = take_entries(entries, np.array([entry]), part.first, share, np.zeros(1, np.int64))
-        lengths: list[np.ndarray] = []
-        while trends := walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers):
-            lengths.append(np.diff(buffers.starts[: trends + 1]))
-        left_out = int(walk.place[LEFT_OUT])
-        together = join_arrays(lengths)
+        together, left_out = _measure_lengths(part, local, walk, buffers, mode)
         if together.size >= wanted:
             missing = wanted - complete.size
             return np.sort(np.concatenate([complete, np.full(missing, least)]))[::-1]
         if left_out == 0:
             return np.sort(together)[::-1]
         complete, least = together, left_out
+
+
+def _measure_lengths(
+    part: SegmentGraph, local: Entries, walk: Walk, buffers: Found, mode: int
+) -> tuple[np.ndarray, int]:
+    """The lengths of all trends that are long enough, and the longest of the others."""
+    lengths: list[np.ndarray] = []
+    progress = START
+    while True:
+        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+        if trends == 0:
+            return join_arrays(lengths), int(progress.left_out)
+        lengths.append(np.diff(buffers.starts[: trends + 1]))
 
 
 def make_buffers(part: SegmentGraph) -> Found:

@@ -1,0 +1,101 @@
+"""Vertices of one state in blocks that know the range of their values, so that a block without a possible predecessor
+is left out as a whole."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
+from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.growing import grow
+
+#: Vertices in a block: few enough for a narrow range of values, enough to make looking at the range worthwhile.
+BLOCK = 64
+#: Blocks that there is room for at first.
+_FIRST_BLOCKS = 64
+_HIGHEST = np.iinfo(np.int64).max
+
+
+class Blocks(NamedTuple):
+    """Blocks of a segment. Per transition, `low` and `high` bound the codes that its first test compares."""
+
+    items: np.ndarray  # int32[blocks, BLOCK]: vertices, ascending
+    size: np.ndarray  # int64[blocks]
+    before: np.ndarray  # int64[blocks]: the block before of the same state, or -1
+    low: np.ndarray  # int64[blocks, transitions]
+    high: np.ndarray
+    latest: np.ndarray  # int64[states]: the last block of a state, or -1
+
+
+@outer
+def new_blocks(states, transitions):
+    return Blocks(
+        np.empty((_FIRST_BLOCKS, BLOCK), np.int32),
+        np.empty(_FIRST_BLOCKS, np.int64),
+        np.empty(_FIRST_BLOCKS, np.int64),
+        np.empty((_FIRST_BLOCKS, transitions), np.int64),
+        np.empty((_FIRST_BLOCKS, transitions), np.int64),
+        np.full(states, -1, np.int64),
+    )
+
+
+@outer
+def grow_blocks(blocks, capacity):
+    return Blocks(
+        grow(blocks.items, capacity),
+        grow(blocks.size, capacity),
+        grow(blocks.before, capacity),
+        grow(blocks.low, capacity),
+        grow(blocks.high, capacity),
+        blocks.latest,
+    )
+
+
+@inlined
+def may_compare(operator, low, high, code):
+    """Whether some value between low and high may compare true with the code."""
+    if code < 0:
+        return False
+    if operator == LESS:
+        return low < code
+    if operator == LESS_EQUAL:
+        return low <= code
+    if operator == GREATER:
+        return high > code
+    if operator == GREATER_EQUAL:
+        return high >= code
+    if operator == EQUAL:
+        return low <= code <= high
+    return True
+
+
+@inlined
+def may_hold(steps, blocks, block, transition, row):
+    """Whether a block may hold a vertex that a row can follow on a transition, by the transition's first test."""
+    test = steps.first_test[transition]
+    if test == steps.end_test[transition]:
+        return True
+    code = steps.codes[steps.tests.following[test], row]
+    return may_compare(steps.tests.operator[test], blocks.low[block, transition], blocks.high[block, transition], code)
+
+
+@inlined
+def add_to_block(steps, blocks, v, state, row, number):
+    """Add a vertex to the last block of its state, or to a new one of this number. Returns the number of blocks."""
+    block = blocks.latest[state]
+    if block < 0 or blocks.size[block] == BLOCK:
+        blocks.size[number], blocks.before[number] = 0, block
+        for t in range(steps.source.size):
+            blocks.low[number, t], blocks.high[number, t] = _HIGHEST, -1
+        blocks.latest[state] = block = number
+        number += 1
+    blocks.items[block, blocks.size[block]] = v
+    blocks.size[block] += 1
+    for t in range(steps.source.size):
+        test = steps.first_test[t]
+        if steps.source[t] == state and test < steps.end_test[t]:
+            code = steps.codes[steps.tests.previous[test], row]
+            if code >= 0:  # NULL compares true with nothing
+                blocks.low[block, t] = min(blocks.low[block, t], code)
+                blocks.high[block, t] = max(blocks.high[block, t], code)
+    return number
