@@ -4,20 +4,61 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import trendweave
-from tests.documentation import PAGES, ROOT, blocks_of, outside_blocks, run_page
+from tests.documentation import PAGES, ROOT, blocks_of, needs_spark, outside_blocks, run_page
+from tests.spark.comparing import settings
 from trendweave.errors import CODES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_page(page)
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", list(filter(needs_spark, PAGES)), ids=lambda page: page.name)
+def test_code_runs_on_spark(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
+    """In a folder that has some events; streams that a page starts take them all."""
+    monkeypatch.chdir(tmp_path)
+    _look_for_files_in(tmp_path, spark)
+    (tmp_path / "events").mkdir()
+    event = {"time": "2024-01-01T00:00:00Z", "type": "Stock", "company": "X", "price": 1.0}
+    (tmp_path / "events" / "some.json").write_text(json.dumps(event), encoding="utf-8")
+    rocksdb = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    with settings(
+        spark,
+        sql_streaming_stateStore_providerClass=rocksdb,
+        sql_streaming_stateStore_encodingFormat="avro",
+        buckets=2,
+    ):
+        try:
+            run_page(page, spark)
+            for stream in spark.streams.active:
+                stream.processAllAvailable()
+        finally:
+            for stream in spark.streams.active:
+                stream.stop()
+            _look_for_files_in(ROOT, spark)
+
+
+def _look_for_files_in(folder: Path, spark: SparkSession) -> None:
+    """The JVM does not follow when Python goes elsewhere."""
+    java = spark._jvm
+    java.java.lang.System.setProperty("user.dir", str(folder))
+    files = java.org.apache.hadoop.fs.FileSystem.get(spark._jsc.hadoopConfiguration())
+    files.setWorkingDirectory(java.org.apache.hadoop.fs.Path(str(folder)))
 
 
 def test_pages_have_code() -> None:
