@@ -106,7 +106,7 @@ class StreamProcessor(StatefulProcessor):
             rows = self._waiting.join(held, times)
             if rows.num_rows or carry:
                 compile_once(self._program.work)
-                with telling_where(self._program, _describe_times(rows)):
+                with telling_where(self._program, lambda: _describe_times(rows)):
                     step = self._steps.step(self._program.adopt(rows), carry, about.closed, watermark)
                     yield from (output(payload) for payload in _write(step.batches))
                 carry = step.carry
@@ -153,7 +153,7 @@ class StreamProcessor(StatefulProcessor):
         times = self._steps.looks_at(changed, closed)
         rows = self._waiting.join(self._waiting.read(times), times)
         compile_once(self._program.work)
-        with telling_where(self._program, _describe_times(rows)):
+        with telling_where(self._program, lambda: _describe_times(rows)):
             batches = self._steps.peek(self._program.adopt(rows), changed, closed)
             yield from (output(payload) for payload in _write(batches))
 

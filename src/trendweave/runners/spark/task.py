@@ -3,7 +3,7 @@ needed here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -97,7 +97,7 @@ class ComputeTask:
         return int(others[-1]) + 1 if others.size else 0
 
     def _codes(self, table: pa.Table) -> np.ndarray:
-        return key_codes([pa.chunked_array([column_of(table, path)]) for path in self._keys], table.num_rows)
+        return key_codes([_find_column(table, path) for path in self._keys], table.num_rows)
 
     def _check_size(self, table: pa.Table) -> None:
         if table.num_rows <= self.limits.rows_of_a_key:
@@ -107,7 +107,7 @@ class ComputeTask:
         raise ExecutionError([Problem("TW405", message, hint)])
 
     def _compute(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        with telling_where(self.program, self._describe(table)):
+        with telling_where(self.program, lambda: self._describe(table)):
             rows = self.program.adopt(table)
             batches: Iterable[pa.RecordBatch]
             if self.in_parts:
@@ -132,16 +132,21 @@ class ComputeTask:
         return f"{keys}, times {times['min']} to {times['max']}"
 
 
+def _find_column(table: pa.Table, path: Path) -> pa.ChunkedArray:
+    return table.column(path[0]) if len(path) == 1 else pa.chunked_array([column_of(table, path)])
+
+
 def _append_peak(batch: pa.RecordBatch, peak: int) -> pa.RecordBatch:
     return batch.append_column(PEAK, pa.array(np.full(batch.num_rows, peak, np.int64)))
 
 
 @contextmanager
-def telling_where(program: Program, place: str) -> Iterator[None]:
-    """Errors say of which rows they are, and of which query."""
+def telling_where(program: Program, describe: Callable[[], str]) -> Iterator[None]:
+    """Errors say of which rows they are, and of which query; only then the rows are looked at."""
     try:
         yield
     except TrendweaveError as error:
+        place = describe()
         where = f"{place}: " if place else ""
         problems = [replace(problem, message=where + problem.message) for problem in error.problems]
         raise type(error)(problems, program.text) from error
