@@ -92,7 +92,7 @@ def test_no_order_changes_the_matches(drawn: tuple[Query, list[dict[str, Any]]],
     assume(not query.return_situations)
     table = as_table(query, events)
     bound = bind_intervals(engine.plan, table.schema, "time", None)
-    _, situations = bound.situations(bound.prepare(table)[0])
+    _, situations = bound.find_situations(bound.prepare(table)[0])
     expected = sorted_matches(Matcher(engine.plan, bound.lengths.within), situations)
     order = tuple(data.draw(hs.permutations(range(len(engine.plan.situations)))))
     found = sorted_matches(Matcher(engine.plan, bound.lengths.within, fixed=order), situations)
@@ -150,7 +150,7 @@ def test_the_order_follows_rates_that_change() -> None:
         "FROM X DEFINE A AS a, B AS b, C AS c PATTERN A before B AND A before C AND B before C WITHIN 500 seconds"
     )
     bound = bind_intervals(query.plan, events.schema, "time", None)
-    _, situations = bound.situations(bound.prepare(events)[0])
+    _, situations = bound.find_situations(bound.prepare(events)[0])
     matcher = Matcher(query.plan, bound.lengths.within)
     low, high = situations.bounds()
     begins = []
