@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.planning.interval_plan import OutputColumn
-from trendweave.programs.intervals.values import Told, too_large
+from trendweave.programs.intervals.values import Summary, too_large
 from trendweave.rows.codes import order_codes
 
 _NUMBERS = ("known", "total", "low", "high")
 _VALUES = ("first", "last")
 
 
-def as_columns(number: int, parts: Told) -> dict[str, pa.Array]:
+def as_columns(number: int, parts: Summary) -> dict[str, pa.Array]:
     """The parts of an output as columns of a state."""
     columns = {f"rows_{number}": pa.array(parts.rows)}
     for name in _NUMBERS:
@@ -30,7 +30,7 @@ def as_columns(number: int, parts: Told) -> dict[str, pa.Array]:
     return columns
 
 
-def from_columns(number: int, table: pa.Table, place: np.ndarray) -> Told:
+def from_columns(number: int, table: pa.Table, place: np.ndarray) -> Summary:
     """What is known of the situations at some places of a state; -1 stands for nothing yet."""
     nowhere = place < 0
     found = np.where(nowhere, 0, place)
@@ -51,13 +51,13 @@ def from_columns(number: int, table: pa.Table, place: np.ndarray) -> Told:
 
     rows = table.column(f"rows_{number}").to_numpy()
     counts = np.where(nowhere, 0, rows[found]) if rows.size else np.zeros(place.size, np.int64)
-    return Told(counts, *(numbers(name) for name in _NUMBERS), *(values(name) for name in _VALUES))
+    return Summary(counts, *(numbers(name) for name in _NUMBERS), *(values(name) for name in _VALUES))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    earlier: Told
-    later: Told
+    earlier: Summary
+    later: Summary
     output: OutputColumn
 
     def total(self) -> np.ndarray | None:
@@ -98,20 +98,20 @@ class _Pair:
         return pc.if_else(pa.array(takes_left), left, right)
 
 
-def joined(earlier: Told, later: Told, output: OutputColumn) -> Told:
+def merge_summaries(earlier: Summary, later: Summary, output: OutputColumn) -> Summary:
     pair = _Pair(earlier, later, output)
     known = None if earlier.known is None or later.known is None else earlier.known + later.known
-    return Told(
+    return Summary(
         earlier.rows + later.rows, known, pair.total(), pair.extreme("low"), pair.extreme("high"), pair.first(),
         pair.last(),
     )  # fmt: skip
 
 
-def taken(parts: Told, place: np.ndarray) -> Told:
+def take_summaries(parts: Summary, place: np.ndarray) -> Summary:
     """The parts at some places."""
     numbers = (getattr(parts, name) for name in _NUMBERS)
     values = (getattr(parts, name) for name in _VALUES)
-    return Told(
+    return Summary(
         parts.rows[place],
         *(None if one is None else one[place] for one in numbers),
         *(None if one is None else one.take(pa.array(place)) for one in values),

@@ -21,9 +21,7 @@ END = "end"
 KIND = "kind"
 
 
-def prepared_intervals(
-    plan: IntervalPlan, preparation: IntervalPreparation, given: pa.Table
-) -> tuple[pa.Table, Dropped]:
+def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: pa.Table) -> tuple[pa.Table, Dropped]:
     """Intervals that the pattern can use. Rows without a start or a name, and those that end before they begin, are
     dropped and counted; without an end, they run."""
     assert plan.intervals is not None
@@ -59,7 +57,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.string())
 
 
-def given_situations(
+def find_given_situations(
     plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
 ) -> tuple[IntervalRows, SituationBuffers]:
     """The rows, in the order of the buffers, and the situations that they are."""

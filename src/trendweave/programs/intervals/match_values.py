@@ -9,7 +9,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.programs.intervals.matching import FoundMatches
 from trendweave.programs.intervals.rows import IntervalRows
 from trendweave.programs.intervals.situations import SituationBuffers
-from trendweave.programs.intervals.values import Stretches, told, written
+from trendweave.programs.intervals.values import Stretches, summarise, write_summary
 from trendweave.results.types import column_type
 
 
@@ -30,9 +30,9 @@ def match_values(
         if output.situation not in stretches:
             stretches[output.situation] = seen_before(plan, rows, situations, found, output.situation)
         asked = stretches[output.situation]
-        parts = told(output, names[number], rows, asked)
+        parts = summarise(output, names[number], rows, asked)
         kind = None if output.path is None else column_type(events, output.path)
-        values[number] = written(output, parts, kind, asked.of)
+        values[number] = write_summary(output, parts, kind, asked.of)
     return values
 
 

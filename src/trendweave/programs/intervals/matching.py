@@ -43,7 +43,7 @@ class FoundMatches:
         return FoundMatches(np.empty((0, kinds), np.int64), np.empty(0, np.int64))
 
     @staticmethod
-    def joined(parts: list[FoundMatches], kinds: int) -> FoundMatches:
+    def join_parts(parts: list[FoundMatches], kinds: int) -> FoundMatches:
         if not parts:
             return FoundMatches.none(kinds)
         if len(parts) == 1:
@@ -52,7 +52,7 @@ class FoundMatches:
             np.concatenate([part.situation for part in parts]), np.concatenate([part.moment for part in parts])
         )
 
-    def kept(self, mask: np.ndarray) -> FoundMatches:
+    def keep(self, mask: np.ndarray) -> FoundMatches:
         return FoundMatches(self.situation[mask], self.moment[mask])
 
 
@@ -88,7 +88,7 @@ class Matcher:
     def all_matches(self, situations: SituationBuffers) -> FoundMatches:
         low, high = situations.bounds()
         parts = [self.join(situations, *block) for block in self._blocks(situations, low, high)]
-        return FoundMatches.joined([part for part in parts if part.moment.size], len(self.plan.situations))
+        return FoundMatches.join_parts([part for part in parts if part.moment.size], len(self.plan.situations))
 
     def join(self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray) -> FoundMatches:
         """The matches of the situations between the bounds of each kind and partition."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.intervals.rows import BITS, IntervalRows, rows_of_partitions, with_conditions_that_look_back
+from trendweave.programs.intervals.rows import BITS, IntervalRows, add_conditions_that_look_back, sort_partitions
 from trendweave.programs.program import Carry
 from trendweave.rows.codes import first_of_each, key_codes
 
@@ -130,10 +130,10 @@ def _number(codes: np.ndarray, old: int) -> np.ndarray:
 
 
 def _sort(program: IntervalMatches, ready: pa.Table, codes: np.ndarray, count: int, begin: int) -> IntervalRows:
-    rows = rows_of_partitions(ready, codes, count)
+    rows = sort_partitions(ready, codes, count)
     if not program.plan.looks_back:
         return rows
-    rows = with_conditions_that_look_back(program.preparation, rows)
+    rows = add_conditions_that_look_back(program.preparation, rows)
     # The last steps of earlier pieces were there to be looked back at.
     fresh = rows.time >= begin
     order = rows.table_rows(np.flatnonzero(fresh))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.programs.intervals.rows import encode_events
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived, good_length
+from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_all_situations, good_length
 from trendweave.programs.program import TRENDS, Scope
 from trendweave.results.interval_table import IntervalResults
 from trendweave.results.partials import exact_sums
@@ -82,7 +82,7 @@ class SituationParts:
         plan = self.program.plan
         encoded = encode_events(self.program.preparation, rows, ())
         every = Lengths((0,) * len(plan.situations), (None,) * len(plan.situations), None)
-        found = derived(plan, encoded, every)
+        found = find_all_situations(plan, encoded, every)
         piece, last = int(encoded.time[0]), int(encoded.time[-1])
         columns = [
             np.full(found.size + 1, piece),

@@ -14,12 +14,12 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
-from trendweave.programs.intervals.given import given_situations, prepared_intervals
+from trendweave.programs.intervals.given import find_given_situations, prepare_given
 from trendweave.programs.intervals.match_values import match_values
 from trendweave.programs.intervals.matching import Matcher
 from trendweave.programs.intervals.parts import CountParts, SituationParts
-from trendweave.programs.intervals.rows import BITS, CHUNK, TIME, IntervalRows, encode_events, prepared_events
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, derived
+from trendweave.programs.intervals.rows import BITS, CHUNK, TIME, IntervalRows, encode_events, prepare_events
+from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_all_situations
 from trendweave.programs.intervals.step import order_by_time
 from trendweave.programs.intervals.steps import IntervalSteps
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
@@ -92,7 +92,7 @@ class IntervalMatches:
         return self.preparation.keys
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepared_events(self.plan, self.preparation, events, self.time, self.type)
+        return prepare_events(self.plan, self.preparation, events, self.time, self.type)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
@@ -106,8 +106,8 @@ class IntervalMatches:
         """Prepared rows in order, and their situations of a good length."""
         keys = self.preparation.keys if scope.chunk is None else (*self.preparation.keys, CHUNK)
         rows = encode_events(self.preparation, table, keys)
-        found = derived(self.plan, rows, self.lengths)
-        return rows, found.kept(found.certain != RUNNING)
+        found = find_all_situations(self.plan, rows, self.lengths)
+        return rows, found.keep(found.certain != RUNNING)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         result = self.compute_table(rows, scope)
@@ -129,9 +129,9 @@ class IntervalMatches:
         found = Matcher(self.plan, self.lengths.within).all_matches(situations)
         if scope.chunk is not None:
             first = situations.start[found.situation].min(axis=1)
-            chunks = rows.taken(CHUNK, rows.starts[:-1]).to_numpy(zero_copy_only=False)
+            chunks = rows.take(CHUNK, rows.starts[:-1]).to_numpy(zero_copy_only=False)
             own = chunks[situations.partition[found.situation[:, 0]]]
-            found = found.kept(np.floor_divide(first, scope.chunk) == own)
+            found = found.keep(np.floor_divide(first, scope.chunk) == own)
         results = self.results(rows)
         if self.plan.returns == "counts":
             return results.counts(situations, found)
@@ -190,15 +190,15 @@ class GivenIntervals(IntervalMatches):
         return Needs(None, None, names, columns=columns, together=self.plan.partition_by)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepared_intervals(self.plan, self.preparation, events)
+        return prepare_given(self.plan, self.preparation, events)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         fields = [self.events.field(name) for name in rows.column_names]
         return self.prepare(rows.cast(pa.schema(fields)))[0]
 
     def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
-        rows, found = given_situations(self.plan, self.preparation, table, self.lengths)
-        return rows, found.kept(found.certain != RUNNING)
+        rows, found = find_given_situations(self.plan, self.preparation, table, self.lengths)
+        return rows, found.keep(found.certain != RUNNING)
 
     def partials(self) -> PartialResults | None:
         return CountParts(self) if self.plan.returns == "counts" else None

@@ -22,7 +22,7 @@ BITS = "bits"
 CHUNK = "chunk"
 
 
-def prepared_events(
+def prepare_events(
     plan: IntervalPlan, preparation: IntervalPreparation, events: pa.Table, time: str, type_: str | None
 ) -> tuple[pa.Table, Dropped]:
     """The events as a table of the time, the conditions that need one row only, and the columns that travel along."""
@@ -73,28 +73,28 @@ class IntervalRows:
     def table_rows(self, rows: np.ndarray) -> np.ndarray:
         return rows if self.order is None else self.order[rows]
 
-    def taken(self, name: str, rows: np.ndarray) -> pa.Array:
+    def take(self, name: str, rows: np.ndarray) -> pa.Array:
         """Values of a column in sorted rows."""
         column = self.table.column(name).take(pa.array(self.table_rows(rows)))
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def keys(self, names: tuple[str, ...]) -> list[pa.Array]:
         """The partition attributes of each partition."""
-        return [self.taken(name, self.starts[:-1]) for name in names]
+        return [self.take(name, self.starts[:-1]) for name in names]
 
 
 def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
     """Rows of a prepared table, by partition (equal `keys`) and time, with all conditions."""
-    return with_conditions_that_look_back(preparation, sorted_rows(table, keys))
+    return add_conditions_that_look_back(preparation, sort_rows(table, keys))
 
 
-def sorted_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
+def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
     """With the conditions that need one row only."""
     codes = key_codes([table.column(name) for name in keys], table.num_rows)
-    return rows_of_partitions(table, codes, int(codes.max()) + 1 if codes.size else 0)
+    return sort_partitions(table, codes, int(codes.max()) + 1 if codes.size else 0)
 
 
-def rows_of_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
+def sort_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
     """The same where the partition of each row is known, a number below `count`."""
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
@@ -105,7 +105,7 @@ def rows_of_partitions(table: pa.Table, codes: np.ndarray, count: int) -> Interv
     return IntervalRows(table, order, kind, moment, bits, starts)
 
 
-def with_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
+def add_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
     """Adds the conditions that compare a row with the step before.
 
     A step may have several events, and their order has no meaning: the condition holds for a row iff it holds with each
@@ -115,7 +115,7 @@ def with_conditions_that_look_back(preparation: IntervalPreparation, rows: Inter
         return rows
     row, before, lengths = _pairs_with_step_before(rows)
     every = np.arange(rows.time.size)
-    here = pa.table({name: rows.taken(name, every) for name in preparation.looked_back_at} | {TIME: pa.array(every)})
+    here = pa.table({name: rows.take(name, every) for name in preparation.looked_back_at} | {TIME: pa.array(every)})
     previous = pa.array(before, mask=before < 0)
     columns = {name: evaluate(expression, here).take(previous) for name, expression in preparation.back}
     own = here if row.size == every.size else here.take(pa.array(row))

@@ -59,7 +59,7 @@ class SituationBuffers:
     def kinds(self) -> int:
         return self.offsets.size - 1
 
-    def kept(self, mask: np.ndarray) -> SituationBuffers:
+    def keep(self, mask: np.ndarray) -> SituationBuffers:
         if mask.all():
             return self
         kind = self.kind[mask]
@@ -88,7 +88,7 @@ class SituationBuffers:
         return Buffers(self.start, self.end, self.certain, low, high, self.disjoint)
 
 
-def in_order(found: Situations, certain: np.ndarray, kinds: int, partitions: int) -> SituationBuffers:
+def order_situations(found: Situations, certain: np.ndarray, kinds: int, partitions: int) -> SituationBuffers:
     """Derived situations come by (partition, end), which within a kind is also the order of their starts."""
     order, offsets = stable_order(found.kind, kinds)
     return SituationBuffers(
@@ -105,13 +105,15 @@ def in_order(found: Situations, certain: np.ndarray, kinds: int, partitions: int
     )
 
 
-def derived(plan: IntervalPlan, rows: IntervalRows, lengths: Lengths) -> SituationBuffers:
+def find_all_situations(plan: IntervalPlan, rows: IntervalRows, lengths: Lengths) -> SituationBuffers:
     """All situations of the rows, of any length."""
     found = derive_situations(rows.bits, rows.time, rows.starts, len(plan.situations))
-    return in_order(found, certain_since(plan, found, rows.time, lengths), len(plan.situations), rows.partitions)
+    return order_situations(
+        found, find_certain_times(plan, found, rows.time, lengths), len(plan.situations), rows.partitions
+    )
 
 
-def certain_since(plan: IntervalPlan, found: Situations, time: np.ndarray, lengths: Lengths) -> np.ndarray:
+def find_certain_times(plan: IntervalPlan, found: Situations, time: np.ndarray, lengths: Lengths) -> np.ndarray:
     """When a situation is known to have a good length; RUNNING where that is never."""
     running = found.end == RUNNING
     certain = found.end.copy() if plan.at_end else found.start.copy()

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels.intervals.situations import RUNNING, derive_situations, rows_reaching
-from trendweave.programs.intervals.carried_values import as_columns, from_columns, joined, taken
+from trendweave.programs.intervals.carried_values import as_columns, from_columns, merge_summaries, take_summaries
 from trendweave.programs.intervals.matching import FoundMatches, Matcher
 from trendweave.programs.intervals.open_counts import OpenCounts
 from trendweave.programs.intervals.partitions import Remembered, number_partitions
 from trendweave.programs.intervals.rows import BITS
-from trendweave.programs.intervals.situations import SituationBuffers, certain_since
-from trendweave.programs.intervals.values import Stretches, Told, told, written
+from trendweave.programs.intervals.situations import SituationBuffers, find_certain_times
+from trendweave.programs.intervals.values import Stretches, Summary, summarise, write_summary
 from trendweave.results.interval_table import IntervalResults
 from trendweave.results.types import column_type
 
@@ -61,7 +61,7 @@ class IntervalPiece:
         partitions, old = self.partitions, self.state.situations
         rows = partitions.rows
         found = derive_situations(rows.bits, rows.time, rows.starts, self.kinds, partitions.bits, partitions.since)
-        certain = certain_since(self.plan, found, rows.time, self.lengths)
+        certain = find_certain_times(self.plan, found, rows.time, self.lengths)
         place = np.full(found.kind.size, -1, np.int64)
         if old is not None and old.num_rows:
             ended = {name: old.column(name).to_numpy() for name in ("kind", "partition", "start", "end", "certain")}
@@ -106,14 +106,14 @@ class IntervalPiece:
         until_end = np.array([high is not None or self.plan.at_end for high in self.lengths.high])[found.kind]
         return np.where(known & (earlier != RUNNING) & ~until_end, earlier, certain)
 
-    def _parts(self, number: int) -> Told:
+    def _parts(self, number: int) -> Summary:
         """What the state knows of each situation."""
         if self.state.situations is None:
             output = self.plan.outputs[number]
             name = self.bound.preparation.values[number]
             nothing = np.zeros(self.situations.size, np.int64)
             empty = Stretches(nothing, nothing, nothing, nothing)
-            return told(output, name, self.partitions.rows, empty)
+            return summarise(output, name, self.partitions.rows, empty)
         return from_columns(number, self.state.situations, self.known)
 
     # Results
@@ -124,9 +124,9 @@ class IntervalPiece:
         if self.plan.returns == "situations":
             ended = (self.situations.end >= self.begin) & (self.situations.end != RUNNING)
             still = (self.situations.end == RUNNING) if self.watermark is None else False
-            return self.results.situations(self.situations.kept(ready & (ended | still))), None
+            return self.results.situations(self.situations.keep(ready & (ended | still))), None
         places = np.flatnonzero(ready)
-        usable = self.situations.kept(ready)
+        usable = self.situations.keep(ready)
         found = self._matches(usable)
         if self.plan.returns == "counts":
             counting = OpenCounts(self.plan, self.results, self.partitions.keys, self.partitions.count)
@@ -138,10 +138,10 @@ class IntervalPiece:
             assert output.situation is not None
             own = FoundMatches(places[found.situation], found.moment)
             stretches = self._seen_before(own.situation[:, output.situation], own.moment)
-            fresh = told(output, self.bound.preparation.values[number], self.partitions.rows, stretches)
-            both = joined(taken(parts, stretches.situation), fresh, output)
+            fresh = summarise(output, self.bound.preparation.values[number], self.partitions.rows, stretches)
+            both = merge_summaries(take_summaries(parts, stretches.situation), fresh, output)
             kind = None if output.path is None else column_type(self.bound.events, output.path)
-            values[number] = written(output, both, kind, stretches.of)
+            values[number] = write_summary(output, both, kind, stretches.of)
         return self.results.matches(usable, found, values), None
 
     def _seen_before(self, place: np.ndarray, moment: np.ndarray) -> Stretches:
@@ -171,8 +171,8 @@ class IntervalPiece:
                 bounds = np.ascontiguousarray(first[:, used]), np.ascontiguousarray(last[:, used])
                 matcher.statistics = None
                 parts.append(matcher.join(usable, *bounds))
-        found = FoundMatches.joined([part for part in parts if part.moment.size], self.kinds)
-        return found.kept(found.moment >= self.begin)
+        found = FoundMatches.join_parts([part for part in parts if part.moment.size], self.kinds)
+        return found.keep(found.moment >= self.begin)
 
     def _next_state(self, counts: pa.Table | None) -> Remembered:
         situations, watermark = self.situations, self.watermark
@@ -204,17 +204,19 @@ class IntervalPiece:
         partitions |= {name: key.take(pa.array(kept)) for name, key in keys}
         return Remembered(last, pa.table(partitions), pa.table(columns), counts)
 
-    def _until_now(self, number: int, parts: Told, place: np.ndarray) -> Told:
+    def _until_now(self, number: int, parts: Summary, place: np.ndarray) -> Summary:
         """All that the events of the kept situations have told; of kinds that an output is not about, nothing."""
         output = self.plan.outputs[number]
         own = self.situations.kind[place] == output.situation
         asked = place[own]
         if not asked.size:
-            return taken(parts, place)
+            return take_summaries(parts, place)
         first, last = self.situations.first_row[asked], self.situations.end_row[asked]
         stretches = Stretches(asked, first, last, np.arange(asked.size))
-        fresh = told(output, self.bound.preparation.values[number], self.partitions.rows, stretches)
-        return joined(taken(parts, place), taken(fresh, np.where(own, np.cumsum(own) - 1, 0)), output)
+        fresh = summarise(output, self.bound.preparation.values[number], self.partitions.rows, stretches)
+        return merge_summaries(
+            take_summaries(parts, place), take_summaries(fresh, np.where(own, np.cumsum(own) - 1, 0)), output
+        )
 
 
 def order_by_time(situations: SituationBuffers, found: FoundMatches) -> FoundMatches:

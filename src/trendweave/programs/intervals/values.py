@@ -40,7 +40,7 @@ class Stretches:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Summary:
     """Numbers of rows and of known values, sum, smallest, largest, first and last value of each stretch.
 
     Only what a function needs is there. Whole numbers of decimals are counted in their last digit.
@@ -55,30 +55,30 @@ class Told:
     last: pa.Array | None = None
 
 
-def told(output: OutputColumn, name: str | None, rows: IntervalRows, stretches: Stretches) -> Told:
+def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretches: Stretches) -> Summary:
     """What an output needs to know of each stretch."""
     counts = stretches.cut - stretches.first
     if name is None:
-        return Told(counts)
+        return Summary(counts)
     read, first, cut = _compact(stretches)
-    column = rows.taken(name, read)
+    column = rows.take(name, read)
     if output.function in ("FIRST", "LAST"):
         picked = _picked(output.function, column, rows.time[read], first, cut)
         values = column.take(pa.array(picked, mask=counts == 0))
-        return Told(counts, first=values) if output.function == "FIRST" else Told(counts, last=values)
+        return Summary(counts, first=values) if output.function == "FIRST" else Summary(counts, last=values)
     valid = np.asarray(column.is_valid()) if column.null_count else np.ones(len(column), np.bool_)
     if output.function == "COUNT":
         running = np.concatenate([[0], np.cumsum(valid)])
-        return Told(counts, known=running[cut] - running[first])
+        return Summary(counts, known=running[cut] - running[first])
     if output.function in ("MIN", "MAX") and not _is_number(column.type):
-        return Told(counts, first=_extreme(output.function, column, valid, first, cut))
+        return Summary(counts, first=_extreme(output.function, column, valid, first, cut))
     numbers, _ = as_numbers(
         pa.chunked_array([column]), AggregateColumn(output.name, str(output.function), "", output.path)
     )
     found = running_aggregates(first, cut, numbers, valid)
     if found is None:
         raise too_large(output)
-    return Told(counts, *found)
+    return Summary(counts, *found)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -152,7 +152,7 @@ def _batches(places: np.ndarray, size: int = 10_000) -> list[np.ndarray]:
     return [places[i : i + size] for i in range(0, places.size, size)]
 
 
-def written(output: OutputColumn, parts: Told, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
+def write_summary(output: OutputColumn, parts: Summary, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
     """The column of the result; `kind` is the type of the aggregated column."""
     if output.function == "COUNT":
         return pa.array((parts.rows if parts.known is None else parts.known)[of], pa.int64())

@@ -18,11 +18,11 @@ from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.intervals.rows import (
     BITS,
     IntervalRows,
-    prepared_events,
-    rows_of_partitions,
-    with_conditions_that_look_back,
+    add_conditions_that_look_back,
+    prepare_events,
+    sort_partitions,
 )
-from trendweave.programs.intervals.situations import SituationBuffers, in_order
+from trendweave.programs.intervals.situations import SituationBuffers, order_situations
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.times import has_time
@@ -82,7 +82,7 @@ class _Runs:
     @staticmethod
     def of(bound: IntervalMatches, events: pa.Table, before: Carry) -> _Runs:
         plan, names = bound.plan, bound.preparation.keys
-        table, _ = prepared_events(plan, bound.preparation, events, bound.time, None)
+        table, _ = prepare_events(plan, bound.preparation, events, bound.time, None)
         partitions, last = before.get("partitions"), before.get("last")
         earlier = [part for part in (partitions, last) if part is not None]
         parts = [part.select(list(names)) for part in (*earlier, table)]
@@ -100,15 +100,15 @@ class _Runs:
             open_bits[codes[:known]] = partitions.column(BITS).to_numpy()
             for k in range(len(plan.situations)):
                 open_since[codes[:known], k] = partitions.column(f"since_{k}").to_numpy()
-        rows = sources = rows_of_partitions(table, codes[known + old :], count)
+        rows = sources = sort_partitions(table, codes[known + old :], count)
         of_type = _of_type(bound, events)
         if old or of_type is not None:
             made = np.arange(table.num_rows) if of_type is None else np.flatnonzero(of_type)
             counted = table if of_type is None else table.take(pa.array(made))
             counted = counted if last is None else pa.concat_tables([last, counted])
             own = np.concatenate([codes[known : known + old], codes[known + old :][made]])
-            sources = rows_of_partitions(counted, own, count)
-        sources = with_conditions_that_look_back(bound.preparation, sources)
+            sources = sort_partitions(counted, own, count)
+        sources = add_conditions_that_look_back(bound.preparation, sources)
         fresh = sources.table_rows(np.arange(sources.time.size)) >= old
         return _Runs(bound, keys, codes, rows, sources, fresh, open_bits, open_since)
 
@@ -124,11 +124,11 @@ class _Runs:
     def find_situations(self) -> SituationBuffers:
         """Those of a good length. One that has not ended goes on: it is as long as any AT LEAST asks for."""
         found, _, _ = self._derive()
-        ordered = in_order(found, found.start, len(self.bound.plan.situations), self.open_bits.size)
+        ordered = order_situations(found, found.start, len(self.bound.plan.situations), self.open_bits.size)
         length = np.where(ordered.end == RUNNING, RUNNING, ordered.end - ordered.start)
         low = np.array(self.bound.lengths.low)
         high = np.array([RUNNING if most is None else most for most in self.bound.lengths.high])
-        return ordered.kept((length >= low[ordered.kind]) & (length <= high[ordered.kind]))
+        return ordered.keep((length >= low[ordered.kind]) & (length <= high[ordered.kind]))
 
     def remember(self) -> Carry:
         _, bits, since = self._derive()
