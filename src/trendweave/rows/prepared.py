@@ -44,21 +44,6 @@ def prepare_rows(
     return pa.table(columns), dropped
 
 
-def count_dropped(plan: Plan, events: pa.Table, time: str, type_: str | None) -> Dropped:
-    """Count what `prepare_rows` would drop.
-
-    Args:
-        plan: The plan of the query.
-        events: Rows as they came.
-        time: The name of the time column.
-        type_: The name of the type column; None where all rows are of one type.
-
-    Returns:
-        What it would drop.
-    """
-    return _split_events(plan, events, time, type_)[2]
-
-
 def _split_events(
     plan: Plan, events: pa.Table, time: str, type_: str | None
 ) -> tuple[pa.Table, dict[str, np.ndarray], Dropped]:

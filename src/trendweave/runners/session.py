@@ -48,7 +48,8 @@ class PushSession:
         self._state: State = engine.start()
         self._aside: list[dict[str, Any]] = []
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
-        self._latest, self._watermark, self._due = -_NEVER, -_NEVER, _NEVER
+        self._latest, self._watermark = -_NEVER, -_NEVER
+        self._noted, self._due = _NEVER, _NEVER  # the first event since `_due` was looked for
         if state is not None:
             self._go_on(engine.read(state))
 
@@ -131,7 +132,8 @@ class PushSession:
         self._tell()
         rows = self._engine.finish(self._state)
         self._state = self._engine.start()
-        self._latest, self._watermark, self._due = -_NEVER, -_NEVER, _NEVER
+        self._latest, self._watermark = -_NEVER, -_NEVER
+        self._noted, self._due = _NEVER, _NEVER
         return rows
 
     def _tell(self) -> None:
@@ -163,7 +165,8 @@ class PushSession:
 
     def _note(self, earliest: int, latest: int) -> None:
         """Where the watermark is after events of these times, and where it must get for something to close."""
-        if earliest + 1 < self._due:  # nothing about an event is final before the watermark has passed it
+        if earliest < self._noted:  # what later events bring is due later
+            self._noted = earliest
             due = self._engine.due(earliest, latest, self._state.watermark)
             self._due = self._due if due is None else min(self._due, due)
         if latest > self._latest:
@@ -207,7 +210,7 @@ class PushSession:
     def _look_ahead(self) -> None:
         """Where the watermark must get for something to close."""
         due = self._engine.next_due(self._state)
-        self._due = _NEVER if due is None else due
+        self._noted, self._due = _NEVER, _NEVER if due is None else due
 
 
 def _in_steps(watermark: str, kind: TimeType) -> int:

@@ -35,7 +35,6 @@ from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import count_dropped
 from trendweave.rows.times import has_time
 
 #: Columns of events are kept under names that no column of ours has.
@@ -110,16 +109,25 @@ class InSituations:
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         """Events that can play a part, as they are kept."""
-        dropped = count_dropped(self.inner.plan, events, self.inner.time, self.inner.type)
         events = events.select(list(self.read))
         known = has_time(events.column(self.inner.time))
+        dropped = Dropped(events.num_rows, null_time=_count(pc.invert(known)))
         if self.inner.type is not None:
-            known = pc.and_(known, pc.is_valid(events.column(self.inner.type)))
-        kept_types = self._kept_types()
-        if kept_types is not None:
-            types = pa.array(sorted(kept_types), pa.string())
-            known = pc.and_(known, pc.is_in(events.column(self.inner.type).cast(pa.string()), types))
-        return events.filter(known).rename_columns([self._kept_name(name) for name in events.column_names]), dropped
+            types = events.column(self.inner.type)
+            typed = pc.and_(known, pc.is_valid(types))
+            named = pc.and_(typed, _is_one_of(types, self.inner.needs.named_types))
+            dropped = Dropped(
+                dropped.rows, dropped.null_time, _count(known) - _count(typed), _count(typed) - _count(named)
+            )
+            known = self._keep_types(types, typed, named)
+        rows = events if _count(known) == events.num_rows else events.filter(known)
+        return rows.rename_columns([self._kept_name(name) for name in events.column_names]), dropped
+
+    def _keep_types(self, types: pa.ChunkedArray, typed: pa.ChunkedArray, named: pa.ChunkedArray) -> pa.ChunkedArray:
+        kept = self._kept_types()
+        if kept is None:
+            return typed
+        return named if kept == self.inner.needs.named_types else pc.and_(typed, _is_one_of(types, kept))
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         return rows.select(self._kept_columns.names).cast(self._kept_columns)
@@ -163,6 +171,14 @@ class InSituations:
                 value = None if value is None else value[name]
             shown.append(f"{'.'.join((path[0].removeprefix(_RAW), *path[1:]))}={value}")
         return ", ".join(shown) or "(none)"
+
+
+def _is_one_of(types: pa.ChunkedArray, names: frozenset[str]) -> pa.ChunkedArray:
+    return pc.is_in(types.cast(pa.string()), pa.array(sorted(names), pa.string()))
+
+
+def _count(mask: pa.ChunkedArray) -> int:
+    return pc.sum(mask).as_py() or 0
 
 
 @dataclass(frozen=True, slots=True)
