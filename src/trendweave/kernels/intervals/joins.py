@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner, outer
+from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.growing import grow
 from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.kernels.intervals.stretches import ANY, NO_MOMENT, certain_moment, find_stretches, intersect
@@ -74,7 +74,7 @@ class Levels(NamedTuple):
     passed: np.ndarray
 
 
-@inlined
+@inlined_late
 def _open_level(levels: Levels, depth: int, count: int) -> None:
     """Begin with the first of a level's ranges."""
     levels.count[depth], levels.current[depth] = count, 0
@@ -82,7 +82,7 @@ def _open_level(levels: Levels, depth: int, count: int) -> None:
         levels.place[depth] = levels.ranges[depth, 0, 0]
 
 
-@inlined
+@inlined_late
 def _next_candidate(levels: Levels, depth: int) -> int:
     """The next situation of a level, or -1."""
     while levels.current[depth] < levels.count[depth]:
@@ -96,7 +96,7 @@ def _next_candidate(levels: Levels, depth: int) -> int:
     return -1
 
 
-@inlined
+@inlined_late
 def _choose(join: Join, levels: Levels, depth: int, candidate: int) -> bool:
     """Choose a situation, if it fulfils the constraints to those that are chosen, and if that is certain in time."""
     start, end = join.buffers.start, join.buffers.end
@@ -149,7 +149,7 @@ def _list_candidates(join: Join, levels: Levels, depth: int, partition: int, scr
     return count
 
 
-@inlined
+@inlined_late
 def _has_all_kinds(buffers: Buffers, partition: int) -> bool:
     for kind in range(buffers.low.shape[0]):
         if buffers.low[kind, partition] >= buffers.high[kind, partition]:

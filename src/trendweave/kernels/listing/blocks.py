@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
-from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.compiling import inlined_late, outer
 from trendweave.kernels.growing import grow
 
 #: Vertices in a block: few enough for a narrow range of values, enough to make looking at the range worthwhile.
@@ -51,7 +51,7 @@ def grow_blocks(blocks, capacity):
     )
 
 
-@inlined
+@inlined_late
 def may_compare(operator, low, high, code):
     """Whether some value between low and high may compare true with the code."""
     if code < 0:
@@ -69,7 +69,7 @@ def may_compare(operator, low, high, code):
     return True
 
 
-@inlined
+@inlined_late
 def may_hold(steps, blocks, block, transition, row):
     """Whether a block may hold a vertex that a row can follow on a transition, by the transition's first test."""
     test = steps.first_test[transition]
@@ -79,7 +79,7 @@ def may_hold(steps, blocks, block, transition, row):
     return may_compare(steps.tests.operator[test], blocks.low[block, transition], blocks.high[block, transition], code)
 
 
-@inlined
+@inlined_late
 def add_to_block(steps, blocks, v, state, row, number):
     """Add a vertex to the last block of its state, or to a new one of this number. Returns the number of blocks."""
     block = blocks.latest[state]

@@ -11,7 +11,7 @@ import numpy as np
 from trendweave.kernels.aggregates.passes import normalise_rows
 from trendweave.kernels.aggregates.program import NEXT
 from trendweave.kernels.columns import ColumnList
-from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.compiling import inlined_late, outer
 from trendweave.kernels.growing import grow
 from trendweave.kernels.inputs import Rows, Template
 from trendweave.kernels.listing.blocks import BLOCK, add_to_block, grow_blocks, new_blocks
@@ -47,7 +47,7 @@ class BuiltGraph(NamedTuple):
     segment_starts: np.ndarray
 
 
-@inlined
+@inlined_late
 def first_window(starts, rows, state, row):
     """The first window in which a trend may begin at a row read as a state, or NO_WINDOW."""
     if not starts.allowed[state]:
@@ -58,7 +58,7 @@ def first_window(starts, rows, state, row):
     return window if window <= rows.window_last[row] else np.int64(NO_WINDOW)
 
 
-@inlined
+@inlined_late
 def last_window(finals, rows, state, row):
     """The last window in which a trend may end at a row read as a state, or -NO_WINDOW."""
     if not finals.allowed[state]:
@@ -69,7 +69,7 @@ def last_window(finals, rows, state, row):
     return window if window >= rows.window_first[row] else np.int64(-NO_WINDOW)
 
 
-@inlined
+@inlined_late
 def add_tick(
     rows, steps, starts, finals, vertices, blocks, latest_of_value, edges, first, end, base, count, used, listed
 ):
@@ -104,7 +104,7 @@ def add_tick(
     return count, used
 
 
-@inlined
+@inlined_late
 def offer_vertex(steps, vertices, blocks, latest_of_value, v, number):
     """Let later vertices find vertex v: by its block, which is a new one of this number if the last is full, and by the
     values that are chained. Returns the number of blocks."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner, outer
+from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.listing.graph import TrendGraph, has_edge
 from trendweave.kernels.listing.marks import BEGIN_BEFORE, END_BEHIND
 
@@ -47,7 +47,7 @@ def cover_end(graph, covers, window, v, marks):
     return True
 
 
-@inlined
+@inlined_late
 def goes_around(graph, covers, u, v):
     """Whether a path of two or more edges leads from u to v."""
     bit = u - graph.segment_starts[covers.segment[v]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.graph import last_before, step_back
 from trendweave.kernels.listing.marks import BEGIN, FINISH
 from trendweave.kernels.listing.walk import write_path
@@ -13,7 +13,7 @@ UNDECIDED = -1
 _OWN_ROUNDINGS = 4
 
 
-@inlined
+@inlined_late
 def random_bits(key, step):
     """64 random bits, a function of both (the mixing of SplitMix64)."""
     z = key + np.uint64(step + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +22,7 @@ def random_bits(key, step):
     return z ^ (z >> np.uint64(31))
 
 
-@inlined
+@inlined_late
 def decide(point, below, above, margin):
     """1 if the point is surely between two sums, 0 if it is surely not below the upper one, else UNDECIDED."""
     if point >= above + margin:
@@ -32,7 +32,7 @@ def decide(point, below, above, margin):
     return UNDECIDED
 
 
-@inlined
+@inlined_late
 def next_option(graph, steps, v, cursor, bounds, marks):
     """The next vertex that a trend may pass before v (v < 0: at which it may end), as (cursor, vertex); -1: none."""
     if v >= 0:
@@ -43,7 +43,7 @@ def next_option(graph, steps, v, cursor, bounds, marks):
     return cursor, cursor if cursor >= bounds.low else np.int64(-1)
 
 
-@inlined
+@inlined_late
 def draw(graph, steps, bounds, marks, path, vertex, key, unit):
     """One trend, from its last vertex back, into the path. Returns its length, or UNDECIDED.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
-from trendweave.kernels.compiling import inlined
+from trendweave.kernels.compiling import inlined_late
 from trendweave.kernels.listing.steps import accepts, guard_at
 from trendweave.kernels.searching import first_not_below
 
@@ -53,7 +53,7 @@ class Bounds(NamedTuple):
     base: int
 
 
-@inlined
+@inlined_late
 def window_bounds(graph, segment, window):
     """The vertices of a segment that lie in a window."""
     start, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
@@ -61,7 +61,7 @@ def window_bounds(graph, segment, window):
     return Bounds(window, low, first_not_below(graph.window_first, low, stop, window + 1), start)
 
 
-@inlined
+@inlined_late
 def is_edge(steps, graph, u, v):
     """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
     transition = steps.between[graph.state[u], graph.state[v]]
@@ -76,7 +76,7 @@ def is_edge(steps, graph, u, v):
     return accepts(steps, transition, graph.row[u], graph.row[v])
 
 
-@inlined
+@inlined_late
 def has_edge(graph, u, v):
     """Whether an edge from u to v is listed."""
     high = graph.edge_starts[v + 1]
@@ -84,7 +84,7 @@ def has_edge(graph, u, v):
     return at < high and graph.edges[at] == u
 
 
-@inlined
+@inlined_late
 def last_before(graph, v, low):
     """A cursor before the latest vertex from which an edge may lead to v."""
     if graph.edge_starts.size:
@@ -92,7 +92,7 @@ def last_before(graph, v, low):
     return first_not_below(graph.tick, low, v, graph.tick[v])
 
 
-@inlined
+@inlined_late
 def step_back(graph, steps, v, cursor, low):
     """The next earlier vertex with an edge to v, as (cursor, vertex); vertex -1 where there is none in the window."""
     if graph.edge_starts.size:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.graph import window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, FINISH, mark_window
 from trendweave.kernels.listing.walk import NEW, Progress
@@ -25,14 +25,14 @@ def new_levels(graphlets: int) -> Levels:
     return Levels(*(np.zeros(graphlets + 1, np.int64) for _ in Levels._fields))
 
 
-@inlined
+@inlined_late
 def open_level(levels, pieces, depth, v, origin):
     """Begin a level at a vertex."""
     levels.vertex[depth], levels.piece[depth] = v, -1
     levels.next_piece[depth] = pieces.first[v - origin]
 
 
-@inlined
+@inlined_late
 def choose_piece(levels, pieces, top, low, origin):
     """Choose the next piece of a level that begins in the window; False where there is none left."""
     end = pieces.first[levels.vertex[top] - origin + 1]
@@ -43,7 +43,7 @@ def choose_piece(levels, pieces, top, low, origin):
     return False
 
 
-@inlined
+@inlined_late
 def step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin):
     """The next vertex of an earlier graphlet that leads to x, the first vertex of a level's piece; -1: none is left."""
     end, graphlet = graph.edge_starts[x + 1], pieces.graphlet_start[x - origin]
@@ -59,7 +59,7 @@ def step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin):
     return np.int64(-1)
 
 
-@inlined
+@inlined_late
 def path_size(levels, pieces, depth):
     """Vertices of the pieces of all levels."""
     size = 0
@@ -68,7 +68,7 @@ def path_size(levels, pieces, depth):
     return size
 
 
-@inlined
+@inlined_late
 def write_pieces(levels, pieces, depth, vertices, used):
     """The pieces of all levels, the last level's first. Returns how much is used then."""
     for level in range(depth - 1, -1, -1):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
-from trendweave.kernels.compiling import inlined
+from trendweave.kernels.compiling import inlined_late
 from trendweave.kernels.listing.blocks import may_hold
 from trendweave.kernels.listing.steps import accepts, guard_at
 
@@ -31,7 +31,7 @@ class Vertices(NamedTuple):
     chains: np.ndarray
 
 
-@inlined
+@inlined_late
 def judge(rows, steps, follow, transition, u, p, row, guard):
     """Whether a trend may step from vertex u, of row p, to a row. With skip-till-next-match, u then knows that an event
     can follow it."""
@@ -53,7 +53,7 @@ def judge(rows, steps, follow, transition, u, p, row, guard):
     return EDGE
 
 
-@inlined
+@inlined_late
 def link_chain(rows, steps, vertices, latest_of_value, edges, transition, row, base, used, listed):
     """List the edges to a row from vertices of an equal value. Returns whether there are any, and the edges used."""
     equality = steps.equality[transition]
@@ -77,7 +77,7 @@ def link_chain(rows, steps, vertices, latest_of_value, edges, transition, row, b
     return linked, used
 
 
-@inlined
+@inlined_late
 def link_blocks(rows, steps, vertices, blocks, edges, transition, row, used, listed):
     """List the edges to a row from the vertices of a transition's source state. Returns as `link_chain`."""
     guard = guard_at(steps, transition, row)

@@ -8,7 +8,7 @@ import numpy as np
 from trendweave.kernels.aggregates.passes import normalise_conditions
 from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from trendweave.kernels.columns import ColumnList
-from trendweave.kernels.compiling import inlined
+from trendweave.kernels.compiling import inlined_late
 from trendweave.kernels.inputs import OPERATORS, Selection, Template
 from trendweave.kernels.pair_test import pair_holds
 
@@ -106,7 +106,7 @@ def small_codes(previous: np.ndarray, following: np.ndarray) -> tuple[np.ndarray
     return (places, places) if previous is following else (places[: previous.size], places[previous.size :])
 
 
-@inlined
+@inlined_late
 def compares(operator, left, right):
     """NULL, a code below zero, compares true with nothing."""
     if left < 0 or right < 0:
@@ -124,7 +124,7 @@ def compares(operator, left, right):
     return left != right
 
 
-@inlined
+@inlined_late
 def accepts(steps, transition, previous, following):
     """Whether a row can follow another on a transition, apart from negation."""
     tests, codes = steps.tests, steps.codes
@@ -135,7 +135,7 @@ def accepts(steps, transition, previous, following):
     return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
 
 
-@inlined
+@inlined_late
 def guard_at(steps, transition, row):
     """The tick before which predecessors of a row are out."""
     guard = steps.guard[transition]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.covers import cover_end, cover_step, is_complete
 from trendweave.kernels.listing.graph import Bounds, TrendGraph, last_before, step_back, window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, CHECKED, FINISH, mark_window
@@ -79,7 +79,7 @@ def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False) ->
     )
 
 
-@inlined
+@inlined_late
 def entry_bounds(graph, entries, entry, mode):
     """The vertices of an entry. The arrays of a checked walk are of all segments."""
     bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
@@ -99,7 +99,7 @@ def mark_entry(graph, steps, entries, entry, mode, covers, walk):
         mark_window(graph, steps, everywhere, mode, walk.marks, walk.longest)
 
 
-@inlined
+@inlined_late
 def next_end(walk, bounds, end, least, left_out):
     """The next vertex, from `end` on, at which a trend of enough events ends, and the longest that was left out."""
     while end < bounds.high:
@@ -112,7 +112,7 @@ def next_end(walk, bounds, end, least, left_out):
     return end, left_out
 
 
-@inlined
+@inlined_late
 def is_wanted(entries, entry, depth, shown, shortest, seen):
     """Whether the next trend, of this length, is among those to show."""
     if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
@@ -124,7 +124,7 @@ def is_wanted(entries, entry, depth, shown, shortest, seen):
     return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
 
 
-@inlined
+@inlined_late
 def write_path(path, depth, vertices, used):
     """The path, which leads back, in order of time."""
     for i in range(depth):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.graph import last_before, step_back
 from trendweave.kernels.listing.marks import BEGIN, FINISH
 from trendweave.kernels.listing.steps import Steps
@@ -46,7 +46,7 @@ def is_free(steps: Steps) -> bool:
     return bool(steps.selection == 0 and free.all())
 
 
-@inlined
+@inlined_late
 def rescale(number, exponent, to):
     """A number in terms of another exponent; so small that it does not matter becomes zero."""
     difference = exponent - to
@@ -57,7 +57,7 @@ def rescale(number, exponent, to):
     return number * 2.0**difference
 
 
-@inlined
+@inlined_late
 def add_scaled(number, exponent, other, other_exponent):
     """The sum of two scaled numbers."""
     if other_exponent > exponent and other > 0.0:
@@ -69,7 +69,7 @@ def add_scaled(number, exponent, other, other_exponent):
     return number, exponent
 
 
-@inlined
+@inlined_late
 def add_to_state(ways, state, place):
     """Add the ways to a vertex to those of its state."""
     sums, vertex = ways.state, ways.vertex

@@ -102,10 +102,10 @@ class SituationParts:
         pieces = np.unique(piece)
         begins = np.append(pieces, RUNNING)
         following = begins[np.searchsorted(pieces, piece) + 1]
-        newest = int(last.max(initial=0))
         real = np.flatnonzero(kind >= 0)
         if not real.size:
             return self.program.schema.empty_table()
+        newest = int(last.max())
         order = real[np.lexsort((start[real], kind[real]))]
         kind, start, end, following = (values[order] for values in (kind, start, end, following))
         # Does a run go on in the next one of its kind?
