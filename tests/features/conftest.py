@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,13 +12,14 @@ import pytest
 from tests.features.places import PLACES, Run, skip_what_cannot_run, spark_place
 from tests.features.runs import Events, Row
 
+#: Of so many cases of a file on Spark, the first runs by day.
+_BY_DAY = 40
+_NO_PARAMETERS = SimpleNamespace(params={})
 
-@pytest.fixture(params=[*PLACES, pytest.param("spark_batch", marks=[pytest.mark.spark, pytest.mark.nightly])])
+
+@pytest.fixture(params=[*PLACES, pytest.param("spark_batch", marks=pytest.mark.spark)])
 def run(request: pytest.FixtureRequest) -> Run:
-    """`run(query, events, **options of Query.run)` -> rows; events are a list of dictionaries or an Arrow table.
-
-    On Spark, where a job takes half a second, they run by night.
-    """
+    """`run(query, events, **options of Query.run)` -> rows; events are a list of dictionaries or an Arrow table."""
     name = request.param
     place = spark_place(request.getfixturevalue("spark")) if name == "spark_batch" else PLACES[name]
 
@@ -24,3 +28,16 @@ def run(request: pytest.FixtureRequest) -> Run:
         return place(query, events, **options)
 
     return run_there
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A Spark job takes half a second: of the cases on Spark some of every file run by day, and all by night."""
+    seen: Counter[Path] = Counter()
+    for item in items:
+        values = getattr(item, "callspec", _NO_PARAMETERS).params.values()
+        if not any(isinstance(value, str) and value == "spark_batch" for value in values):
+            continue
+        if seen[item.path] % _BY_DAY:
+            item.add_marker(pytest.mark.nightly)
+        seen[item.path] += 1

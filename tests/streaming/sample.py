@@ -43,4 +43,4 @@ def end() -> pa.Table:
 
 
 def expected(query: str, tables: list[pa.Table]) -> pa.Table:
-    return trendweave.query(query).run(pa.concat_tables(tables))
+    return trendweave.query(query).run(pa.concat_tables(tables), type="type")

@@ -1,9 +1,10 @@
-"""A script: saves a stream that was stopped in the middle, for tests that later releases can go on with it.
+"""A script: saves streams that were stopped in the middle, for tests that later releases can go on with them.
 
-    python -m tests.streaming.save_checkpoint
+    python -m tests.streaming.save_checkpoint [KIND ...]
 
-It writes `checkpoints/v1`: files of events, the checkpoint, and the rows that had come out. Run it only where the
-version of the state changes, with the new number, and keep the folders of old versions: users have such checkpoints.
+It writes `checkpoints/v1` and, of other kinds of queries, `checkpoints/v1-KIND`: files of events, the checkpoint, and
+the rows that had come out. Run it only where the version of the state changes, with the new number, and keep the
+folders of old versions: users have such checkpoints.
 """
 
 from __future__ import annotations
@@ -28,10 +29,28 @@ PLACEHOLDER = "/folder-of-the-saved-stream"
 BUCKETS = 3
 
 
-def go_on(spark: SparkSession, folder: Path) -> None:
+#: A query of each kind; aggregates stand for trends.
+KINDS = {
+    "": SLIDING,
+    "lists": "RETURN EACH COUNT(A), LAST(B.x) AS last PATTERN SEQ(A, B) WHERE [k] AND A.x < B.x WITHIN 20 s SLIDE 10 s",
+    "matches": "FROM A PARTITION BY k DEFINE P AS x > 3, Q AS x < 8 PATTERN P before; meets; overlaps Q "
+    "WITHIN 20 s RETURN k, SUM(P.x)",
+    "counts": "FROM A PARTITION BY k DEFINE P AS x > 3, Q AS x < 8 PATTERN P before; meets; overlaps Q "
+    "WITHIN 20 s EVERY 10 s RETURN COUNT(*)",
+    "situated": "RETURN g, COUNT(*) PATTERN SEQ(A, B) WHERE [k] AND A DURING P GROUP-BY g WITHIN 20 s SLIDE 10 s "
+    "FROM A DEFINE P AS x > 3 AT LEAST 3 seconds",
+}
+
+
+def saved_folder(kind: str, version: int) -> Path:
+    """Where a kind of query is saved."""
+    return SAVED / (f"v{version}-{kind}" if kind else f"v{version}")
+
+
+def go_on(spark: SparkSession, folder: Path, kind: str = "") -> None:
     """Read what there is in `events`, from the checkpoint on if there is one; rows go to `rows`."""
     events = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(folder / "events"))
-    rows = trendweave.query(SLIDING).run(events, watermark="5 seconds", buckets=BUCKETS)
+    rows = trendweave.query(KINDS[kind]).run(events, type="type", watermark="5 seconds", buckets=BUCKETS)
     write_to_the_end(rows, folder / "rows", folder / "checkpoint")
 
 
@@ -55,21 +74,26 @@ def main() -> None:
         .config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
         .getOrCreate()
     )
+    for kind in sys.argv[1:] or KINDS:
+        save(spark, kind)
+    spark.stop()
+
+
+def save(spark: SparkSession, kind: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         files = Files(folder / "events")
         for table in batches(3):
             files.write(table)
-        go_on(spark, folder)
+        go_on(spark, folder, kind)
         for checksum in folder.rglob("*.crc"):  # of files that change below; Hadoop does without
             checksum.unlink()
         replace_in_texts(folder, name, PLACEHOLDER)
-        target = SAVED / f"v{STATE_VERSION}"
+        target = saved_folder(kind, STATE_VERSION)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns(".events-*", "*.tmp"))
-    spark.stop()
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    print(f"{target}: {size:,} bytes")
+    print(f"{target.name}: {size:,} bytes")
 
 
 if __name__ == "__main__":

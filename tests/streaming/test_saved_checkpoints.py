@@ -12,8 +12,8 @@ import pytest
 
 from tests.spark.comparing import assert_same
 from tests.streaming.running import Files
-from tests.streaming.sample import SLIDING, batches, end, expected
-from tests.streaming.save_checkpoint import PLACEHOLDER, SAVED, go_on, replace_in_texts
+from tests.streaming.sample import batches, end, expected
+from tests.streaming.save_checkpoint import KINDS, PLACEHOLDER, go_on, replace_in_texts, saved_folder
 from trendweave.runners.spark.stream_state import STATE_VERSION
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("version", range(1, STATE_VERSION + 1))
-def test_a_saved_stream_goes_on(streaming: SparkSession, tmp_path: Path, version: int) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_stream_goes_on(streaming: SparkSession, tmp_path: Path, kind: str, version: int) -> None:
     folder = tmp_path / "stream"
-    shutil.copytree(SAVED / f"v{version}", folder)
+    shutil.copytree(saved_folder(kind, version), folder)
     replace_in_texts(folder, PLACEHOLDER, str(folder))
     files = Files(folder / "events")
     for path in sorted(files.folder.iterdir()):
@@ -36,8 +37,8 @@ def test_a_saved_stream_goes_on(streaming: SparkSession, tmp_path: Path, version
     files.write(batches(1, first=3)[0])
     files.write(end())
 
-    go_on(streaming, folder)
+    go_on(streaming, folder, kind)
 
     rows = streaming.read.parquet(str(folder / "rows")).toArrow()
-    assert_same(expected(SLIDING, batches(4)), rows)
+    assert_same(expected(KINDS[kind], batches(4)), rows)
     assert 0 < before < rows.num_rows, "some windows were closed and some were open"
