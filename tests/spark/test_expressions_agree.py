@@ -288,6 +288,8 @@ def _functions_of_numbers() -> Iterator[str]:
 
 def _functions_of_strings() -> Iterator[str]:
     yield from (f"{name}({value})" for name in ("LOWER", "UPPER", "TRIM", "LENGTH") for value in STRINGS)
+    # Letters that become several must not be taken back by an optimiser.
+    yield from (f"{outer}({inner}(e.text))" for outer in ("LOWER", "UPPER") for inner in ("LOWER", "UPPER"))
     yield from ("CONCAT(e.text, e.digits)", "CONCAT(e.text)", "CONCAT('<', e.text, '>')", "CONCAT(e.text, NULL)")
     positions = ("0", "1", "-2", "9", "e.i8", "e.i64", "2147483648", "-2147483648", "NULL")
     yield from (f"SUBSTRING(e.text, {position})" for position in positions)

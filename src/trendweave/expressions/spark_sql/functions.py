@@ -59,6 +59,10 @@ def call(function: str, arguments: list[Sql]) -> Sql:
         case "SUBSTRING":
             places = [Sql(f"TRY_CAST({other.text} AS INT)", Kind.INTEGER) for other in others]
             return Sql(_write_call(function, [first, *places]), Kind.STRING)
+        case "UPPER" | "LOWER" if first.text.startswith(("UPPER(", "LOWER(")):
+            # Of two of these Spark's optimiser keeps the outer one alone, which for letters that become several (the
+            # ligature fi) is not the same.
+            return Sql(f"{function}(SUBSTRING({first.text}, 1))", Kind.STRING)
     return Sql(_write_call(function, arguments), Kind.STRING)
 
 
