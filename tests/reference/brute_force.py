@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from .pattern import And, Pattern, begins, readings, variable_types
+from .pattern import And, Guard, Pattern, begins, readings, variable_types
 from .query import (
     ANY_MATCH,
     CONTIGUOUS,
@@ -35,7 +35,10 @@ Key = tuple[tuple[str, Scalar], ...]
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of time; which of its ends belongs to it depends on the kind of window."""
+    """A stretch of time; which of its ends belongs to it depends on the kind of window.
+
+    Lists under `WITHIN w` alone show each trend once: its window is of the kind "once" and ends at the time of the row.
+    """
 
     kind: str
     start: float | None
@@ -127,14 +130,31 @@ def pairs(query: Query, rows: list[Row]) -> dict[tuple[Window, Key], set[frozens
     return matched
 
 
-def complete_trends(query: Query, rows: list[Row]) -> list[Found]:
-    """The trends that are not a proper sub-sequence of another of the same window and partition ("Detection")."""
-    every = trends(query, rows)
+def listed_trends(query: Query, rows: list[Row]) -> list[Found]:
+    """The trends that a list shows ("Detection"): those of each window, under `WITHIN w` alone each trend once."""
+    if not isinstance(query.window, Moving):
+        return trends(query, rows)
+    within, result = query.window.within, []
+    for partition, members in partitions(query, rows, Window("whole", None, None)).items():
+        matcher = Matcher(query, rows, members, within)
+        result += [
+            Found(Window("once", None, matcher.time_of_its_row(query.pattern, trend)), partition, trend)
+            for trend in matcher.matches(query.pattern, query.strategy)
+        ]
+    return result
+
+
+def complete_trends(every: list[Found]) -> list[Found]:
+    """Those that are not a proper sub-sequence of another of the same window and partition.
+
+    Under `WITHIN w` alone the others are all those of the partition, at whatever time their rows stand.
+    """
     return [
         found
         for found in every
         if not any(
-            (other.window, other.partition) == (found.window, found.partition)
+            other.partition == found.partition
+            and (other.window == found.window or found.window.kind == "once")
             and len(other.trend) > len(found.trend)
             and set(found.trend) < set(other.trend)  # both are sorted by time: a subset is a sub-sequence
             for other in every
@@ -149,24 +169,62 @@ def _found(query: Query, pattern: Pattern, rows: list[Row]) -> Iterator[Found]:
                 yield Found(window, partition, trend)
 
 
-class Matcher:
-    """Matches patterns, the query's and those under its NOTs, against the events of one window and partition."""
+Limits = tuple[float, float]
+"""Gaps that begin with the window begin after the first of these times, those that end with it before the second."""
 
-    def __init__(self, query: Query, rows: list[Row], members: list[int]) -> None:
-        self.query, self.rows, self.members = query, rows, members
-        self.negated_matches = cache(lambda body: list(self.matches(body, ANY_MATCH)))
+EVERYTHING: Limits = (-math.inf, math.inf)
+
+
+class Matcher:
+    """Matches patterns, the query's and those under its NOTs, against the events of one window and partition.
+
+    With `within` they are those of the whole partition, and each trend has a window of its own ("each trend once").
+    """
+
+    def __init__(self, query: Query, rows: list[Row], members: list[int], within: float | None = None) -> None:
+        self.query, self.rows, self.members, self.within = query, rows, members, within
+        self.negated_matches = cache(lambda body, limits: list(self.negated(body, limits)))
 
     def time(self, pair: tuple[int, str]) -> float:
         return self.rows[pair[0]]["time"]
 
     def matches(self, pattern: Pattern, strategy: str) -> Iterator[Trend]:
         """Every non-empty sequence of pairs that is a trend of this pattern."""
+        for trend in self.spelled(pattern, strategy):
+            if self.fits(trend) and self.valid_readings(pattern, trend, self.limits(trend)):
+                yield trend
+
+    def negated(self, body: Pattern, limits: Limits) -> Iterator[Trend]:
+        """Every match of a pattern under a NOT. Strategies do not apply to it."""
+        for match in self.spelled(body, ANY_MATCH):
+            if self.valid_readings(body, match, limits):
+                yield match
+
+    def spelled(self, pattern: Pattern, strategy: str) -> Iterator[Trend]:
+        """Every non-empty sequence of pairs that the pattern spells, whatever its NOTs say."""
         beginnings: list[Trend] = [()]
         while beginnings:
             beginning = beginnings.pop()
-            if beginning and self.is_complete(pattern, beginning):
+            if beginning and readings(pattern, _word(beginning)):
                 yield beginning
             beginnings += self.longer_by_one(pattern, strategy, beginning)
+
+    def fits(self, trend: Trend) -> bool:
+        return self.within is None or self.time(trend[-1]) - self.time(trend[0]) < self.within
+
+    def limits(self, trend: Trend) -> Limits:
+        """Where the window begins and ends for this trend's NOTs; a sliding window holds no other events anyway."""
+        if self.within is None:
+            return EVERYTHING
+        return self.time(trend[-1]) - self.within, self.time(trend[0]) + self.within
+
+    def time_of_its_row(self, pattern: Pattern, trend: Trend) -> float:
+        """Its last event's; but a trend that is valid only if nothing follows until its window ends waits for that."""
+        limits = self.limits(trend)
+        for guards in self.valid_readings(pattern, trend, limits):
+            if not any(place == len(trend) for place, _ in guards):
+                return self.time(trend[-1])
+        return limits[1]
 
     def longer_by_one(self, pattern: Pattern, strategy: str, beginning: Trend) -> Iterator[Trend]:
         for index in self.members:
@@ -190,12 +248,13 @@ class Matcher:
             and self.qualified_attributes_agree((*beginning, pair))
         )
 
-    def is_complete(self, pattern: Pattern, trend: Trend) -> bool:
-        """Does the pattern read it, in at least one way in which every gap with a NOT is clean?"""
-        return any(
-            all(self.gap_is_clean(trend, place, body) for place, body in guards)
+    def valid_readings(self, pattern: Pattern, trend: Trend, limits: Limits) -> list[frozenset[Guard]]:
+        """The ways to read it in which every gap with a NOT is clean. One is enough."""
+        return [
+            guards
             for guards in readings(pattern, _word(trend))
-        )
+            if all(self.gap_is_clean(trend, place, body, limits) for place, body in guards)
+        ]
 
     # ---- predicates
 
@@ -244,15 +303,16 @@ class Matcher:
 
     # ---- negation
 
-    def gap_is_clean(self, trend: Trend, place: int, body: Pattern) -> bool:
+    def gap_is_clean(self, trend: Trend, place: int, body: Pattern, limits: Limits) -> bool:
         """Is there no match of the negated pattern between the trend's events before and after this place?
 
-        Where one of them is missing, the window is the limit: all matches lie inside it already.
+        Where one of them is missing, the window is the limit.
         """
-        after = -math.inf if place == 0 else self.time(trend[place - 1])
-        before = math.inf if place == len(trend) else self.time(trend[place])
+        after = limits[0] if place == 0 else self.time(trend[place - 1])
+        before = limits[1] if place == len(trend) else self.time(trend[place])
         return not any(
-            after < self.time(match[0]) and self.time(match[-1]) < before for match in self.negated_matches(body)
+            after < self.time(match[0]) and self.time(match[-1]) < before
+            for match in self.negated_matches(body, limits)
         )
 
 

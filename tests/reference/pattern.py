@@ -294,6 +294,29 @@ def can_be_empty(pattern: Pattern) -> bool:
     return () in words(pattern, 0)
 
 
+def can_begin_with_not(pattern: Pattern) -> bool:
+    """Is there a reading in which a NOT has no event before it?"""
+    return can_end_with_not(_reversed(pattern))
+
+
+def can_end_with_not(pattern: Pattern) -> bool:
+    """Is there a reading in which a NOT has no event after it?"""
+    match pattern:
+        case Not():
+            return True
+        case Event() | Seq(parts=()):
+            return False
+        case Seq(parts=(*before, last)):
+            return can_end_with_not(last) or (can_be_empty(last) and can_end_with_not(Seq(tuple(before))))
+        case Or(alternatives=alternatives):
+            return any(map(can_end_with_not, alternatives))
+        case Repeat(body=body, high=high):
+            return high != 0 and can_end_with_not(body)
+        case And(left=left, right=right):
+            return can_end_with_not(left) or can_end_with_not(right)
+    raise TypeError(pattern)
+
+
 def _starts(pattern: Pattern) -> set[str]:
     """The variables a word of the pattern can begin with."""
     return {name for name in variable_types(pattern) if begins(pattern, (name,))}

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from .brute_force import Found, Row, Trend, Window, pairs, trends
-from .pattern import And
+from .pattern import And, can_end_with_not
 from .query import Aggregate, Moving, Query
 from .scalars import Scalar, identity, is_nan, largest, smallest
 
@@ -16,6 +16,9 @@ def rows(query: Query, events: list[Row]) -> list[Row]:
 
     Without a window, `window_start` and `window_end` are NULL.
     """
+    assert not (isinstance(query.window, Moving) and can_end_with_not(query.pattern)), (
+        "when a trend ends nothing can have followed it: no query"
+    )
     if isinstance(query.pattern, And):
         return _conjunction_rows(query, events)
     together: dict[tuple, list[Found]] = {}

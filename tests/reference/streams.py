@@ -14,7 +14,20 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from .pattern import And, Event, Not, Or, Pattern, Repeat, Seq, can_be_empty, leaves, neighbours, variable_types
+from .pattern import (
+    And,
+    Event,
+    Not,
+    Or,
+    Pattern,
+    Repeat,
+    Seq,
+    can_be_empty,
+    can_end_with_not,
+    leaves,
+    neighbours,
+    variable_types,
+)
 from .query import (
     ANY_MATCH,
     CONTIGUOUS,
@@ -222,17 +235,29 @@ def aggregates(draw: DrawFn, variables: list[str]) -> tuple[Aggregate, ...]:
 
 
 @st.composite
-def time_windows(draw: DrawFn) -> Sliding | Moving | None:
+def time_windows(draw: DrawFn, moving: bool | None = None) -> Sliding | Moving | None:
     within = draw(st.sampled_from([10, 1, 2, 4, 6, 8, 10, 12]))
-    kind = draw(st.sampled_from(["none", "none", "sliding", "sliding", "moving"]))
+    kinds = {None: ["none", "none", "sliding", "sliding", "moving"], False: ["none", "sliding"], True: ["moving"]}
+    kind = draw(st.sampled_from(kinds[moving]))
     if kind == "none":
         return None
     return Moving(within) if kind == "moving" else Sliding(within, draw(st.integers(1, within)))
 
 
 @st.composite
-def queries(draw: DrawFn, negation: bool | None = None, conjunction: bool | None = None, empty: bool = True) -> Query:
-    """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`."""
+def queries(
+    draw: DrawFn,
+    negation: bool | None = None,
+    conjunction: bool | None = None,
+    empty: bool = True,
+    lists: bool = False,
+    moving: bool | None = None,
+) -> Query:
+    """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
+
+    lists: for TRENDS, EACH and ROWS. They may have a trailing NOT under `WITHIN w` alone, which aggregates may not.
+    moving: all of them under `WITHIN w` alone, or none.
+    """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
     strategy = draw(st.sampled_from([ANY_MATCH, ANY_MATCH, ANY_MATCH, NEXT_MATCH, CONTIGUOUS]))
@@ -248,7 +273,9 @@ def queries(draw: DrawFn, negation: bool | None = None, conjunction: bool | None
         predicates += draw(st.lists(st.sampled_from(all_variables).flatmap(local_predicates), min_size=1, max_size=2))
     if neighbours(pattern) and _rarely(draw, 2):
         predicates += draw(st.lists(edge_predicates(pattern), min_size=1, max_size=2))
-    group_by, window = draw(attributes(trend_variables)), draw(time_windows())
+    group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving))
+    if isinstance(window, Moving) and not lists and can_end_with_not(pattern):
+        window = Sliding(window.within, window.within)
     if conjunction:
         group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
         window = None if isinstance(window, Moving) else window

@@ -85,7 +85,7 @@ def test_greta_down_trend_of_section_2():
     next_match = Query(plus(Event("Stock", "S")), predicates=(down,), strategy=NEXT_MATCH)
     assert {
         tuple(events[index]["price"] for index, _ in found.trend)
-        for found in complete_trends(next_match, _stocks(events))
+        for found in complete_trends(trends(next_match, _stocks(events)))
     } == {(10, 2, 1), (9, 8, 7, 1), (6, 5, 4, 3)}
 
 

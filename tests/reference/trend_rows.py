@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .brute_force import Found, Row, Trend, complete_trends, trends
+from .brute_force import Found, Row, Trend, complete_trends, listed_trends
 from .query import Aggregate, Attribute, Query, columns, text
-from .results import aggregate, ends_at, group_values, window_columns
-from .scalars import Scalar, identity
+from .results import aggregate, group_values, window_columns
+from .scalars import Scalar
 
 
 def shown_text(query: Query, returned: str, choice: str = "") -> str:
@@ -15,15 +15,9 @@ def shown_text(query: Query, returned: str, choice: str = "") -> str:
 
 
 def shown(query: Query, events: list[Row], complete: bool = False) -> list[Found]:
-    """Every trend of every window that has rows: of a moving window, one at whose time a trend of the group ends."""
-    every = trends(query, events)
-    ending = {
-        (found.window, _group(query, events, found.trend))
-        for found in every
-        if found.window.kind != "moving" or ends_at(found.window.end, found.trend, events)
-    }
-    wanted = complete_trends(query, events) if complete else every
-    return [found for found in wanted if (found.window, _group(query, events, found.trend)) in ending]
+    """The trends that have rows: of each window, or, under `WITHIN w` alone, each once."""
+    every = listed_trends(query, events)
+    return complete_trends(every) if complete else every
 
 
 def named_attributes(query: Query) -> tuple[Attribute, ...]:
@@ -51,11 +45,11 @@ def trend_rows(query: Query, events: list[Row], attributes: tuple[Attribute, ...
     return result
 
 
-def each_rows(query: Query, events: list[Row], outputs: tuple[Aggregate, ...]) -> list[Row]:
-    """RETURN EACH: aggregates of one trend, and the first and last value of a variable's events."""
+def each_rows(query: Query, events: list[Row], outputs: tuple[Aggregate, ...], complete: bool = False) -> list[Row]:
+    """RETURN [COMPLETE] EACH: aggregates of one trend, and the first and last value of a variable's events."""
     return [
         place(query, events, found) | {output.column: _of_one(output, found.trend, events) for output in outputs}
-        for found in shown(query, events)
+        for found in shown(query, events, complete)
     ]
 
 
@@ -72,7 +66,3 @@ def _of_one(output: Aggregate, trend: Trend, events: list[Row]) -> Scalar:
     if not values:
         return None
     return values[0] if output.function == "FIRST" else values[-1]
-
-
-def _group(query: Query, events: list[Row], trend: Trend) -> tuple:
-    return tuple(identity(value) for value in group_values(query, events, trend))

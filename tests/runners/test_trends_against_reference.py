@@ -15,7 +15,7 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.pattern import Event, Not, Or, Pattern, Repeat, Seq, variable_types
-from tests.reference.query import Aggregate, Attribute, Moving, Query, Sliding
+from tests.reference.query import Aggregate, Attribute, Query, Sliding
 from tests.reference.streams import event_streams, queries_and_streams
 from tests.reference.trend_rows import each_rows, named_attributes, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
@@ -57,7 +57,7 @@ def place_of(row: dict) -> Hashable:
     return identity({name: row[name] for name in row if name not in ("length", "events", "count")})
 
 
-cases = queries_and_streams(empty=False, conjunction=False)
+cases = queries_and_streams(empty=False, conjunction=False, moving=False)
 
 
 @given(cases, hs.data())
@@ -80,7 +80,7 @@ def test_trends(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
         assert counted(found) == counted(trend_rows(query, events, shown, complete)), str(asked)
 
 
-@given(queries_and_streams(negation=True, empty=False, conjunction=False))
+@given(queries_and_streams(negation=True, empty=False, conjunction=False, moving=False))
 @examples(100)
 def test_trends_with_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
@@ -110,7 +110,7 @@ def test_complete_trends_whose_groups_are_of_one_variable(
     pattern: Pattern, key: str, within: int, limited: bool, data: hs.DataObject
 ) -> None:
     events = data.draw(event_streams(pattern))
-    window = Moving(within) if data.draw(hs.booleans()) else Sliding(within, data.draw(hs.integers(1, within)))
+    window = Sliding(within, data.draw(hs.integers(1, within)))
     query = Query(pattern, group_by=(Attribute(key, "a"),), window=window)
     asked = planned(shown_text(query, "COMPLETE TRENDS(x, s)", "LIMIT 2" if limited else ""))
     found = rows_of(asked.run(table_of(events)))
@@ -202,7 +202,7 @@ def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(found) == sum(batch.num_rows for batch in batches) == 2 * (2**5 - 1)
 
 
-@given(queries_and_streams(empty=False, conjunction=False), hs.booleans(), hs.data())
+@given(cases, hs.booleans(), hs.data())
 @examples(60)
 def test_piece_by_piece(case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject) -> None:
     """Trends of a window come out once, when the watermark closes it; together they are those of one run."""
