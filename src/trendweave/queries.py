@@ -77,7 +77,7 @@ class Query:
     def lists_trends(self) -> bool:
         """Whether rows are whole trends, with their events: RETURN TRENDS or COMPLETE TRENDS."""
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
-        return isinstance(plan, Plan) and plan.returns in ("trends", "complete trends")
+        return isinstance(plan, Plan) and plan.returns == "trends"
 
     @property
     def value_count(self) -> int:

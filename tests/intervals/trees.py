@@ -17,8 +17,11 @@ from trendweave.language.interval_tree import (
 )
 from trendweave.planning.relations import RELATIONS
 
-conditions = expressions | hs.builds(
-    lambda value, other: st.Comparison(">", value, st.Call(PREV, (other,))), attributes, expressions
+_of_events = expressions.filter(
+    lambda tree: not any(isinstance(node, st.Aggregate | st.PreviousAttribute) for node in tree.walk())
+)
+conditions = _of_events | hs.builds(
+    lambda value, other: st.Comparison(">", value, st.Call(PREV, (other,))), attributes, _of_events
 )
 bounds = hs.one_of(
     hs.just((None, None)),

@@ -73,6 +73,8 @@ scalars = hs.one_of(
     literals,
     attributes,
     hs.builds(st.NextAttribute, names, paths),
+    hs.builds(st.PreviousAttribute, names, paths),
+    hs.builds(st.Aggregate, hs.sampled_from(EACH_AGGREGATES), attributes),
     hs.integers(-(10**15), 10**16).map(st.TimestampLiteral),
     hs.integers(-100_000, 100_000).map(st.DateLiteral),
     durations,
@@ -93,6 +95,7 @@ def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st
         hs.builds(st.Between, inner, inner, inner, hs.booleans()),
         hs.builds(st.IsNull, inner, hs.booleans()),
         hs.builds(st.Like, inner, hs.text("ab%_'\\", max_size=5), hs.booleans()),
+        hs.builds(st.RLike, inner, hs.text("ab.*'", max_size=5), hs.booleans()),
         hs.builds(st.Call, hs.sampled_from(sorted(SCALAR_FUNCTIONS)), some),
         hs.builds(st.Cast, inner, hs.sampled_from(["BIGINT", "DOUBLE"])),
     )
@@ -106,8 +109,11 @@ equivalences = hs.lists(attributes, min_size=1, max_size=3).map(lambda parts: st
 
 def _return(kind: st.ReturnKind, known: tuple[str, ...]) -> SearchStrategy[st.Return]:
     aggregates = hs.builds(st.Aggregate, hs.sampled_from(known), hs.none() | attributes)
-    outputs = hs.lists(hs.builds(st.Output, aggregates | attributes, variables), min_size=1, max_size=3)
-    return outputs.map(lambda listed: st.Return(kind, tuple(listed)))
+    distinct = hs.builds(st.Aggregate, hs.just("COUNT"), attributes, hs.just(True))
+    quotients = hs.builds(st.Arithmetic, hs.sampled_from("+-*/"), aggregates, aggregates | attributes)
+    values = aggregates | distinct | attributes | quotients
+    outputs = hs.lists(hs.builds(st.Output, values, variables), min_size=1, max_size=3)
+    return hs.builds(lambda listed, complete: st.Return(kind, tuple(listed), complete=complete), outputs, hs.booleans())
 
 
 returns = hs.one_of(
@@ -115,9 +121,10 @@ returns = hs.one_of(
     _return("aggregates", AGGREGATES),
     _return("each", EACH_AGGREGATES),
     hs.builds(
-        lambda kind, shown: st.Return(kind, attributes=tuple(shown)),
-        hs.sampled_from(["trends", "complete trends"]),
+        lambda kind, shown, complete: st.Return(kind, attributes=tuple(shown), complete=complete),
+        hs.sampled_from(["trends", "rows"]),
         hs.lists(attributes, max_size=2),
+        hs.booleans(),
     ),
 )
 choices = hs.one_of(
@@ -136,4 +143,11 @@ queries = hs.builds(
     within=hs.none() | durations,
     slide=hs.none() | durations,
     choice=choices,
-)
+    session=hs.booleans(),
+    after_match=hs.none()
+    | hs.builds(st.AfterMatch, hs.sampled_from(["past last", "next"]))
+    | hs.builds(st.AfterMatch, hs.sampled_from(["first", "last"]), names),
+    per_start=hs.sampled_from([None, "longest", "shortest"]),
+    having=hs.lists(conjuncts.filter(lambda node: not isinstance(node, st.Equivalence)), max_size=2).map(tuple),
+    order_by=hs.lists(hs.builds(st.OrderItem, expressions, hs.booleans()), max_size=2).map(tuple),
+).filter(lambda tree: tree.within is not None or not tree.session)

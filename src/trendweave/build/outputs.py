@@ -132,7 +132,7 @@ def complete_trends(*shown: str) -> st.Return:
     Raises:
         ArgumentError: An attribute is no string.
     """
-    return st.Return("complete trends", attributes=read_attributes(shown, "complete_trends"))
+    return st.Return("trends", attributes=read_attributes(shown, "complete_trends"), complete=True)
 
 
 def each(*outputs: st.Output | str) -> st.Return:

@@ -12,29 +12,23 @@ from trendweave.language.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate(Node):
-    """`COUNT(*)` has no argument; the function name is upper case."""
-
-    function: str
-    argument: Attribute | None
-
-
-@dataclass(frozen=True, slots=True)
 class Output(Node):
-    value: Aggregate | Attribute
+    value: Expression
     alias: str | None = None
 
 
-ReturnKind: TypeAlias = OneOf["aggregates", "each", "trends", "complete trends"]
+ReturnKind: TypeAlias = OneOf["aggregates", "each", "trends", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """`attributes` are what `TRENDS(S.price)` shows of each event; without a list it is all that the query names."""
+    """`attributes` are what `TRENDS(S.price)` shows of each event; without a list it is all that the query names.
+    `complete`: only of trends that are no part of a longer one."""
 
     kind: ReturnKind
     outputs: tuple[Output, ...] = ()
     attributes: tuple[Attribute, ...] = ()
+    complete: bool = False
 
 
 ChoiceKind: TypeAlias = OneOf["limit", "longest", "sample"]
@@ -49,9 +43,28 @@ class Choice(Node):
     seed: int | None = None
 
 
+AfterMatchKind: TypeAlias = OneOf["past last", "next", "first", "last"]
+PerStart: TypeAlias = OneOf["longest", "shortest"]
+
+
+@dataclass(frozen=True, slots=True)
+class AfterMatch(Node):
+    """`AFTER MATCH SKIP ...`: where the next match may begin. `TO FIRST S` and `TO LAST S` name a variable."""
+
+    kind: AfterMatchKind
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem(Node):
+    value: Expression
+    descending: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class QueryTree(Node):
-    """A whole query. A query without RETURN asks for complete trends."""
+    """A whole query. A query without RETURN asks for complete trends. With `session`, `within` is the gap that ends a
+    window."""
 
     pattern: Pattern
     returns: Return | None = None
@@ -61,3 +74,16 @@ class QueryTree(Node):
     within: Duration | None = None
     slide: Duration | None = None
     choice: Choice | None = None
+    session: bool = False
+    after_match: AfterMatch | None = None
+    per_start: PerStart | None = None
+    having: tuple[Expression, ...] = ()
+    order_by: tuple[OrderItem, ...] = ()
+
+    @property
+    def return_kind(self) -> ReturnKind:
+        return "trends" if self.returns is None else self.returns.kind
+
+    @property
+    def complete(self) -> bool:
+        return self.returns is None or self.returns.complete

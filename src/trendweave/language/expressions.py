@@ -94,6 +94,23 @@ class NextAttribute(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class PreviousAttribute(Node):
+    """`PREV(S).price`: the attribute of the S directly before."""
+
+    variable: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """`COUNT(*)` has no argument; the function name is upper case. `FIRST(S.x)` is also written `FIRST(S).x`."""
+
+    function: str
+    argument: Attribute | None
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Negative(Node):
     operand: Expression
 
@@ -166,6 +183,15 @@ class Like(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class RLike(Node):
+    """The operand contains a match of a regular expression."""
+
+    operand: Expression
+    pattern: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Node):
     """A scalar function; the name is upper case."""
 
@@ -195,6 +221,8 @@ Expression: TypeAlias = (
     | Duration
     | Attribute
     | NextAttribute
+    | PreviousAttribute
+    | Aggregate
     | Negative
     | Arithmetic
     | Comparison
@@ -205,6 +233,7 @@ Expression: TypeAlias = (
     | Between
     | IsNull
     | Like
+    | RLike
     | Call
     | Cast
     | Equivalence

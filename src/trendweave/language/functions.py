@@ -22,7 +22,7 @@ SCALAR_FUNCTIONS: dict[str, tuple[int, int | None]] = {
 }
 
 #: Aggregates over all trends of a window and group.
-AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG")
+AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV")
 #: What RETURN EACH can say of a single trend.
 EACH_AGGREGATES: tuple[str, ...] = (*AGGREGATES, "FIRST", "LAST")
 

@@ -6,7 +6,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.interval_tree import Constraint, IntervalColumns, IntervalReturn, IntervalTree, Situation
 from trendweave.language.interval_tree_builder import without_length
-from trendweave.language.printer import print_expression, print_name, print_output_value, print_query, reserve
+from trendweave.language.printer import print_expression, print_name, print_query, reserve
 from trendweave.language.situated_tree import SituatedTree, Tree
 
 
@@ -106,4 +106,4 @@ def _output(output: st.Output) -> str:
     value = output.value
     if isinstance(value, st.Attribute) and len(value.names) == 1:
         return _unlike(value.names[0], "SITUATIONS") + alias
-    return print_output_value(value) + alias
+    return print_expression(value) + alias

@@ -63,6 +63,9 @@ class IntervalTreeBuilder(TreeBuilder):
             if isinstance(node, st.During):
                 hint = "define a situation by columns of its events; DURING belongs into WHERE"
                 self._problem(node.span or name.span, "TW253", "DURING is a condition of trends", hint)
+            elif isinstance(node, st.Aggregate):
+                hint = "an aggregate speaks of a whole match; it belongs into RETURN"
+                self._problem(node.span or name.span, "TW108", f"{node.function} is no scalar function", hint)
         low, high = bounds or (None, None)
         self._check_bounds(low, high, _span(meta))
         return Situation(str(name), condition, low, high, span=name.span)
@@ -127,6 +130,10 @@ class IntervalTreeBuilder(TreeBuilder):
             if isinstance(output.value, st.Aggregate):
                 self._check_aggregate(output.value, MATCH_AGGREGATES)
         return "RETURN", IntervalReturn("matches", outputs, span=_span(meta)), _span(meta)
+
+    def aggregate(self, meta: Meta, children: list[Any]) -> st.Aggregate:
+        function, argument = children
+        return st.Aggregate(function.upper(), None if isinstance(argument, Token) else argument, span=_span(meta))
 
     # Conditions
 

@@ -21,7 +21,9 @@ QueryKind: TypeAlias = Literal["trends", "intervals", "trends in situations"]
 _WORDS = r"""
 start: (HEAD | NAME | DOTTED | QUOTED | OPEN | CLOSE | SIGN)*
 HEAD.3: /(RETURN|PATTERN|SEMANTICS|WHERE|GROUP\s*-?\s*BY|WITHIN|SLIDE|FROM|PARTITION\s*-?\s*BY|DEFINE)\b/i
+      | /(HAVING|ORDER\s*-?\s*BY)\b/i
       | /(LIMIT|LONGEST|SAMPLE|EVERY)\b(?=\s+\d)/i
+      | /(SHORTEST|LONGEST\s+PER\s+START)\b|AFTER\s+MATCH\b/i
       | /DETECT\b(?=\s+AT\b)/i
 DOTTED.4: /\.\s*\w+/
 NAME: /\w+/
@@ -34,7 +36,9 @@ SIGN.-1: /[^\w\s]/
 %ignore /\/\*[\s\S]*?\*\//
 """
 _ONLY_OF_INTERVALS = frozenset({"PARTITION BY", "DETECT", "EVERY"})
-_ONLY_OF_TRENDS = frozenset({"WHERE", "SEMANTICS", "GROUP BY", "SLIDE", "LIMIT", "LONGEST", "SAMPLE"})
+_ONLY_OF_TRENDS = frozenset(
+    {"WHERE", "SEMANTICS", "GROUP BY", "SLIDE", "HAVING", "ORDER BY", "LIMIT", "LONGEST", "SAMPLE"}
+)
 _RELATION_WORDS = frozenset(name.split("-")[0] for name in RELATIONS)
 _OPERATORS = frozenset({"NOT", "AND", "OR", "SEQ"})
 

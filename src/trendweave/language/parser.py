@@ -132,27 +132,37 @@ def _trend_tree(given: dict[str, Any], text: str, problems: list[Problem]) -> Qu
         hint = "say what to look for, for example PATTERN Stock S+"
         problem = problem_at(span_of(text, 0, 1), "TW104", "the query has no PATTERN", hint)
         raise LanguageError([*problems, problem], text)
+    within, session = given.get("WITHIN", (None, False))
     return QueryTree(
         pattern=given["PATTERN"],
         returns=given.get("RETURN"),
         where=given.get("WHERE", ()),
         group_by=given.get("GROUP-BY", ()),
         strategy=given.get("SEMANTICS"),
-        within=given.get("WITHIN"),
+        within=within,
         slide=given.get("SLIDE"),
         choice=choices[0] if choices else None,
+        session=session,
+        after_match=given.get("AFTER MATCH"),
+        per_start=given.get("PER START"),
+        having=given.get("HAVING", ()),
+        order_by=given.get("ORDER BY", ()),
         span=span_of(text, 0, len(text)),
     )
 
 
 def _assemble_intervals(clauses: list[Clause], text: str, problems: list[Problem]) -> Tree:
     given = _each_once(clauses, problems)
+    within, session = given.get("WITHIN", (None, False))
+    if session:
+        hint = "write WITHIN and the length that matches may span"
+        problems.append(problem_at(within.span, "TW101", "WITHIN SESSION is a window of trend queries", hint))
     return IntervalTree(
         source=given.get("FROM"),
         partition_by=given.get("PARTITION BY", ()),
         situations=given.get("DEFINE", ()),
         pattern=given.get("PATTERN", ()),
-        within=given.get("WITHIN"),
+        within=within,
         detect_at_end=given.get("DETECT", False),
         returns=given.get("RETURN"),
         every=given.get("EVERY"),

@@ -16,7 +16,8 @@ from trendweave.language.durations import duration_text
 _RESERVED = frozenset((
     "RETURN", "EACH", "TRENDS", "COMPLETE", "AS", "PATTERN", "SEQ", "NOT", "AND", "OR", "SEMANTICS", "WHERE",
     "GROUP", "GROUPBY", "WITHIN", "SLIDE", "IN", "BETWEEN", "IS", "NULL", "LIKE", "TRUE", "FALSE", "NEXT", "CAST",
-    "TIMESTAMP", "DATE", "LIMIT", "LONGEST", "SAMPLE", "SEED",
+    "TIMESTAMP", "DATE", "LIMIT", "LONGEST", "SAMPLE", "SEED", "ROWS", "DISTINCT", "HAVING", "ORDER", "ORDERBY",
+    "AFTER", "SHORTEST", "SESSION", "RLIKE", "ASC", "DESC",
 ))
 # fmt: on
 #: Further ones, of the text that is being printed.
@@ -38,11 +39,19 @@ def print_query(query: st.QueryTree) -> str:
         lines.append("GROUP-BY " + ", ".join(print_expression(attribute) for attribute in query.group_by))
     window = []
     if query.within is not None:
-        window.append(f"WITHIN {print_expression(query.within)}")
+        window.append(f"WITHIN {'SESSION ' if query.session else ''}{print_expression(query.within)}")
     if query.slide is not None:
         window.append(f"SLIDE {print_expression(query.slide)}")
     if window:
         lines.append(" ".join(window))
+    if query.after_match is not None:
+        lines.append(print_after_match(query.after_match))
+    if query.per_start is not None:
+        lines.append(f"{query.per_start.upper()} PER START")
+    if query.having:
+        lines.append("HAVING " + " AND ".join(_expression(part, _AND + 1) for part in query.having))
+    if query.order_by:
+        lines.append("ORDER BY " + ", ".join(map(_order_item, query.order_by)))
     if query.choice is not None:
         lines.append(print_choice(query.choice))
     return "\n".join(lines)
@@ -73,10 +82,19 @@ def _names(names: tuple[str, ...]) -> str:
 def _returns(returns: st.Return) -> str:
     outputs = ", ".join(_output(output) for output in returns.outputs)
     shown = f"({', '.join(print_expression(attribute) for attribute in returns.attributes)})"
-    trends = "TRENDS" + (shown if returns.attributes else "")
-    return {"trends": trends, "complete trends": f"COMPLETE {trends}", "each": f"EACH {outputs}"}.get(
-        returns.kind, outputs
-    )
+    listed = returns.kind.upper() + (shown if returns.attributes else "")
+    told = {"each": f"EACH {outputs}", "aggregates": outputs}.get(returns.kind, listed)
+    return f"COMPLETE {told}" if returns.complete else told
+
+
+def print_after_match(after: st.AfterMatch) -> str:
+    """The clause that says where the next match may begin."""
+    where = {"past last": "PAST LAST EVENT", "next": "TO NEXT EVENT"}.get(after.kind, f"TO {after.kind.upper()}")
+    return f"AFTER MATCH SKIP {where}" + ("" if after.variable is None else f" {print_name(after.variable)}")
+
+
+def _order_item(item: st.OrderItem) -> str:
+    return _expression(item.value, _SUM) + (" DESC" if item.descending else "")
 
 
 def print_choice(choice: st.Choice) -> str:
@@ -86,13 +104,7 @@ def print_choice(choice: st.Choice) -> str:
 
 def _output(output: st.Output) -> str:
     alias = f" AS {print_name(output.alias)}" if output.alias is not None else ""
-    return print_output_value(output.value) + alias
-
-
-def print_output_value(value: st.Aggregate | st.Attribute) -> str:
-    if isinstance(value, st.Attribute):
-        return _names(value.names)
-    return f"{value.function}({'*' if value.argument is None else _names(value.argument.names)})"
+    return _expression(output.value, _SUM) + alias
 
 
 # Patterns: OR binds weakest, then AND, then NOT, then quantifiers.
@@ -155,6 +167,11 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return _names(names), _SCALAR
         case st.NextAttribute(variable=variable, names=names):
             return f"NEXT({print_name(variable)}).{_names(names)}", _SCALAR
+        case st.PreviousAttribute(variable=variable, names=names):
+            return f"PREV({print_name(variable)}).{_names(names)}", _SCALAR
+        case st.Aggregate(function=function, argument=argument, distinct=distinct):
+            of = "*" if argument is None else _names(argument.names)
+            return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
         case st.Negative(operand=operand):
             inner = _expression(operand, _UNARY)
             return f"- {inner}" if inner.startswith("-") else f"-{inner}", _UNARY
@@ -179,6 +196,8 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"{_expression(operand, _SUM)} IS {_not(negated)}NULL", _COMPARE
         case st.Like(operand=operand, pattern=pattern, negated=negated):
             return f"{_expression(operand, _SUM)} {_not(negated)}LIKE {_string(pattern)}", _COMPARE
+        case st.RLike(operand=operand, pattern=pattern, negated=negated):
+            return f"{_expression(operand, _SUM)} {_not(negated)}RLIKE {_string(pattern)}", _COMPARE
         case st.Call(function=function, arguments=arguments):
             return f"{print_name(function)}({', '.join(map(print_expression, arguments))})", _SCALAR
         case st.Cast(operand=operand, type=target):

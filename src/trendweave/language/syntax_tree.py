@@ -3,8 +3,20 @@
 Names are kept as written and resolved by the planner. `parse(print(tree)) == tree` for every tree.
 """
 
-from trendweave.language.clauses import Aggregate, Choice, ChoiceKind, Output, QueryTree, Return, ReturnKind
+from trendweave.language.clauses import (
+    AfterMatch,
+    AfterMatchKind,
+    Choice,
+    ChoiceKind,
+    OrderItem,
+    Output,
+    PerStart,
+    QueryTree,
+    Return,
+    ReturnKind,
+)
 from trendweave.language.expressions import (
+    Aggregate,
     AllOf,
     AnyOf,
     Arithmetic,
@@ -27,6 +39,8 @@ from trendweave.language.expressions import (
     Literal,
     Negative,
     NextAttribute,
+    PreviousAttribute,
+    RLike,
     TimestampLiteral,
     all_of,
     any_of,
@@ -38,6 +52,8 @@ from trendweave.language.patterns import Alternatives, Conjunction, EventPattern
 
 __all__ = [
     "MAX_DEPTH",
+    "AfterMatch",
+    "AfterMatchKind",
     "Aggregate",
     "AllOf",
     "Alternatives",
@@ -68,9 +84,13 @@ __all__ = [
     "Negative",
     "NextAttribute",
     "Node",
+    "OrderItem",
     "Output",
     "Pattern",
+    "PerStart",
+    "PreviousAttribute",
     "QueryTree",
+    "RLike",
     "Repeat",
     "Return",
     "ReturnKind",

@@ -76,17 +76,29 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             listed = _nodes(children)
             outputs = tuple(node for node in listed if isinstance(node, st.Output))
             attributes = tuple(node for node in listed if isinstance(node, st.Attribute))
+            complete = any(isinstance(child, Token) and child.type == "COMPLETE" for child in children)
             for output in outputs:
-                if isinstance(output.value, st.Aggregate):
-                    self._check_aggregate(output.value, known)
-            return "RETURN", st.Return(kind, outputs, attributes, span=_span(meta)), _span(meta)
+                self._expect_aggregates(output.value, known)
+            return "RETURN", st.Return(kind, outputs, attributes, complete, span=_span(meta)), _span(meta)
 
         return method
 
     return_aggregates = _returns("aggregates", AGGREGATES)
     return_each = _returns("each", EACH_AGGREGATES)
     return_trends = _returns("trends")
-    return_complete_trends = _returns("complete trends")
+    return_rows = _returns("rows")
+
+    def _expect_aggregates(self, value: st.Expression, known: tuple[str, ...]) -> None:
+        """In RETURN, a function that is not known was meant as an aggregate."""
+        for node in value.walk():
+            if isinstance(node, st.Aggregate):
+                self._check_aggregate(node, known)
+            elif isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS and node.span is not None:
+                place = (node.span.line, node.span.column)
+                kept = [p for p in self.problems if (p.code, p.line, p.column) != ("TW108", *place)]
+                if len(kept) < len(self.problems):
+                    self.problems[:] = kept
+                    self._check_aggregate(st.Aggregate(node.function, None, span=node.span), known)
 
     def _check_aggregate(self, aggregate: st.Aggregate, known: tuple[str, ...]) -> None:
         if aggregate.function in known or aggregate.span is None:
@@ -124,7 +136,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return "GROUP-BY", _nodes(children), _span(meta)
 
     def within_clause(self, meta: Meta, children: list[Any]) -> Clause:
-        return "WITHIN", children[1], _span(meta)
+        return "WITHIN", (children[-1], len(children) == 3), _span(meta)
 
     def slide_clause(self, meta: Meta, children: list[Any]) -> Clause:
         return "SLIDE", children[1], _span(meta)
@@ -140,6 +152,30 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     limit = _choice("limit")
     longest = _choice("longest")
     sample = _choice("sample")
+
+    def per_start_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "PER START", str(children[0]).split()[0].lower(), _span(meta)
+
+    def after_match_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        kinds: dict[str, st.AfterMatchKind] = {
+            "PAST_LAST": "past last",
+            "TO_NEXT": "next",
+            "TO_FIRST": "first",
+            "TO_LAST": "last",
+        }
+        variable = str(children[2]) if len(children) > 2 else None
+        return "AFTER MATCH", st.AfterMatch(kinds[children[1].type], variable, span=_span(meta)), _span(meta)
+
+    def having_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        condition = children[1]
+        return "HAVING", condition.parts if isinstance(condition, st.AllOf) else (condition,), _span(meta)
+
+    def order_clause(self, meta: Meta, children: list[Any]) -> Clause:
+        return "ORDER BY", _nodes(children), _span(meta)
+
+    def order_item(self, meta: Meta, children: list[Any]) -> st.OrderItem:
+        descending = any(isinstance(child, Token) and child.type == "DESC" for child in children)
+        return st.OrderItem(children[0], descending, span=_span(meta))
 
     def _whole(self, meta: Meta, digits: Token, least: int) -> int:
         """A number of 63 bits that is not below the least one."""
@@ -257,6 +293,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def like(self, meta: Meta, children: list[Any]) -> st.Expression:
         return st.Like(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
 
+    def rlike(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return st.RLike(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
+
     def during(self, meta: Meta, children: list[Any]) -> st.Expression:
         variable, _, situation = children
         return st.During.of(str(variable), str(situation), span=_span(meta), situation_span=situation.span)
@@ -278,6 +317,24 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         variable, *names = map(str, _nodes(children))
         return st.NextAttribute(variable, tuple(names), span=_span(meta))
 
+    def previous_attribute(self, meta: Meta, children: list[Any]) -> st.Expression:
+        variable, *names = map(str, _nodes(children))
+        return st.PreviousAttribute(variable, tuple(names), span=_span(meta))
+
+    def end_attribute(self, meta: Meta, children: list[Any]) -> st.Expression:
+        names = tuple(map(str, _nodes(children)))
+        return st.Aggregate(str(children[0]).upper(), st.Attribute(names, span=_span(meta)), span=_span(meta))
+
+    def aggregate_of_all(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return self._aggregate(meta, children[0], None)
+
+    def aggregate_of_distinct(self, meta: Meta, children: list[Any]) -> st.Expression:
+        name, argument = _nodes(children)
+        return self._aggregate(meta, name, argument, distinct=True)
+
+    def _aggregate(self, meta: Meta, name: Any, argument: st.Attribute | None, distinct: bool = False) -> st.Aggregate:
+        return st.Aggregate(name.upper(), argument, distinct, span=_span(meta))
+
     def cast(self, meta: Meta, children: list[Any]) -> st.Expression:
         operand, target = _nodes(children)
         name = CAST_TYPES.get(target.upper())
@@ -289,10 +346,16 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def call(self, meta: Meta, children: list[Any]) -> st.Expression:
         name, *arguments = _nodes(children)
         function = name.upper()
+        if len(arguments) == 1 and isinstance(arguments[0], st.Attribute):
+            if function in EACH_AGGREGATES:
+                return self._aggregate(meta, name, arguments[0])
+            if function == "PREV" and len(arguments[0].names) > 1:
+                variable, *names = arguments[0].names
+                return st.PreviousAttribute(variable, tuple(names), span=_span(meta))
         if function not in SCALAR_FUNCTIONS:
             hint = near_names(function, SCALAR_FUNCTIONS) or f"the functions are {', '.join(SCALAR_FUNCTIONS)}"
             if function in EACH_AGGREGATES:
-                hint = "an aggregate speaks of whole trends; it belongs into RETURN"
+                hint = f"{function} is an aggregate, of one attribute: {function}(S.price)"
             self._problem(name.span, "TW108", f"unknown function {name}", hint)
         else:
             low, high = SCALAR_FUNCTIONS[function]

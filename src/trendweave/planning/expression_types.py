@@ -40,8 +40,10 @@ class ExpressionTypes:
                 return Kind.DURATION
             case st.Attribute(names=names):
                 return self._column_kind(names[1:], expression.span)
-            case st.NextAttribute(names=names):
+            case st.NextAttribute(names=names) | st.PreviousAttribute(names=names):
                 return self._column_kind(names, expression.span)
+            case st.Aggregate():
+                return None
             case st.Negative(operand=operand):
                 return self._only(expression, operand, _NUMBERS | {Kind.DURATION}, "minus")
             case st.Arithmetic():
@@ -69,6 +71,9 @@ class ExpressionTypes:
                 return Kind.BOOLEAN
             case st.Like(operand=operand):
                 self._only(expression, operand, {Kind.STRING}, "LIKE")
+                return Kind.BOOLEAN
+            case st.RLike(operand=operand):
+                self._only(expression, operand, {Kind.STRING}, "RLIKE")
                 return Kind.BOOLEAN
             case st.Call():
                 return self._call(expression)

@@ -8,7 +8,7 @@ from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import PREV, IntervalColumns, IntervalTree, Situation
-from trendweave.language.printer import print_output_value
+from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.interval_plan import (
     MAX_SITUATIONS,
@@ -245,11 +245,12 @@ class _Planner:
         value = output.value
         if isinstance(value, st.Attribute):
             if value.names not in {key.names for key in self.tree.partition_by}:
-                name = print_output_value(value)
+                name = print_expression(value)
                 hint = f"add {name} to PARTITION BY, or write FIRST(A.{name}) of a situation"
                 self._problem(value.span, "TW215", f"{name} is not a partition attribute", hint)
                 return None
             return OutputColumn(output.alias or "_".join(value.names), None, path=value.names)
+        assert isinstance(value, st.Aggregate), "the grammar of interval queries has no others"
         function, argument = value.function, value.argument
         names = () if argument is None else argument.names
         if not names and function != "COUNT":
@@ -273,7 +274,7 @@ class _Planner:
         return OutputColumn(name, function, self.number[names[0]] if names else None, names[1:] or None)
 
     def _wrong(self, value: st.Aggregate, hint: str) -> None:
-        message = f"{print_output_value(value)} has the wrong kind of argument"
+        message = f"{print_expression(value)} has the wrong kind of argument"
         self._problem(value.span, "TW213", message, hint)
 
     def _check_names(self, columns: list[OutputColumn]) -> None:

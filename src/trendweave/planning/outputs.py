@@ -6,7 +6,8 @@ from collections import defaultdict
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
-from trendweave.language.printer import print_output_value
+from trendweave.language.functions import SCALAR_FUNCTIONS
+from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.plan import AggregateColumn, GroupColumn, MovingWindow, Path, ShownAttribute, Window
 from trendweave.planning.predicates import split_key
@@ -15,6 +16,11 @@ from trendweave.planning.variables import Variables
 #: What a row that shows a trend has besides its window and group, and what each of its events has besides attributes.
 TREND_COLUMNS = ("length", "events")
 EVENT_FIELDS = ("variable", "time", "type")
+
+
+def not_built(span: Span | None, what: str) -> Problem:
+    """A clause that the language has and no plan yet."""
+    return problem_at(span, "TW299", f"{what} is not built yet", "leave it out")
 
 
 def window_names(window: Window) -> tuple[str, ...]:
@@ -52,8 +58,12 @@ def plan_aggregates(
             column = _aggregate(value, output.alias, variables, each, problems)
             if column is not None:
                 columns.append(column)
+        elif isinstance(value, st.Call) and value.function not in SCALAR_FUNCTIONS:
+            continue  # told when the text was read
+        elif not isinstance(value, st.Attribute):
+            problems.append(not_built(value.span, "an expression in RETURN"))
         elif split_key(value, variables) not in grouped:
-            name = print_output_value(value)
+            name = print_expression(value)
             hint = f"add {name} to GROUP-BY, or aggregate it"
             problems.append(problem_at(value.span, "TW215", f"{name} is not a grouping attribute", hint))
     return tuple(columns)
@@ -73,7 +83,7 @@ def _aggregate(
         known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
         wrong = f"write {function}({known}.attribute)"
     if wrong:
-        message = f"{print_output_value(value)} has the wrong kind of argument"
+        message = f"{print_expression(value)} has the wrong kind of argument"
         problems.append(problem_at(value.span, "TW213", message, wrong))
         return None
     if names and names[0] not in variables.types:
@@ -93,7 +103,7 @@ def plan_shown(
     """What is shown of each event: what TRENDS lists, or all attributes that the query names, also those that it names
     of negated variables alone."""
     returns = query.returns
-    if returns is not None and returns.kind not in ("trends", "complete trends"):
+    if query.return_kind not in ("trends", "rows"):
         return ()
     if returns is None or not returns.attributes:
         paths = {path for of_type in needed.values() for path in of_type}
@@ -124,7 +134,7 @@ def plan_shown(
 def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
     """LIMIT, LONGEST and SAMPLE choose among trends that are shown."""
     choice = query.choice
-    if choice is not None and query.returns is not None and query.returns.kind == "aggregates":
+    if choice is not None and query.return_kind == "aggregates":
         message = f"{choice.kind.upper()} chooses among trends, and RETURN asks for none"
         hint = "leave it out, or return TRENDS, EACH or COMPLETE TRENDS"
         problems.append(problem_at(choice.span, "TW224", message, hint))
@@ -140,7 +150,7 @@ def check_names(
     span: Span | None = query.returns.span if query.returns is not None else query.span
     seen: set[str] = set()
     outputs = [column.name for column in aggregates]
-    if query.returns is None or query.returns.kind in ("trends", "complete trends"):
+    if query.return_kind == "trends":
         outputs = list(TREND_COLUMNS)
     for name in (*window_names(window), *(group.name for group in groups), *outputs):
         if name in seen:
@@ -154,7 +164,7 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         return
     hint = "return COUNT(*) alone, or query each side by itself"
     if query.returns is None or query.returns.kind != "aggregates":
-        kind = "complete trends" if query.returns is None else query.returns.kind
+        kind = f"complete {query.return_kind}" if query.complete else query.return_kind
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
@@ -166,5 +176,5 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         problems.append(problem_at(query.pattern.span, "TW211", message, "use another strategy, or query each side"))
     for output in query.returns.outputs:
         if isinstance(output.value, st.Aggregate) and output.value.argument is not None:
-            name = print_output_value(output.value)
+            name = print_expression(output.value)
             problems.append(problem_at(output.span, "TW211", f"a conjunction cannot return {name}", hint))

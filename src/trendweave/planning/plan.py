@@ -280,6 +280,7 @@ class Plan:
     """Everything a runner needs to know about a query, apart from the data.
 
     `templates` holds one template; a conjunction has three: both sides, and what both match (GRETA, Section 9).
+    `complete`: only trends are asked for that are no part of a longer one.
     """
 
     text: str
@@ -297,6 +298,7 @@ class Plan:
     needed_columns: tuple[TypeColumns, ...]
     shown: tuple[ShownAttribute, ...] = ()
     choice: Choice | None = None
+    complete: bool = False
 
     @property
     def template(self) -> Template:
@@ -305,11 +307,6 @@ class Plan:
     @property
     def is_conjunction(self) -> bool:
         return len(self.templates) > 1
-
-    @property
-    def is_complete(self) -> bool:
-        """Are only trends asked for that are no part of a longer one?"""
-        return self.returns == "complete trends"
 
     @property
     def reduced_graph_is_exact(self) -> bool:

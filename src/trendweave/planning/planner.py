@@ -15,6 +15,7 @@ from trendweave.planning.outputs import (
     check_choice,
     check_conjunction,
     check_names,
+    not_built,
     plan_aggregates,
     plan_groups,
     plan_shown,
@@ -40,6 +41,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     problems += of_pattern
     check_conjunction(query, problems)
     check_choice(query, problems)
+    _check_not_built(query, problems)
     window = _plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
     aggregates = plan_aggregates(query, groups, variables, problems)
@@ -65,7 +67,8 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     edges = _plan_edges(neighbours, variables, predicates)
     plan = p.Plan(
         text=print_query(query),
-        returns="complete trends" if query.returns is None else query.returns.kind,
+        returns=query.return_kind,
+        complete=query.complete,
         strategy=strategy,
         window=window,
         variables=tuple(
@@ -87,6 +90,30 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     )
     _check_complete(query, plan, problems)
     return None if problems else plan
+
+
+def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
+    if query.session:
+        problems.append(not_built(query.within.span if query.within else query.span, "WITHIN SESSION"))
+    if query.after_match is not None:
+        problems.append(not_built(query.after_match.span, "AFTER MATCH SKIP"))
+    if query.per_start is not None:
+        problems.append(not_built(query.span, f"{query.per_start.upper()} PER START"))
+    if query.having:
+        problems.append(not_built(query.having[0].span, "HAVING"))
+    if query.order_by:
+        problems.append(not_built(query.order_by[0].span, "ORDER BY"))
+    if query.return_kind == "rows":
+        problems.append(not_built(query.returns.span if query.returns else query.span, "RETURN ROWS"))
+    if query.complete and query.return_kind in ("aggregates", "each"):
+        problems.append(not_built(query.returns.span if query.returns else query.span, "COMPLETE of this kind"))
+    for output in query.returns.outputs if query.returns is not None else ():
+        if isinstance(output.value, st.Aggregate) and (output.value.distinct or output.value.function == "STDDEV"):
+            problems.append(not_built(output.span, "DISTINCT or STDDEV"))
+    for conjunct in query.where:
+        for node in conjunct.walk():
+            if isinstance(node, st.PreviousAttribute | st.Aggregate | st.RLike):
+                problems.append(not_built(node.span, type(node).__name__))
 
 
 def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
@@ -264,7 +291,7 @@ def _plan_choice(choice: st.Choice | None) -> p.Choice | None:
 
 def _check_complete(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:
     """Complete trends can be counted, and so drawn or ordered, only where they are the paths of a graph."""
-    if plan.choice is None or plan.choice.kind == "limit" or not plan.is_complete or plan.reduced_graph_is_exact:
+    if plan.choice is None or plan.choice.kind == "limit" or not plan.complete or plan.reduced_graph_is_exact:
         return
     why = "keys of one variable" if plan.bound_keys else "a variable at several places of the pattern"
     name = plan.choice.kind.upper()

@@ -232,7 +232,7 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     if strategy not in (None, "m-cet") and trend.choice is not None:
         message = f"{trend.choice.kind.upper()} walks from event to event (m-cet); it has no other strategy"
         raise refuse(message, "leave strategy out", "TW414")
-    if strategy not in (None, "m-cet") and trend.is_complete and not trend.reduced_graph_is_exact:
+    if strategy not in (None, "m-cet") and trend.complete and not trend.reduced_graph_is_exact:
         message = "complete trends that need a check at each step have one strategy, m-cet"
         raise refuse(message, "leave strategy out", "TW414")
     return Detection(

@@ -8,7 +8,7 @@ from trendweave.errors import Problem, near_names
 from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
-from trendweave.language.printer import print_expression, print_output_value
+from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
@@ -113,6 +113,6 @@ def _check_aggregate(aggregate: st.Aggregate, found: ColumnType | None, problems
     ordered = aggregate.function in ("MIN", "MAX")
     allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE, Kind.STRING, Kind.BOOLEAN) if ordered else _NUMBERS
     if found.kind not in allowed:
-        message = f"{print_output_value(aggregate)} needs a number; the column is {found.kind.value}"
+        message = f"{print_expression(aggregate)} needs a number; the column is {found.kind.value}"
         hint = "MIN and MAX also take other values that have an order" if not ordered else "use a number or a string"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))

@@ -10,7 +10,7 @@ from trendweave import events
 from trendweave.errors import Problem, near_names
 from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
-from trendweave.language.printer import print_expression, print_output_value
+from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.outputs import EVENT_FIELDS
@@ -108,6 +108,6 @@ def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], proble
     ordered = aggregate.function in ("MIN", "MAX")
     allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE) if ordered else _NUMBERS
     if found is not None and found.kind not in allowed:
-        message = f"{print_output_value(aggregate)} needs a number; the column is {found.kind.value}"
+        message = f"{print_expression(aggregate)} needs a number; the column is {found.kind.value}"
         hint = "MIN and MAX also take timestamps and dates" if not ordered else "use a number, timestamp or date"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))

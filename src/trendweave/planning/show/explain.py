@@ -59,9 +59,11 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
 
 
 def _returns(plan: Plan) -> str:
-    if plan.returns in ("trends", "complete trends"):
+    if plan.returns == "trends":
         shown = ", ".join(_shown(attribute) for attribute in plan.shown)
-        return f"{plan.returns}, each as its events in order" + (f" with {shown}" if shown else "")
+        return f"{'complete trends' if plan.complete else 'trends'}, each as its events in order" + (
+            f" with {shown}" if shown else ""
+        )
     shown = ", ".join(f"{column.name} = {describe.aggregate_text(column)}" for column in plan.aggregates)
     return f"one row per trend: {shown}" if plan.returns == "each" else shown or "groups that have a trend"
 
@@ -80,8 +82,8 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
         False: "paths through the graph of events and states",
         True: "paths through the reduced graph: a step only where no longer way leads there",
     }
-    way = ways[plan.is_complete]
-    if plan.is_complete and not plan.reduced_graph_is_exact:
+    way = ways[plan.complete]
+    if plan.complete and not plan.reduced_graph_is_exact:
         way = "paths through the graph, each step checked for a longer trend around it"
     rows = [("detection", way)]
     if plan.choice is not None:

@@ -23,7 +23,7 @@ UNKNOWN = -1
 
 def choose_mode(plan: Plan) -> int:
     """Settle which paths of the graph are trends to show: all of them, those of the reduced graph, or checked ones."""
-    if not plan.is_complete:
+    if not plan.complete:
         return ALL
     return COMPLETE if plan.reduced_graph_is_exact else CHECKED
 

@@ -152,7 +152,7 @@ def list_trends(
     """
     mode = choose_mode(plan)
     # Of complete trends only those windows are of interest that have trends at all: floats tell.
-    options = replace(options, exact=not plan.is_complete, only_counts=True)
+    options = replace(options, exact=not plan.complete, only_counts=True)
     counted = count_trends(PartitionTask(plan, preparation, table, options), mode)
     graphs = SegmentGraphs(counted, mode, detection.memory)
     if mode == COMPLETE:
@@ -219,7 +219,7 @@ def _check_number(listing: TrendListing) -> None:
 
 def describe_too_many(number: str, most: int, plan: Plan) -> Problem:
     """Say how many trends there are, how many may be shown, and the ways out."""
-    what = "complete trends" if plan.is_complete else "trends"
+    what = "complete trends" if plan.complete else "trends"
     ways = (
         "LIMIT 10, SAMPLE 10 or LONGEST 10 shows some of them, a tighter window or predicate leaves fewer, "
         "RETURN COUNT(*) counts them, and max_trends= allows more"
