@@ -7,7 +7,7 @@ condition on a trend but negation is a condition on its beginnings; negation is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +16,8 @@ from .query import (
     ANY_MATCH,
     CONTIGUOUS,
     NEXT_MATCH,
+    Anchor,
+    Anchored,
     Arithmetic,
     Column,
     Constant,
@@ -23,6 +25,7 @@ from .query import (
     Expression,
     Local,
     Moving,
+    Predicate,
     Query,
     Sliding,
 )
@@ -245,6 +248,7 @@ class Matcher:
             and begins(pattern, (*_word(beginning), variable))
             and self.local_predicates_hold(pair)
             and (not beginning or self.edge_predicates_hold(beginning[-1], pair))
+            and self.anchor_predicates_hold(beginning, pair)
             and self.qualified_attributes_agree((*beginning, pair))
         )
 
@@ -261,18 +265,33 @@ class Matcher:
     def local_predicates_hold(self, pair: tuple[int, str]) -> bool:
         row = self.rows[pair[0]]
         return all(
-            holds(evaluate(p.left, row, None), p.comparison, evaluate(p.right, row, None))
+            condition_holds(p, lambda column: row[column.attribute])
             for p in self.query.predicates
             if isinstance(p, Local) and p.variable == pair[1]
         )
 
     def edge_predicates_hold(self, earlier: tuple[int, str], later: tuple[int, str]) -> bool:
-        rows = self.rows[earlier[0]], self.rows[later[0]]
+        row, next_row = self.rows[earlier[0]], self.rows[later[0]]
         return all(
-            holds(evaluate(p.left, *rows), p.comparison, evaluate(p.right, *rows))
+            condition_holds(p, lambda column: (next_row if column.later else row)[column.attribute])
             for p in self.query.predicates
-            if isinstance(p, Edge) and (p.earlier, p.later) == (earlier[1], later[1])
+            if isinstance(p, Edge) and p.variable == earlier[1] == later[1]
         )
+
+    def anchor_predicates_hold(self, beginning: Trend, pair: tuple[int, str]) -> bool:
+        """Of the events before it, does this one find its anchors, and hold up against them?"""
+        return all(
+            self.anchor_predicate_holds(p, beginning, pair)
+            for p in self.query.predicates
+            if isinstance(p, Anchor) and p.variable == pair[1]
+        )
+
+    def anchor_predicate_holds(self, condition: Anchor, beginning: Trend, pair: tuple[int, str]) -> bool:
+        """An event before which one of the anchors is missing is not bound."""
+        found = {anchor: anchor_event(anchor, beginning) for anchor in condition.anchors()}
+        if None in found.values():
+            return True
+        return condition_holds(condition, lambda column: self.rows[found.get(column, pair[0])][column.attribute])
 
     def qualified_attributes_agree(self, trend: Trend) -> bool:
         """`[P.vehicle]`: P's events have one known vehicle. `GROUP-BY T.district`: T's events have one, or all none."""
@@ -316,15 +335,29 @@ class Matcher:
         )
 
 
-def evaluate(expression: Expression, row: Row, next_row: Row | None) -> Scalar:
-    """The value of a scalar expression; `next_row` is the later event of an edge predicate."""
+def anchor_event(anchor: Anchored, beginning: Trend) -> int | None:
+    """The event that the anchor names, of those before the event that the condition is about."""
+    if anchor.which == "PREV":
+        beginning = beginning[-1:]
+    events = [index for index, variable in beginning if variable == anchor.variable]
+    if not events:
+        return None
+    return events[0] if anchor.which == "FIRST" else events[-1]
+
+
+def condition_holds(condition: Predicate, value: Callable[[Column | Anchored], Scalar]) -> bool:
+    return holds(evaluate(condition.left, value), condition.comparison, evaluate(condition.right, value))
+
+
+def evaluate(expression: Expression, value: Callable[[Column | Anchored], Scalar]) -> Scalar:
+    """The value of a scalar expression, given those of its columns."""
     match expression:
-        case Constant(value=value):
-            return value
-        case Column(attribute=attribute, later=later):
-            return (next_row if later else row)[attribute]
+        case Constant(value=constant):
+            return constant
+        case Column() | Anchored():
+            return value(expression)
         case Arithmetic(left=left, operator=operator, right=right):
-            return calculate(evaluate(left, row, next_row), operator, evaluate(right, row, next_row))
+            return calculate(evaluate(left, value), operator, evaluate(right, value))
     raise TypeError(expression)
 
 

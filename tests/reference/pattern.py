@@ -266,11 +266,7 @@ def negated_parts(pattern: Pattern) -> Iterator[Pattern]:
 
 def neighbours(pattern: Pattern) -> set[tuple[str, str]]:
     """The pairs of variables that can stand directly one after the other: in a trend, or in a match of a NOT."""
-    pairs = set()
-    for part in [pattern, *negated_parts(pattern)]:
-        for operand in [part.left, part.right] if isinstance(part, And) else [part]:
-            pairs |= _adjacent(operand)
-    return pairs
+    return {pair for part in matched_parts(pattern) for pair in _adjacent(part)}
 
 
 def _adjacent(pattern: Pattern) -> set[tuple[str, str]]:
@@ -287,6 +283,51 @@ def _adjacent(pattern: Pattern) -> set[tuple[str, str]]:
         case Seq(parts=(*before, last)):
             head = Seq(tuple(before))
             return _adjacent(head) | _adjacent(last) | {(u, v) for u in _ends(head) for v in _starts(last)}
+    raise TypeError(pattern)
+
+
+def matched_parts(pattern: Pattern) -> list[Pattern]:
+    """The patterns with matches of their own: the trend's (of a conjunction, either side's) and that of every NOT."""
+    return [
+        operand
+        for part in [pattern, *negated_parts(pattern)]
+        for operand in ([part.left, part.right] if isinstance(part, And) else [part])
+    ]
+
+
+def can_follow_all(pattern: Pattern, variable: str, others: frozenset[str]) -> bool:
+    """Can an event of the variable have events of all the others before it, in a trend or in a match of a NOT?"""
+    return any(others in _seen_before(part, variable, others)[1] for part in matched_parts(pattern))
+
+
+@lru_cache(maxsize=4096)
+def _seen_before(
+    pattern: Pattern, variable: str, others: frozenset[str]
+) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
+    """Which of the others a word of the pattern can hold, and which it can hold before one of its `variable`s."""
+    nothing: frozenset[str] = frozenset()
+    match pattern:
+        case Event():
+            before = frozenset([nothing]) if pattern.name == variable else frozenset()
+            return frozenset([others & {pattern.name}]), before
+        case Not() | Seq(parts=()):
+            return frozenset([nothing]), frozenset()
+        case Seq(parts=(*head, last)):
+            seen, before = _seen_before(Seq(tuple(head)), variable, others)
+            seen_last, before_last = _seen_before(last, variable, others)
+            return (
+                frozenset(a | b for a in seen for b in seen_last),
+                before | {a | b for a in seen for b in before_last},
+            )
+        case Or(alternatives=alternatives):
+            both = [_seen_before(alternative, variable, others) for alternative in alternatives]
+            return frozenset().union(*(seen for seen, _ in both)), frozenset().union(*(before for _, before in both))
+        case Repeat(body=body):
+            # One repetition for each of the others and one for the variable: more can bring nothing new.
+            every = [
+                _seen_before(Seq((body,) * times), variable, others) for times in _repetitions(pattern, len(others) + 1)
+            ]
+            return frozenset().union(*(seen for seen, _ in every)), frozenset().union(*(before for _, before in every))
     raise TypeError(pattern)
 
 

@@ -1,6 +1,6 @@
 """A query as plain data, and its text in the query language (semantics, all sections).
 
-Predicates say here outright which event is the earlier one; `text` writes them so that the language's rule about the
+Predicates say here outright which event comes last; `text` writes them so that the language's rule about the
 order of two variables gives back the same meaning.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .pattern import And, Pattern, neighbours
+from .pattern import And, Pattern, can_follow_all
 from .pattern import text as pattern_text
 
 ANY_MATCH = "skip-till-any-match"
@@ -29,6 +29,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Anchored:
+    """An attribute of an earlier event of the trend: `A.x` and `LAST(A).x` of the latest a before, `FIRST(A).x` of the
+    first, `PREV(A).x` of the event directly before, if that is an a."""
+
+    which: str  # "LATEST" (written plainly), "LAST", "FIRST" or "PREV"
+    variable: str
+    attribute: str
+
+
+@dataclass(frozen=True)
 class Constant:
     value: int | float | str
 
@@ -40,13 +50,13 @@ class Arithmetic:
     right: Expression
 
 
-Expression = Column | Constant | Arithmetic
+Expression = Column | Anchored | Constant | Arithmetic
 
 
-def columns(expression: Expression) -> Iterator[Column]:
+def columns(expression: Expression) -> Iterator[Column | Anchored]:
     """The columns of an expression, in the order in which they are written."""
     match expression:
-        case Column():
+        case Column() | Anchored():
             yield expression
         case Arithmetic(left=left, right=right):
             yield from columns(left)
@@ -68,16 +78,31 @@ class Local:
 
 @dataclass(frozen=True)
 class Edge:
-    """`S.price > NEXT(S).price`, `A.x < B.y`: holds for each `earlier` directly followed by a `later`."""
+    """`S.price > NEXT(S).price`: holds for each s directly followed by an s."""
 
-    earlier: str
-    later: str
+    variable: str
     left: Expression
     comparison: str
     right: Expression
 
 
-Predicate = Local | Edge
+@dataclass(frozen=True)
+class Anchor:
+    """`A.x < B.y`, `FIRST(S).x < S.x`: holds for each event of the variable before which all anchors exist.
+
+    Columns are the event's own, the others are anchors.
+    """
+
+    variable: str
+    left: Expression
+    comparison: str
+    right: Expression
+
+    def anchors(self) -> list[Anchored]:
+        return [c for side in (self.left, self.right) for c in columns(side) if isinstance(c, Anchored)]
+
+
+Predicate = Local | Edge | Anchor
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -183,25 +208,36 @@ def _duration(seconds: int) -> str:
 
 
 def predicate_text(predicate: Predicate, pattern: Pattern) -> str:
-    if isinstance(predicate, Edge) and not _order_is_understood(predicate, pattern):
-        mirrored = Edge(
-            predicate.earlier, predicate.later, predicate.right, MIRRORED[predicate.comparison], predicate.left
-        )
-        if not _order_is_understood(mirrored, pattern):
-            raise ValueError(f"no text says this of two variables that can come in either order: {predicate}")
-        predicate = mirrored
+    if isinstance(predicate, Anchor) and not order_is_understood(predicate, pattern):
+        predicate = mirrored(predicate)
+        if not order_is_understood(predicate, pattern):
+            raise ValueError(f"no text says this of variables that can come in either order: {predicate}")
     return f"{_side(predicate.left, predicate)} {predicate.comparison} {_side(predicate.right, predicate)}"
 
 
-def _order_is_understood(edge: Edge, pattern: Pattern) -> bool:
-    """Semantics: the variable written first is the earlier event, unless the pattern allows only the other order."""
-    if edge.earlier == edge.later:
-        return True
-    possible = neighbours(pattern)
-    as_meant, as_not_meant = (edge.earlier, edge.later) in possible, (edge.later, edge.earlier) in possible
-    first = next(column for column in [*columns(edge.left), *columns(edge.right)])
-    written_first_is_earlier = not first.later
-    return as_meant and (written_first_is_earlier or not as_not_meant)
+def mirrored(predicate: Anchor) -> Anchor:
+    return Anchor(predicate.variable, predicate.right, MIRRORED[predicate.comparison], predicate.left)
+
+
+def order_is_understood(condition: Anchor, pattern: Pattern) -> bool:
+    """Semantics: the variable written first is the earlier event, unless the pattern allows only the other order.
+
+    So a condition is about the variable written last, unless only another can come last.
+    """
+    written: list[str] = []
+    for column in [*columns(condition.left), *columns(condition.right)]:
+        plain = condition.variable if isinstance(column, Column) else column.variable
+        if (isinstance(column, Column) or column.which == "LATEST") and plain not in written:
+            written.append(plain)
+    marked = {anchor.variable for anchor in condition.anchors() if anchor.which != "LATEST"}
+    can_be_last = [
+        variable
+        for variable in written
+        if can_follow_all(pattern, variable, frozenset(marked | {other for other in written if other != variable}))
+    ]
+    return condition.variable in can_be_last and (
+        condition.variable == written[-1] or can_be_last == [condition.variable]
+    )
 
 
 def _side(expression: Expression, predicate: Predicate) -> str:
@@ -210,14 +246,14 @@ def _side(expression: Expression, predicate: Predicate) -> str:
             return "'" + value.replace("'", "''") + "'"
         case Constant(value=value):
             return repr(value)
-        case Column(attribute=attribute, later=later):
-            if isinstance(predicate, Local):
-                return f"{predicate.variable}.{attribute}"
-            if not later:
-                return f"{predicate.earlier}.{attribute}"
-            if predicate.earlier == predicate.later:
-                return f"NEXT({predicate.later}).{attribute}"
-            return f"{predicate.later}.{attribute}"
+        case Column(attribute=attribute, later=True):
+            return f"NEXT({predicate.variable}).{attribute}"
+        case Column(attribute=attribute):
+            return f"{predicate.variable}.{attribute}"
+        case Anchored(which="LATEST", variable=variable, attribute=attribute):
+            return f"{variable}.{attribute}"
+        case Anchored(which=which, variable=variable, attribute=attribute):
+            return f"{which}({variable}).{attribute}"
         case Arithmetic(left=left, operator=operator, right=right):
             return f"{_operand(left, predicate)} {operator} {_operand(right, predicate)}"
     raise TypeError(expression)

@@ -24,9 +24,12 @@ from .pattern import (
     Seq,
     can_be_empty,
     can_end_with_not,
+    can_follow_all,
     leaves,
+    matched_parts,
     neighbours,
     variable_types,
+    words,
 )
 from .query import (
     ANY_MATCH,
@@ -34,6 +37,8 @@ from .query import (
     COUNT_ALL,
     NEXT_MATCH,
     Aggregate,
+    Anchor,
+    Anchored,
     Arithmetic,
     Attribute,
     Column,
@@ -44,7 +49,8 @@ from .query import (
     Moving,
     Query,
     Sliding,
-    predicate_text,
+    mirrored,
+    order_is_understood,
 )
 
 NUMBERS, KEYS = ("x", "y"), ("k", "g", "s")
@@ -193,24 +199,89 @@ def local_predicates(draw: DrawFn, variable: str) -> Local:
 
 
 @st.composite
-def edge_predicates(draw: DrawFn, pattern: Pattern) -> Edge:
-    """Between two variables that can be neighbours, and such that some text says it."""
-    earlier, later = draw(st.sampled_from(sorted(neighbours(pattern))))
-    comparison = draw(st.sampled_from(MANY_COMPARISONS))
+def neighbour_predicates(draw: DrawFn, pattern: Pattern) -> Edge | Anchor:
+    """Between two variables that can be neighbours, one of which the other always directly follows."""
+    direct = [pair for pair in sorted(neighbours(pattern)) if pair[0] == pair[1] or _always_neighbours(pattern, *pair)]
+    if not direct:
+        return draw(st.sampled_from(sorted(neighbours(pattern))).flatmap(lambda pair: local_predicates(pair[0])))
+    earlier, later = draw(st.sampled_from(direct))
+    comparison, right = draw(st.sampled_from(MANY_COMPARISONS)), Constant(0)
     shape = draw(st.sampled_from(["order", "order", "text", "product"]))
     if shape == "order":
         left, right = draw(_sides(False)), draw(_sides(True))
     elif shape == "text":
         left, right = Column("s"), Column("s", later=True)
     else:
-        operator, columns = draw(st.sampled_from("+-*/")), draw(st.tuples(*[st.sampled_from(NUMBERS)] * 2))
-        left = Arithmetic(Column(columns[0]), operator, Column(columns[1], later=True))
+        operator, names = draw(st.sampled_from("+-*/")), draw(st.tuples(*[st.sampled_from(NUMBERS)] * 2))
+        left = Arithmetic(Column(names[0]), operator, Column(names[1], later=True))
         right = draw(limits())
-    edge = Edge(earlier, later, left, comparison, right)
     if shape != "product" and draw(st.booleans()):
-        edge = replace(edge, left=right, right=left)
-    predicate_text(edge, pattern)
-    return edge
+        left, right = right, left
+    if earlier == later:
+        return Edge(earlier, left, comparison, right)
+    return _written(Anchor(later, _anchored(left, earlier), comparison, _anchored(right, earlier)), pattern)
+
+
+def _anchored(side: Expression, earlier: str) -> Expression:
+    """The side of an Edge, with the earlier of the two events as an anchor."""
+    match side:
+        case Column(attribute=attribute, later=later):
+            return Column(attribute) if later else Anchored("LATEST", earlier, attribute)
+        case Arithmetic(left=left, operator=operator, right=right):
+            return Arithmetic(_anchored(left, earlier), operator, _anchored(right, earlier))
+    return side
+
+
+def _always_neighbours(pattern: Pattern, earlier: str, later: str) -> bool:
+    """Is the latest `earlier` before a `later` always directly before it? (In words of up to six letters.)"""
+    spelled = {word for part in matched_parts(pattern) for word in words(part, 6)}
+    before = [word[:place] for word in spelled for place, letter in enumerate(word) if letter == later]
+    return all(earlier not in word or word[-1] == earlier for word in before)
+
+
+def _written(condition: Anchor, pattern: Pattern) -> Anchor:
+    """The condition, or the other way round if only that can be written."""
+    return condition if order_is_understood(condition, pattern) else mirrored(condition)
+
+
+@st.composite
+def anchor_predicates(draw: DrawFn, pattern: Pattern) -> Anchor:
+    """On variables that can stand before another, neighbours or not, in a trend or in a match of a NOT."""
+    part = draw(st.sampled_from([part for part in matched_parts(pattern) if variable_types(part)]))
+    names = sorted(variable_types(part))
+    about = draw(st.sampled_from(names))
+    earlier = [name for name in names if can_follow_all(part, about, frozenset([name]))]
+    if not earlier:
+        return draw(local_predicates(about))
+    anchors = [draw(_anchors(about, draw(st.sampled_from(earlier))))]
+    if (about, about) in neighbours(part) and _rarely(draw, 5):
+        anchors = [Anchored("PREV", about, draw(st.sampled_from(NUMBERS)))]
+    elif _rarely(draw, 4):
+        more = draw(_anchors(about, draw(st.sampled_from(earlier))))
+        if can_follow_all(part, about, frozenset({anchors[0].variable, more.variable})):
+            anchors.append(more)
+    comparison = draw(st.sampled_from(MANY_COMPARISONS))
+    if len(anchors) == 1 and _rarely(draw, 4):
+        anchor = replace(anchors[0], attribute="s")
+        condition = Anchor(about, anchor, comparison, Column("s"))
+    elif len(anchors) == 1 and _rarely(draw, 3):
+        operator = draw(st.sampled_from("+-*/"))
+        condition = Anchor(about, Arithmetic(anchors[0], operator, draw(constants())), comparison, draw(_sides(False)))
+    elif len(anchors) == 1:
+        condition = Anchor(about, anchors[0], comparison, draw(_sides(False)))
+    else:
+        operator = draw(st.sampled_from("+-*"))
+        condition = Anchor(about, Arithmetic(anchors[0], operator, anchors[1]), comparison, draw(_sides(False)))
+    swapped = mirrored(condition)
+    if draw(st.booleans()) and order_is_understood(swapped, pattern):
+        return swapped
+    return _written(condition, pattern)
+
+
+def _anchors(about: str, variable: str) -> SearchStrategy[Anchored]:
+    """A plain `S.x` in a condition on S is the event itself: of earlier ones, FIRST and LAST speak."""
+    which = ["FIRST", "LAST"] if variable == about else ["LATEST", "LATEST", "FIRST", "LAST"]
+    return st.builds(Anchored, st.sampled_from(which), st.just(variable), st.sampled_from(NUMBERS))
 
 
 @st.composite
@@ -252,11 +323,13 @@ def queries(
     empty: bool = True,
     lists: bool = False,
     moving: bool | None = None,
+    anchors: bool = False,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
 
     lists: for TRENDS, EACH and ROWS. They may have a trailing NOT under `WITHIN w` alone, which aggregates may not.
     moving: all of them under `WITHIN w` alone, or none.
+    anchors: with conditions between variables that are not always neighbours.
     """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
@@ -272,7 +345,9 @@ def queries(
     if _rarely(draw, 3):
         predicates += draw(st.lists(st.sampled_from(all_variables).flatmap(local_predicates), min_size=1, max_size=2))
     if neighbours(pattern) and _rarely(draw, 2):
-        predicates += draw(st.lists(edge_predicates(pattern), min_size=1, max_size=2))
+        predicates += draw(st.lists(neighbour_predicates(pattern), min_size=1, max_size=2))
+    if anchors and not _rarely(draw, 4):
+        predicates += draw(st.lists(anchor_predicates(pattern), min_size=1, max_size=2))
     group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving))
     if isinstance(window, Moving) and not lists and can_end_with_not(pattern):
         window = Sliding(window.within, window.within)

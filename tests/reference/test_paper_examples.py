@@ -69,13 +69,13 @@ def test_greta_figure_7():
     a8 = 1 + b2 + b7 + a4
     b9 = a1 + a3 + a4 + a8
     events = stream("a1 b2 a3 a4 b7 a8 b9", attr=[5, 0, 6, 3, 0, 4, 0])
-    edge = Edge("A", "A", Column("attr"), "<", Column("attr", later=True))
+    edge = Edge("A", Column("attr"), "<", Column("attr", later=True))
     assert count(plus(seq(plus(A), B)), events, predicates=(edge,)) == b2 + b7 + b9 == 23
 
 
 def test_greta_down_trend_of_section_2():
     events = stream(" ".join(f"s{t}" for t in range(1, 11)), price=[10, 2, 9, 8, 7, 1, 6, 5, 4, 3])
-    down = Edge("S", "S", Column("price"), ">", Column("price", later=True))
+    down = Edge("S", Column("price"), ">", Column("price", later=True))
     prices = {
         tuple(events[index]["price"] for index, _ in found.trend)
         for found in trends(Query(plus(Event("Stock", "S")), predicates=(down,)), _stocks(events))
@@ -154,5 +154,5 @@ def test_hamlet_table_5():
     # The edge (b4, b5) does not hold: y = 15 for the second query, so 11 trends end in the first burst, 15 + 30 later.
     marks = {"x": [0] * 14, "y": [0] * 14}
     marks["x"][4] = marks["y"][5] = 1
-    edge = Edge("B", "B", Arithmetic(Column("x"), "*", Column("y", later=True)), "<", Constant(1))
+    edge = Edge("B", Arithmetic(Column("x"), "*", Column("y", later=True)), "<", Constant(1))
     assert count(seq(C, plus(B)), one_second_apart(BURSTS, **marks), predicates=(edge,)) == 11 + 15 + 30
