@@ -80,6 +80,8 @@ CODES: dict[str, str] = {
     "TW257": "situation is related to itself",
     "TW258": "pair of situations is constrained twice, and nothing is left",
     "TW259": "constraints can never hold together",
+    "TW260": "argument that a function needs written out",
+    "TW261": "regular expression that is not read alike by all engines",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",

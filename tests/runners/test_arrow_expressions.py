@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -297,6 +297,27 @@ def test_like(pattern: str, matches: list[str]) -> None:
     check(f"e.x NOT LIKE '{pattern}'", [text not in matches for text in texts], x=texts)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [
+        ("b", ["abc"]),
+        ("^b", []),
+        ("^a.c$", ["abc", "a😀c", "a%c"]),
+        (r"^a\sc$", ["a\nc", "a\vc"]),
+        ("c$", ["abc", "a\nc", "a😀c", "a%c", "a\vc"]),
+        ("^(ab?|x)+", ["abc", "a\nc", "a😀c", "a%c", "a\vc", "abc\n"]),
+        ("[^a-z]", ["a\nc", "a😀c", "a%c", "a\vc", "abc\n"]),
+        (r"\W", ["a\nc", "a😀c", "a%c", "a\vc", "abc\n"]),
+        ("^$", [""]),
+    ],
+)
+def test_regular_expressions(pattern: str, matches: list[str]) -> None:
+    texts = ["abc", "a\nc", "a😀c", "a%c", "a\vc", "abc\n", ""]
+    check(f"e.x RLIKE '{pattern}'", [text in matches for text in texts], x=texts)
+    check(f"e.x NOT RLIKE '{pattern}'", [text not in matches for text in texts], x=texts)
+    check(f"e.x RLIKE '{pattern}'", [None], x=pa.array([None], pa.string()))
+
+
 def test_like_of_null_is_null() -> None:
     check("e.x LIKE '%'", [None, True], x=[None, ""])
     check("NULL LIKE '%'", [None])
@@ -483,6 +504,63 @@ def test_a_date_is_midnight_utc() -> None:
     check("e.d - DATE '2024-03-30'", [timedelta(days=1), timedelta(days=-23465), None], **columns)
     check("e.d = DATE '1960-01-01'", [False, True, None], **columns)
     check("COALESCE(e.d, e.t) = e.t", [False, True, True], **columns)
+
+
+def test_parts_of_moments_are_those_of_utc() -> None:
+    moments = [datetime(2024, 2, 29, 23, 59, 58, 999_999), datetime(1969, 12, 31, 23, 0, 1), None]
+    for times in (
+        pa.array(moments, pa.timestamp("us")),
+        pa.array(moments, pa.timestamp("us")).cast(pa.timestamp("ns", "Asia/Tokyo")),
+    ):
+        check("YEAR(e.t)", [2024, 1969, None], t=times)
+        check("QUARTER(e.t)", [1, 4, None], t=times)
+        check("MONTH(e.t)", [2, 12, None], t=times)
+        check("DAY(e.t)", [29, 31, None], t=times)
+        check("DAYOFWEEK(e.t)", [5, 4, None], t=times)
+        check("WEEKDAY(e.t)", [3, 2, None], t=times)
+        check("DAYOFYEAR(e.t)", [60, 365, None], t=times)
+        check("WEEKOFYEAR(e.t)", [9, 1, None], t=times)
+        check("HOUR(e.t)", [23, 23, None], t=times)
+        check("MINUTE(e.t)", [59, 0, None], t=times)
+        check("SECOND(e.t)", [58, 1, None], t=times)
+        check("UNIX_TIMESTAMP(e.t)", [1709251198, -3599, None], t=times)
+        check("TO_DATE(e.t)", [date(2024, 2, 29), date(1969, 12, 31), None], t=times)
+        check("DATEDIFF(e.t, DATE '1970-01-01')", [19782, -1, None], t=times)
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("millisecond", datetime(2024, 5, 16, 13, 45, 58, 999_000)),
+        ("second", datetime(2024, 5, 16, 13, 45, 58)),
+        ("minute", datetime(2024, 5, 16, 13, 45)),
+        ("HOUR", datetime(2024, 5, 16, 13)),
+        ("day", datetime(2024, 5, 16)),
+        ("week", datetime(2024, 5, 13)),
+        ("month", datetime(2024, 5, 1)),
+        ("quarter", datetime(2024, 4, 1)),
+        ("year", datetime(2024, 1, 1)),
+    ],
+)
+def test_date_trunc(unit: str, expected: datetime) -> None:
+    moments = pa.array([datetime(2024, 5, 16, 13, 45, 58, 999_999), None], pa.timestamp("us"))
+    check(f"DATE_TRUNC('{unit}', e.t)", [expected.replace(tzinfo=UTC), None], t=moments)
+    assert values_of("DATE_TRUNC('day', e.t)", t=pa.array([date(2024, 5, 16)])) == [datetime(2024, 5, 16, tzinfo=UTC)]
+
+
+def test_rounding_takes_halves_away_from_zero() -> None:
+    check("ROUND(e.x)", [3.0, -3.0, 0.0, 0.0, NAN, INF, None], x=[2.5, -2.5, -0.4, 0.0, NAN, INF, None])
+    check("ROUND(e.x, 2)", [2.68, 1.01, -0.02, 1e17, 4503599627370496.5], x=[2.675, 1.005, -0.015, 1e17, 2.0**52 + 0.5])
+    check("ROUND(e.x, 1)", [5, None], x=[5, None])
+    check("ROUND(e.x, 1)", [Decimal("2.4"), Decimal("-10.0")], x=pa.array([Decimal("2.35"), Decimal("-9.95")]))
+
+
+@given(some.lists(some.floats(-1e18, 1e18), min_size=1), some.integers(0, 12))
+def test_rounding_is_that_of_the_shortest_text(numbers: list[float], digits: int) -> None:
+    step = Decimal(1).scaleb(-digits)
+    wide = Context(prec=60)
+    expected = [float(Decimal(repr(number)).quantize(step, ROUND_HALF_UP, wide)) + 0.0 for number in numbers]
+    check(f"ROUND(e.x, {digits})", expected, x=numbers)
 
 
 def test_a_duration_next_to_a_number_is_its_seconds() -> None:

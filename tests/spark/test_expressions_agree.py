@@ -242,6 +242,7 @@ def listed() -> list[st.Expression]:
         *_arithmetic(),
         *_functions_of_numbers(),
         *_functions_of_strings(),
+        *_parts_of_times(),
         *_lists_and_ranges(),
         *_logic(),
     ]
@@ -286,6 +287,27 @@ def _functions_of_numbers() -> Iterator[str]:
     yield from ("NULLIF(e.f64, e.f64)", "NULLIF(NULL, 1)", "NULLIF(e.span, e.f64)", "COALESCE(NULL, NULL)")
 
 
+REGEXES = (
+    *("", "a", "^a", "c$", "^$", "^.$", "a.c", r"a\.c", "[abc]", "[^abc]", "[a-z]+", r"[\w%-]", r"^\s", r"\s$", r"\S+"),
+    *(
+        r"^[^\s]*$",
+        r"\d{1,2}",
+        r"^\d+$",
+        r"\D",
+        r"^\W",
+        "(a|b)c?",
+        "(?:a|É)",
+        "x|",
+        r"\\",
+        r"\$|%",
+        ".{2,}",
+        "a{1}?b*?",
+        "😀",
+    ),
+    *("^[ -~]*$", r"\ ", r"[\ \t]", "it''s", "()", r"^\+?[0-9.]+(e[0-9]+)?$", "[é-ﬁ]", ".$"),
+)
+
+
 def _functions_of_strings() -> Iterator[str]:
     yield from (f"{name}({value})" for name in ("LOWER", "UPPER", "TRIM", "LENGTH") for value in STRINGS)
     # Letters that become several must not be taken back by an optimiser.
@@ -298,6 +320,36 @@ def _functions_of_strings() -> Iterator[str]:
     patterns = ("%", "a%", "_", "a_c", r"a\%c", r"a\\c", r"a\c", "%\\", "", "%é", "a.c", "it''s", "$%")
     yield from (f"e.text LIKE '{pattern}'" for pattern in patterns)
     yield from ("e.text NOT LIKE 'a%'", "NULL LIKE 'a'")
+    yield from (f"e.text RLIKE '{pattern}'" for pattern in REGEXES)
+    yield from (f"e.digits NOT RLIKE '{pattern}'" for pattern in REGEXES)
+    yield from (f"CONCAT(e.text, '\u2028\u0085\r\v\n') RLIKE '{pattern}'" for pattern in REGEXES)
+    yield "NULL RLIKE 'a'"
+
+
+PARTS = (
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "DAY",
+    "DAYOFWEEK",
+    "WEEKDAY",
+    "DAYOFYEAR",
+    "WEEKOFYEAR",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+)
+UNITS = ("millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+def _parts_of_times() -> Iterator[str]:
+    yield from (f"{part}({time})" for part in (*PARTS, "DATE", "UNIX_TIMESTAMP") for time in TIMES)
+    yield from (f"DATE_TRUNC('{unit}', {time})" for unit in UNITS for time in TIMES)
+    yield from (f"DATEDIFF({left}, {right})" for left in TIMES for right in TIMES[:3])
+    yield from ("YEAR(e.moment + e.span)", "DATE(e.clock - 1 day) = e.day", "DATE_TRUNC('day', e.moment) + 1 hour")
+    yield from ("HOUR(NULL)", "DATE_TRUNC('day', NULL)", "DATEDIFF(e.day, NULL)", "ROUND(NULL, 2)")
+    yield from (f"ROUND({number}, {digits})" for number in NUMBERS for digits in (0, 1, 2, 9))
+    yield from ("ROUND(e.f64)", "ROUND(e.f64 / 7, 3)", "ROUND(e.i64 / 1000, 2)", "ROUND(e.i64 * 0.001, 2)")
 
 
 def _lists_and_ranges() -> Iterator[str]:

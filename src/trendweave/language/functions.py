@@ -8,18 +8,56 @@ SCALAR_FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "CEIL": (1, 1),
     "COALESCE": (1, None),
     "CONCAT": (1, None),
+    "DATE": (1, 1),
+    "DATEDIFF": (2, 2),
+    "DATE_TRUNC": (2, 2),
+    "DAY": (1, 1),
+    "DAYOFWEEK": (1, 1),
+    "DAYOFYEAR": (1, 1),
     "FLOOR": (1, 1),
     "GREATEST": (2, None),
+    "HOUR": (1, 1),
     "LEAST": (2, None),
     "LENGTH": (1, 1),
     "LOWER": (1, 1),
+    "MINUTE": (1, 1),
+    "MONTH": (1, 1),
     "NULLIF": (2, 2),
+    "QUARTER": (1, 1),
+    "ROUND": (1, 2),
+    "SECOND": (1, 1),
     "SIGN": (1, 1),
     "SQRT": (1, 1),
     "SUBSTRING": (2, 3),
     "TRIM": (1, 1),
+    "UNIX_TIMESTAMP": (1, 1),
     "UPPER": (1, 1),
+    "WEEKDAY": (1, 1),
+    "WEEKOFYEAR": (1, 1),
+    "YEAR": (1, 1),
 }
+#: Other names of functions -> the name that the language keeps.
+OTHER_NAMES: dict[str, str] = {
+    "CEILING": "CEIL",
+    "DATE_DIFF": "DATEDIFF",
+    "DAYOFMONTH": "DAY",
+    "SUBSTR": "SUBSTRING",
+    "TO_DATE": "DATE",
+    "UNIX_SECONDS": "UNIX_TIMESTAMP",
+}
+#: Functions of a timestamp or a date that give a whole number.
+PARTS_OF_TIME: frozenset[str] = frozenset(
+    {
+        *("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "WEEKDAY", "DAYOFYEAR", "WEEKOFYEAR"),
+        *("HOUR", "MINUTE", "SECOND", "UNIX_TIMESTAMP"),
+    }
+)
+#: Units that DATE_TRUNC goes back to the beginning of.
+TRUNCATION_UNITS: tuple[str, ...] = (
+    *("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"),
+)
+#: ROUND keeps so many digits after the point at most: powers of ten up to this one are exact floats.
+MAX_ROUNDED_DIGITS = 22
 
 #: Aggregates over all trends of a window and group.
 AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV")

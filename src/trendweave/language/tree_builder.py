@@ -19,10 +19,14 @@ from trendweave.language.functions import (
     AGGREGATES,
     CAST_TYPES,
     EACH_AGGREGATES,
+    MAX_ROUNDED_DIGITS,
+    OTHER_NAMES,
     SCALAR_FUNCTIONS,
     STRATEGIES,
+    TRUNCATION_UNITS,
     argument_count,
 )
+from trendweave.language.regular_expressions import find_problem
 from trendweave.language.syntax_tree import Span, problem_at
 
 #: keyword, what it says, where
@@ -294,7 +298,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return st.Like(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
 
     def rlike(self, meta: Meta, children: list[Any]) -> st.Expression:
-        return st.RLike(children[0], _unquoted(children[-1]), len(_tokens(children)) == 3, span=_span(meta))
+        pattern = _unquoted(children[-1])
+        problem = find_problem(pattern)
+        if problem is not None:
+            hint = r"use characters, ., [a-z], \d \w \s, groups, |, * + ? {2,5}, ^ and $; LOWER(x) RLIKE ignores case"
+            self._problem(_span(meta), "TW261", f"RLIKE {children[-1]}: {problem}", hint)
+        return st.RLike(children[0], pattern, len(_tokens(children)) == 3, span=_span(meta))
 
     def during(self, meta: Meta, children: list[Any]) -> st.Expression:
         variable, _, situation = children
@@ -345,7 +354,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def call(self, meta: Meta, children: list[Any]) -> st.Expression:
         name, *arguments = _nodes(children)
-        function = name.upper()
+        function = OTHER_NAMES.get(name.upper(), name.upper())
         if len(arguments) == 1 and isinstance(arguments[0], st.Attribute):
             if function in EACH_AGGREGATES:
                 return self._aggregate(meta, name, arguments[0])
@@ -362,7 +371,31 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             if not low <= len(arguments) <= (high or len(arguments)):
                 message = f"{function} takes {argument_count(function)}, not {len(arguments)}"
                 self._problem(_span(meta), "TW109", message, f"give {function} {argument_count(function)}")
+            elif function == "DATE_TRUNC":
+                arguments[0] = self._unit(arguments[0])
+            elif function == "ROUND" and len(arguments) == 2:
+                arguments[1] = self._digits(arguments[1])
         return st.Call(function, tuple(arguments), span=_span(meta))
+
+    def _unit(self, argument: st.Expression) -> st.Expression:
+        """The unit of DATE_TRUNC, in upper case: part of the function, not a value."""
+        if isinstance(argument, st.Literal) and str(argument.value).upper() in TRUNCATION_UNITS:
+            return st.Literal(str(argument.value).upper(), span=argument.span)
+        named = argument.value if isinstance(argument, st.Literal) else "that"
+        hint = f"write one of {', '.join(repr(unit.lower()) for unit in TRUNCATION_UNITS)} as its first argument"
+        assert argument.span is not None, "read from a text"
+        self._problem(argument.span, "TW260", f"DATE_TRUNC does not know the unit {named}", hint)
+        return st.Literal("DAY", span=argument.span)
+
+    def _digits(self, argument: st.Expression) -> st.Expression:
+        """The digits that ROUND keeps: part of the function, not a value."""
+        digits = argument.value if isinstance(argument, st.Literal) else None
+        if type(digits) is int and 0 <= digits <= MAX_ROUNDED_DIGITS:
+            return argument
+        hint = f"write a whole number from 0 to {MAX_ROUNDED_DIGITS} as its second argument"
+        assert argument.span is not None, "read from a text"
+        self._problem(argument.span, "TW260", "ROUND cannot keep so many digits", hint)
+        return st.Literal(0, span=argument.span)
 
     # Literals
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from trendweave.errors import Problem
 from trendweave.events import ColumnType, Kind
 from trendweave.language import syntax_tree as st
+from trendweave.language.functions import PARTS_OF_TIME
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.plan import Path
@@ -150,6 +151,17 @@ class ExpressionTypes:
         match call.function:
             case "ABS" | "SIGN":
                 return self._only(call, first, _NUMBERS, call.function)
+            case "ROUND":
+                return self._only(call, first, _NUMBERS, call.function)
+            case "DATE":
+                return Kind.DATE if self._only(call, first, _MOMENTS, call.function) else None
+            case "DATE_TRUNC":
+                return Kind.TIMESTAMP if self._only(call, others[0], _MOMENTS, call.function) else None
+            case "DATEDIFF":
+                kinds = [self._only(call, argument, _MOMENTS, call.function) for argument in call.arguments]
+                return None if None in kinds else Kind.INTEGER
+            case function if function in PARTS_OF_TIME:
+                return Kind.INTEGER if self._only(call, first, _MOMENTS, function) else None
             case "CEIL" | "FLOOR":
                 return Kind.INTEGER if self._only(call, first, _NUMBERS, call.function) else None
             case "SQRT":

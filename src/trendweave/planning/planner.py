@@ -112,7 +112,7 @@ def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
             problems.append(not_built(output.span, "DISTINCT or STDDEV"))
     for conjunct in query.where:
         for node in conjunct.walk():
-            if isinstance(node, st.PreviousAttribute | st.Aggregate | st.RLike):
+            if isinstance(node, st.PreviousAttribute | st.Aggregate):
                 problems.append(not_built(node.span, type(node).__name__))
 
 

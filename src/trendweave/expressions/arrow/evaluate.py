@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
+from trendweave.expressions.arrow import calendar
 from trendweave.expressions.arrow.common_types import make_comparable, use_one_type
 from trendweave.expressions.arrow.conditions import (
     compare,
@@ -36,6 +37,7 @@ from trendweave.expressions.arrow.numbers import (
     find_sign,
     floor,
     negate,
+    round_half_up,
     take_absolute,
     truncate,
 )
@@ -45,6 +47,7 @@ from trendweave.expressions.arrow.texts import (
     cut_substring,
     lower_case,
     match_like,
+    match_regex,
     read_float,
     read_integer,
     trim,
@@ -173,9 +176,20 @@ class _Evaluation:
                 return pc.is_valid(value) if negated else pc.is_null(value)
             case st.Like(operand=operand, pattern=pattern, negated=negated):
                 return invert_if(negated, match_like(self.value(operand), pattern))
+            case st.RLike(operand=operand, pattern=pattern, negated=negated):
+                return invert_if(negated, match_regex(self.value(operand), pattern))
             case st.Cast(operand=operand, type=target):
                 value = self.value(operand)
                 return self._as_integer(value) if target == "BIGINT" else self._as_float(value)
+            case st.Call(function="DATE_TRUNC", arguments=(st.Literal(value=unit), moment)):
+                value = self.value(moment)
+                if types.is_null(value.type):
+                    return NULL
+                return calendar.truncate_moment(str(unit), spread(value, self._rows))
+            case st.Call(function="ROUND", arguments=(number, *digits)):
+                value = self.value(number)
+                kept = digits[0].value if digits and isinstance(digits[0], st.Literal) else 0
+                return NULL if types.is_null(value.type) else round_half_up(spread(value, self._rows), int(kept or 0))
             case st.Call(function=function, arguments=arguments):
                 return self._call(function, [self.value(argument) for argument in arguments])
         raise AssertionError(f"{type(expression).__name__} is not a row expression")
@@ -250,4 +264,18 @@ _OF_COLUMNS: dict[str, Callable[..., pa.Array]] = {
     "LOWER": lower_case,
     "UPPER": upper_case,
     "SUBSTRING": cut_substring,
+    "YEAR": calendar.find_year,
+    "QUARTER": calendar.find_quarter,
+    "MONTH": calendar.find_month,
+    "DAY": calendar.find_day,
+    "DAYOFWEEK": calendar.find_day_of_week,
+    "WEEKDAY": calendar.find_weekday,
+    "DAYOFYEAR": calendar.find_day_of_year,
+    "WEEKOFYEAR": calendar.find_week,
+    "HOUR": calendar.find_hour,
+    "MINUTE": calendar.find_minute,
+    "SECOND": calendar.find_second,
+    "UNIX_TIMESTAMP": calendar.count_seconds,
+    "DATE": calendar.to_date,
+    "DATEDIFF": calendar.count_days,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -185,6 +186,53 @@ def _whole_decimal(value: Value) -> Value:
 
 ceiling = _rounded(pc.ceil)
 floor = _rounded(pc.floor)
+
+
+def round_half_up(value: pa.Array, digits: int) -> pa.Array:
+    """ROUND: keep some digits after the point; a half goes away from zero.
+
+    Args:
+        value: Numbers.
+        digits: How many digits.
+
+    Returns:
+        Numbers of the same kind.
+    """
+    if value.type == INTEGER:
+        return value
+    if types.is_decimal(value.type):
+        before, scale = digits_of(value.type)
+        return value if digits >= scale else to_decimal(value, before + 1, digits)
+    numbers = pc.fill_null(value, 0.0).to_numpy(zero_copy_only=False)
+    return pa.array(_round_floats(numbers, digits), FLOAT, mask=pc.is_null(value).to_numpy(zero_copy_only=False))
+
+
+#: Below this a number of that many digits, and the middle between it and the next, are their own shortest text.
+_SHORT = 1e14
+
+
+def _round_floats(numbers: np.ndarray, digits: int) -> np.ndarray:
+    """As if the shortest text of a float were rounded: 2.675 to 2.68, though the float is a little less.
+
+    That text lies above the middle between two results exactly where the float is not below the float of the middle.
+    """
+    scale = 10.0**digits
+    size = np.abs(numbers)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = size * scale
+        # The product is rounded: the result below may be one too high or too low.
+        below = np.floor(np.where(scaled < _SHORT, scaled, 0.0))
+        below -= below / scale > size
+        below += (below + 1) / scale <= size
+        rounded = (below + (size >= (2 * below + 1) / (2 * scale))) / scale
+    result = np.where(scaled < _SHORT, rounded, size)
+    for row in np.flatnonzero(np.isfinite(size) & (scaled >= _SHORT) & (size < 2.0**53)):
+        result[row] = float(Decimal(repr(float(size[row]))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _WIDE))
+    # Decimals have no zero below zero.
+    return np.where(result == 0, 0.0, np.copysign(result, numbers))
+
+
+_WIDE = Context(prec=60)
 
 
 # Decimals, as digits before and after the point

@@ -21,6 +21,7 @@ from trendweave.expressions.arrow.values import (
     fill_nulls,
     keep_where,
 )
+from trendweave.language.regular_expressions import translate
 
 
 def match_like(value: Value, pattern: str) -> Value:
@@ -36,6 +37,21 @@ def match_like(value: Value, pattern: str) -> Value:
     if types.is_null(value.type):
         return NO_ANSWER
     return pc.match_substring_regex(value, f"(?s)^{_regular_expression(pattern)}$")
+
+
+def match_regex(value: Value, pattern: str) -> Value:
+    """Test whether a text contains a match of a regular expression.
+
+    Args:
+        value: A column, or a scalar where all rows have the same value.
+        pattern: The expression.
+
+    Returns:
+        True, False or NULL.
+    """
+    if types.is_null(value.type):
+        return NO_ANSWER
+    return pc.match_substring_regex(value, translate(pattern, "re2"))
 
 
 def _regular_expression(pattern: str) -> str:

@@ -7,6 +7,7 @@ import re
 from trendweave.events import Kind
 from trendweave.expressions.spark_sql.common_kinds import convert_to_common_kind
 from trendweave.expressions.spark_sql.values import NO_ANSWER, Sql, write_text
+from trendweave.language.regular_expressions import translate
 
 
 def invert_if(negated: bool, condition: Sql) -> Sql:
@@ -88,3 +89,18 @@ def match_like(value: Sql, pattern: str) -> Sql:
     parts = re.findall(r"\\[%_\\]|.", pattern, re.DOTALL)
     accepted = "".join("\\\\" if part == "\\" else part for part in parts)
     return Sql(f"({value.text} LIKE {write_text(accepted)})", Kind.BOOLEAN)
+
+
+def match_regex(value: Sql, pattern: str) -> Sql:
+    """Test whether a text contains a match of a regular expression.
+
+    Args:
+        value: Text with its kind.
+        pattern: The expression.
+
+    Returns:
+        A condition.
+    """
+    if value.kind is Kind.NULL:
+        return NO_ANSWER
+    return Sql(f"({value.text} RLIKE {write_text(translate(pattern, 'java'))})", Kind.BOOLEAN)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trendweave.events import Kind
+from trendweave.expressions.spark_sql.calendar import call_calendar
 from trendweave.expressions.spark_sql.common_kinds import convert_to_common_kind, find_common_kind, to_float
 from trendweave.expressions.spark_sql.conditions import compare
 from trendweave.expressions.spark_sql.values import NULL, Sql
+from trendweave.language.functions import PARTS_OF_TIME
 
 #: Floats between these round to 64-bit integers: -2 ** 63 and the last float before 2 ** 63.
 _SMALLEST_WHOLE, _LARGEST_WHOLE = "-9223372036854775808D", "9223372036854774784D"
@@ -52,6 +54,14 @@ def call(function: str, arguments: list[Sql]) -> Sql:
             return cast(Sql(sign, Kind.FLOAT), "BIGINT") if first.kind is Kind.INTEGER else Sql(sign, Kind.FLOAT)
         case "CEIL" | "FLOOR":
             return _round(function, first)
+        case "ROUND":
+            # What is rounded to a whole number of digits is the shortest text of a float: Spark's way, and ours.
+            digits = int(others[0].text.removesuffix("L")) if others else 0
+            return first if first.kind is Kind.INTEGER else Sql(f"ROUND({first.text}, {digits})", first.kind)
+        case "DATE_TRUNC":
+            return call_calendar(function, others, unit=first.text.strip("'"))
+        case function if function in PARTS_OF_TIME or function in ("DATE", "DATEDIFF"):
+            return call_calendar(function, arguments)
         case "SQRT":
             return Sql(f"SQRT({to_float(first).text})", Kind.FLOAT)
         case "LENGTH":

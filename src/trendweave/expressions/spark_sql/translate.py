@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from trendweave.errors import Problem, raise_problems
 from trendweave.events import Kind, Schema, find_column
-from trendweave.expressions.spark_sql.conditions import compare, invert_if, is_between, is_in_list, match_like
+from trendweave.expressions.spark_sql.conditions import (
+    compare,
+    invert_if,
+    is_between,
+    is_in_list,
+    match_like,
+    match_regex,
+)
 from trendweave.expressions.spark_sql.functions import call, cast
 from trendweave.expressions.spark_sql.numbers import calculate, negate
 from trendweave.expressions.spark_sql.values import (
@@ -78,6 +85,8 @@ class _Translation:
                 return Sql(f"({self.sql(operand).text} IS {'NOT ' if negated else ''}NULL)", Kind.BOOLEAN)
             case st.Like(operand=operand, pattern=pattern, negated=negated):
                 return invert_if(negated, match_like(self.sql(operand), pattern))
+            case st.RLike(operand=operand, pattern=pattern, negated=negated):
+                return invert_if(negated, match_regex(self.sql(operand), pattern))
             case st.Cast(operand=operand, type=target):
                 return cast(self.sql(operand), target)
             case st.Call(function=function, arguments=arguments):
