@@ -300,9 +300,9 @@ def test_like(pattern: str, matches: list[str]) -> None:
 @pytest.mark.parametrize(
     ("pattern", "matches"),
     [
-        ("b", ["abc"]),
+        ("b", ["abc", "abc\n"]),
         ("^b", []),
-        ("^a.c$", ["abc", "a😀c", "a%c"]),
+        ("^a.c$", ["abc", "a😀c", "a%c", "a\vc"]),
         (r"^a\sc$", ["a\nc", "a\vc"]),
         ("c$", ["abc", "a\nc", "a😀c", "a%c", "a\vc"]),
         ("^(ab?|x)+", ["abc", "a\nc", "a😀c", "a%c", "a\vc", "abc\n"]),

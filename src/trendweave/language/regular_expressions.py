@@ -111,8 +111,10 @@ def _problem_of_class(text: str) -> str | None:
     for part in parts:
         if part in ("\\D", "\\W", "\\S") or (len(part) == 2 and not _is_known(part[1])):
             return f"{part} in {text} is not read alike by all engines"
-        if part in ("[", "^", "&", "~"):
-            return f"{part} in {text} is not read alike by all engines; write \\{part}"
+        if part == "[":
+            return f"[ in {text} is not read alike by all engines; write \\["
+    if "&&" in inner:
+        return f"&& in {text} is not read alike by all engines"
     for place, part in enumerate(parts[1:-1], 1):
         if part != "-":
             continue
