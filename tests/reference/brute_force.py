@@ -16,6 +16,7 @@ from .query import (
     ANY_MATCH,
     CONTIGUOUS,
     NEXT_MATCH,
+    Aggregate,
     Anchor,
     Anchored,
     Arithmetic,
@@ -23,6 +24,7 @@ from .query import (
     Constant,
     Edge,
     Expression,
+    Leaf,
     Local,
     Moving,
     Predicate,
@@ -131,38 +133,6 @@ def pairs(query: Query, rows: list[Row]) -> dict[tuple[Window, Key], set[frozens
             if (a.window, a.partition) == (b.window, b.partition) and a.trend != b.trend:
                 matched.setdefault((a.window, a.partition), set()).add(frozenset([a.trend, b.trend]))
     return matched
-
-
-def listed_trends(query: Query, rows: list[Row]) -> list[Found]:
-    """The trends that a list shows ("Detection"): those of each window, under `WITHIN w` alone each trend once."""
-    if not isinstance(query.window, Moving):
-        return trends(query, rows)
-    within, result = query.window.within, []
-    for partition, members in partitions(query, rows, Window("whole", None, None)).items():
-        matcher = Matcher(query, rows, members, within)
-        result += [
-            Found(Window("once", None, matcher.time_of_its_row(query.pattern, trend)), partition, trend)
-            for trend in matcher.matches(query.pattern, query.strategy)
-        ]
-    return result
-
-
-def complete_trends(every: list[Found]) -> list[Found]:
-    """Those that are not a proper sub-sequence of another of the same window and partition.
-
-    Under `WITHIN w` alone the others are all those of the partition, at whatever time their rows stand.
-    """
-    return [
-        found
-        for found in every
-        if not any(
-            other.partition == found.partition
-            and (other.window == found.window or found.window.kind == "once")
-            and len(other.trend) > len(found.trend)
-            and set(found.trend) < set(other.trend)  # both are sorted by time: a subset is a sub-sequence
-            for other in every
-        )
-    ]
 
 
 def _found(query: Query, pattern: Pattern, rows: list[Row]) -> Iterator[Found]:
@@ -345,16 +315,16 @@ def anchor_event(anchor: Anchored, beginning: Trend) -> int | None:
     return events[0] if anchor.which == "FIRST" else events[-1]
 
 
-def condition_holds(condition: Predicate, value: Callable[[Column | Anchored], Scalar]) -> bool:
+def condition_holds(condition: Predicate, value: Callable[[Leaf], Scalar]) -> bool:
     return holds(evaluate(condition.left, value), condition.comparison, evaluate(condition.right, value))
 
 
-def evaluate(expression: Expression, value: Callable[[Column | Anchored], Scalar]) -> Scalar:
+def evaluate(expression: Expression, value: Callable[[Leaf], Scalar]) -> Scalar:
     """The value of a scalar expression, given those of its columns."""
     match expression:
         case Constant(value=constant):
             return constant
-        case Column() | Anchored():
+        case Column() | Anchored() | Aggregate():
             return value(expression)
         case Arithmetic(left=left, operator=operator, right=right):
             return calculate(evaluate(left, value), operator, evaluate(right, value))

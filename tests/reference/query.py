@@ -50,13 +50,40 @@ class Arithmetic:
     right: Expression
 
 
-Expression = Column | Anchored | Constant | Arithmetic
+LENGTH = "LENGTH"
 
 
-def columns(expression: Expression) -> Iterator[Column | Anchored]:
+@dataclass(frozen=True)
+class Aggregate:
+    """`COUNT(*)` (no variable), `COUNT(S)` (no attribute), `SUM(S.price)`; `name` is what `AS` gives it.
+
+    Of one trend also `FIRST(S.x)`, `LAST(S.x)` and `LENGTH`; of several, `AVG(LENGTH)`. In a condition on a whole match
+    `plain` is the LAST that is written as `S.x`.
+    """
+
+    function: str
+    variable: str | None = None
+    attribute: str | None = None
+    name: str | None = None
+    plain: bool = False
+
+    @property
+    def column(self) -> str:
+        if self.name is not None:
+            return self.name
+        return "_".join(part for part in (self.function.lower(), self.variable, self.attribute) if part is not None)
+
+
+COUNT_ALL = Aggregate("COUNT")
+
+Leaf = Column | Anchored | Aggregate
+Expression = Leaf | Constant | Arithmetic
+
+
+def columns(expression: Expression) -> Iterator[Leaf]:
     """The columns of an expression, in the order in which they are written."""
     match expression:
-        case Column() | Anchored():
+        case Column() | Anchored() | Aggregate():
             yield expression
         case Arithmetic(left=left, right=right):
             yield from columns(left)
@@ -102,7 +129,16 @@ class Anchor:
         return [c for side in (self.left, self.right) for c in columns(side) if isinstance(c, Anchored)]
 
 
-Predicate = Local | Edge | Anchor
+@dataclass(frozen=True)
+class Whole:
+    """`SUM(S.v) < 1000`, `FIRST(A).x < LAST(B).x`: chooses among whole matches."""
+
+    left: Expression
+    comparison: str
+    right: Expression
+
+
+Predicate = Local | Edge | Anchor | Whole
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -134,22 +170,11 @@ class Moving:
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """`COUNT(*)` (no variable), `COUNT(S)` (no attribute), `SUM(S.price)`; `name` is what `AS` gives it."""
+class AfterMatch:
+    """`AFTER MATCH SKIP PAST LAST EVENT | TO NEXT EVENT | TO FIRST S | TO LAST S`"""
 
-    function: str
+    kind: str  # "past last", "next", "first" or "last"
     variable: str | None = None
-    attribute: str | None = None
-    name: str | None = None
-
-    @property
-    def column(self) -> str:
-        if self.name is not None:
-            return self.name
-        return "_".join(part for part in (self.function.lower(), self.variable, self.attribute) if part is not None)
-
-
-COUNT_ALL = Aggregate("COUNT")
 
 
 @dataclass(frozen=True)
@@ -161,8 +186,18 @@ class Query:
     group_by: tuple[Attribute, ...] = ()
     window: Sliding | Moving | None = None
     strategy: str = ANY_MATCH
+    complete: bool = False
+    after_match: AfterMatch | None = None
+    per_start: str | None = None  # "longest" or "shortest"
+
+    def chooses(self) -> bool:
+        """Is the query about some of the trends only?"""
+        conditions = any(isinstance(predicate, Whole) for predicate in self.predicates)
+        return self.complete or conditions or self.after_match is not None or self.per_start is not None
 
     def __post_init__(self) -> None:
+        if self.after_match is not None or self.per_start is not None:
+            assert self.strategy != ANY_MATCH, "trends are chosen of those of a stricter strategy"
         if isinstance(self.pattern, And):
             assert self.aggregates == (COUNT_ALL,), "a conjunction is for COUNT(*) only"
             assert all(a.variable is None for a in self.group_by), (
@@ -183,8 +218,9 @@ class Query:
 def text(query: Query) -> str:
     """The whole query in the query language, one clause per line."""
     returned = [_attribute_text(attribute) for attribute in query.group_by]
-    returned += [_aggregate_text(aggregate) for aggregate in query.aggregates]
-    lines = [f"RETURN {', '.join(returned)}", f"PATTERN {pattern_text(query.pattern)}"]
+    returned += [aggregate_text(aggregate) for aggregate in query.aggregates]
+    complete = "COMPLETE " if query.complete else ""
+    lines = [f"RETURN {complete}{', '.join(returned)}", f"PATTERN {pattern_text(query.pattern)}"]
     if query.strategy != ANY_MATCH:
         lines.append(f"SEMANTICS {query.strategy}")
     conditions = []
@@ -200,6 +236,15 @@ def text(query: Query) -> str:
             lines.append(f"WITHIN {_duration(within)} SLIDE {_duration(slide)}")
         case Moving(within=within):
             lines.append(f"WITHIN {_duration(within)}")
+    match query.after_match:
+        case AfterMatch(kind="past last"):
+            lines.append("AFTER MATCH SKIP PAST LAST EVENT")
+        case AfterMatch(kind="next"):
+            lines.append("AFTER MATCH SKIP TO NEXT EVENT")
+        case AfterMatch(kind=kind, variable=variable):
+            lines.append(f"AFTER MATCH SKIP TO {kind.upper()} {variable}")
+    if query.per_start is not None:
+        lines.append(f"{query.per_start.upper()} PER START")
     return "\n".join(lines)
 
 
@@ -254,6 +299,10 @@ def _side(expression: Expression, predicate: Predicate) -> str:
             return f"{variable}.{attribute}"
         case Anchored(which=which, variable=variable, attribute=attribute):
             return f"{which}({variable}).{attribute}"
+        case Aggregate(plain=True, variable=variable, attribute=attribute):
+            return f"{variable}.{attribute}"
+        case Aggregate():
+            return aggregate_text(expression)
         case Arithmetic(left=left, operator=operator, right=right):
             return f"{_operand(left, predicate)} {operator} {_operand(right, predicate)}"
     raise TypeError(expression)
@@ -269,13 +318,14 @@ def _attribute_text(attribute: Attribute) -> str:
     return attribute.name if attribute.variable is None else f"{attribute.variable}.{attribute.name}"
 
 
-def _aggregate_text(aggregate: Aggregate) -> str:
+def aggregate_text(aggregate: Aggregate) -> str:
     match aggregate:
-        case Aggregate(variable=None):
-            inside = "*"
-        case Aggregate(variable=variable, attribute=None):
-            inside = variable
-        case Aggregate(variable=variable, attribute=attribute):
-            inside = f"{variable}.{attribute}"
-    renamed = "" if aggregate.name is None else f" AS {aggregate.name}"
-    return f"{aggregate.function}({inside}){renamed}"
+        case Aggregate(function="LENGTH"):
+            written = LENGTH
+        case Aggregate(function=function, variable=None):
+            written = f"{function}({aggregate.attribute or '*'})"
+        case Aggregate(function=function, variable=variable, attribute=None):
+            written = f"{function}({variable})"
+        case Aggregate(function=function, variable=variable, attribute=attribute):
+            written = f"{function}({variable}.{attribute})"
+    return written if aggregate.name is None else f"{written} AS {aggregate.name}"

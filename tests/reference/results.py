@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
+from .aggregates import aggregate
 from .brute_force import Found, Row, Trend, Window, pairs, trends
+from .detection import listed
 from .pattern import And, can_end_with_not
-from .query import Aggregate, Moving, Query
-from .scalars import Scalar, identity, is_nan, largest, smallest
+from .query import Moving, Query
+from .scalars import Scalar, identity
 
 
 def rows(query: Query, events: list[Row]) -> list[Row]:
@@ -19,10 +18,13 @@ def rows(query: Query, events: list[Row]) -> list[Row]:
     assert not (isinstance(query.window, Moving) and can_end_with_not(query.pattern)), (
         "when a trend ends nothing can have followed it: no query"
     )
+    assert not (isinstance(query.window, Moving) and query.chooses()), (
+        "which trends are chosen is known only when their windows have ended: no query"
+    )
     if isinstance(query.pattern, And):
         return _conjunction_rows(query, events)
     together: dict[tuple, list[Found]] = {}
-    for found in trends(query, events):
+    for found in listed(query, events) if query.chooses() else trends(query, events):
         group = tuple(identity(value) for value in group_values(query, events, found.trend))
         together.setdefault((found.window, group), []).append(found)
     result = []
@@ -79,50 +81,3 @@ def window_columns(query: Query, window: Window) -> Row:
     if isinstance(query.window, Moving):
         return {"time": window.end}
     return {"window_start": window.start, "window_end": window.end}
-
-
-def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scalar:
-    """One aggregate over all trends of a group; an event in several trends counts once in each of them."""
-    if wanted.variable is None:
-        return len(found)
-    occurrences = [index for trend in found for index, variable in trend if variable == wanted.variable]
-    if wanted.attribute is None:
-        return len(occurrences)
-    values = [events[index][wanted.attribute] for index in occurrences]
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    match wanted.function:
-        case "MIN":
-            return smallest(known)
-        case "MAX":
-            return largest(known)
-        case "SUM":
-            return total(known)
-        case "AVG":
-            return average(known)
-    raise ValueError(wanted)
-
-
-def total(values: list[int | float]) -> int | float:
-    """The exact sum: of integers an integer of any size, of doubles the double nearest to it."""
-    if all(isinstance(value, int) for value in values):
-        return sum(values)
-    special = [value for value in values if is_nan(value) or value in (math.inf, -math.inf)]
-    if special:
-        return sum(special)  # by the rules of IEEE 754: infinity, or NaN where the infinities disagree
-    return _nearest_double(sum(map(Fraction, values)))
-
-
-def average(values: list[int | float]) -> float:
-    whole = total(values)
-    if is_nan(whole) or whole in (math.inf, -math.inf):
-        return whole
-    return _nearest_double(sum(map(Fraction, values)) / len(values))
-
-
-def _nearest_double(exact: Fraction) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf

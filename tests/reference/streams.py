@@ -35,7 +35,9 @@ from .query import (
     ANY_MATCH,
     CONTIGUOUS,
     COUNT_ALL,
+    LENGTH,
     NEXT_MATCH,
+    AfterMatch,
     Aggregate,
     Anchor,
     Anchored,
@@ -49,6 +51,7 @@ from .query import (
     Moving,
     Query,
     Sliding,
+    Whole,
     mirrored,
     order_is_understood,
 )
@@ -292,7 +295,7 @@ def attributes(draw: DrawFn, variables: list[str]) -> tuple[Attribute, ...]:
 
 
 @st.composite
-def aggregates(draw: DrawFn, variables: list[str]) -> tuple[Aggregate, ...]:
+def aggregates(draw: DrawFn, variables: list[str], lengths: bool = False) -> tuple[Aggregate, ...]:
     over_attributes = st.builds(
         Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), st.sampled_from(variables), st.sampled_from(NUMBERS)
     )
@@ -302,7 +305,46 @@ def aggregates(draw: DrawFn, variables: list[str]) -> tuple[Aggregate, ...]:
     drawn = draw(st.lists(one, min_size=1, max_size=4, unique_by=lambda aggregate: aggregate.column))
     if _rarely(draw, 6):
         drawn[0] = replace(drawn[0], name="renamed")
+    if lengths and draw(st.booleans()):
+        function = draw(st.sampled_from(["SUM", "MIN", "MAX", "AVG"]))
+        drawn.append(Aggregate(function, attribute=LENGTH, name="of_lengths"))
     return tuple(drawn)
+
+
+@st.composite
+def choices(draw: DrawFn, variables: list[str]) -> tuple[AfterMatch | None, str | None]:
+    """AFTER MATCH SKIP, LONGEST or SHORTEST PER START, or both."""
+    after_match = draw(
+        st.sampled_from([None, AfterMatch("past last"), AfterMatch("next")])
+        | st.builds(AfterMatch, st.sampled_from(["first", "last"]), st.sampled_from(variables))
+    )
+    return after_match, draw(st.sampled_from(["longest", "shortest"] + [None] * (after_match is not None)))
+
+
+@st.composite
+def whole_conditions(draw: DrawFn, pattern: Pattern) -> Whole:
+    """An aggregate of a match and a number or the latest event of a variable, or two events that are its first or last.
+
+    A condition on one variable's event and on the FIRST or LAST of another is one on whole matches only where that
+    other never comes before.
+    """
+    variables = sorted(variable_types(pattern))
+    one, other = draw(st.sampled_from(variables)), draw(st.sampled_from(variables))
+    comparison = draw(st.sampled_from(MANY_COMPARISONS))
+    shape = draw(st.sampled_from(["count", "aggregate", "aggregate and event", "ends"]))
+    if shape == "count":
+        return Whole(Aggregate("COUNT", one), comparison, Constant(draw(st.integers(0, 3))))
+    calculated = Aggregate(draw(st.sampled_from(["SUM", "MIN", "MAX", "AVG"])), one, draw(st.sampled_from(NUMBERS)))
+    if shape == "aggregate":
+        return Whole(calculated, comparison, draw(limits()))
+    event = Aggregate("LAST", other, draw(st.sampled_from(NUMBERS)), plain=True)
+    if shape == "aggregate and event":
+        return Whole(calculated, comparison, event)
+    end = Aggregate(draw(st.sampled_from(["FIRST", "LAST"])), one, draw(st.sampled_from(NUMBERS)))
+    never_before = one != other and not can_follow_all(pattern, other, frozenset([one]))
+    if never_before and can_follow_all(pattern, one, frozenset([other])):
+        return Whole(end, comparison, event)
+    return Whole(end, comparison, Aggregate("LAST", other, draw(st.sampled_from(NUMBERS))))
 
 
 @st.composite
@@ -324,16 +366,22 @@ def queries(
     lists: bool = False,
     moving: bool | None = None,
     anchors: bool = False,
+    choice: bool = False,
+    whole: bool = False,
+    complete: bool = False,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
 
     lists: for TRENDS, EACH and ROWS. They may have a trailing NOT under `WITHIN w` alone, which aggregates may not.
     moving: all of them under `WITHIN w` alone, or none.
     anchors: with conditions between variables that are not always neighbours.
+    choice: with AFTER MATCH SKIP or PER START. whole: with conditions on whole matches. complete: half are COMPLETE.
+    Aggregates with one of these have no moving window, and some are about the length of trends.
     """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
-    strategy = draw(st.sampled_from([ANY_MATCH, ANY_MATCH, ANY_MATCH, NEXT_MATCH, CONTIGUOUS]))
+    strategies = [NEXT_MATCH, CONTIGUOUS] if choice else [ANY_MATCH, ANY_MATCH, ANY_MATCH, NEXT_MATCH, CONTIGUOUS]
+    strategy = draw(st.sampled_from(strategies))
     if conjunction:
         side = positive_patterns(draw(st.sampled_from(LEAVES)), max_leaves=2)
         pattern = And(draw(side), draw(side))
@@ -348,20 +396,28 @@ def queries(
         predicates += draw(st.lists(neighbour_predicates(pattern), min_size=1, max_size=2))
     if anchors and not _rarely(draw, 4):
         predicates += draw(st.lists(anchor_predicates(pattern), min_size=1, max_size=2))
+    if whole:
+        predicates += draw(st.lists(whole_conditions(pattern), min_size=1, max_size=2))
+    after_match, per_start = draw(choices(trend_variables)) if choice else (None, None)
+    is_complete = complete and draw(st.booleans())
+    chooses = choice or whole or is_complete
     group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving))
-    if isinstance(window, Moving) and not lists and can_end_with_not(pattern):
+    if isinstance(window, Moving) and not lists and (chooses or can_end_with_not(pattern)):
         window = Sliding(window.within, window.within)
     if conjunction:
         group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
         window = None if isinstance(window, Moving) else window
     return Query(
         pattern=pattern,
-        aggregates=(COUNT_ALL,) if conjunction else draw(aggregates(trend_variables)),
+        aggregates=(COUNT_ALL,) if conjunction else draw(aggregates(trend_variables, chooses)),
         predicates=tuple(predicates),
         equivalence=draw(attributes(all_variables)) if _rarely(draw, 3) else (),
         group_by=group_by if _rarely(draw, 3) else (),
         window=window,
         strategy=strategy,
+        complete=is_complete,
+        after_match=after_match,
+        per_start=per_start,
     )
 
 

@@ -5,9 +5,10 @@ Where a figure is an image whose stream or values are not in the text, the test 
 
 from __future__ import annotations
 
-from .brute_force import complete_trends, trends
+from .brute_force import trends
 from .by_hand import A, B, C, D, E, count, moving_counts, names, one_second_apart, stream
 from .comparer import assert_same_rows
+from .detection import complete_trends
 from .pattern import And, Event, Not, bounds, plus, seq, text
 from .query import NEXT_MATCH, Arithmetic, Attribute, Column, Constant, Edge, Query, Sliding
 from .results import rows

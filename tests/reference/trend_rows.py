@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from .brute_force import Found, Row, Trend, complete_trends, listed_trends
+from dataclasses import replace
+
+from .aggregates import of_one_trend
+from .brute_force import Found, Row
+from .detection import listed
 from .query import Aggregate, Attribute, Query, columns, text
-from .results import aggregate, group_values, window_columns
-from .scalars import Scalar
+from .results import group_values, window_columns
 
 
 def shown_text(query: Query, returned: str, choice: str = "") -> str:
@@ -15,16 +18,15 @@ def shown_text(query: Query, returned: str, choice: str = "") -> str:
 
 
 def shown(query: Query, events: list[Row], complete: bool = False) -> list[Found]:
-    """The trends that have rows: of each window, or, under `WITHIN w` alone, each once."""
-    every = listed_trends(query, events)
-    return complete_trends(every) if complete else every
+    """The trends that have rows."""
+    return listed(replace(query, complete=query.complete or complete), events)
 
 
 def named_attributes(query: Query) -> tuple[Attribute, ...]:
     """What a bare listing shows: all attributes that the query names, of whatever variable."""
     names = {attribute.name for attribute in (*query.equivalence, *query.group_by)}
     for predicate in query.predicates:
-        names |= {column.attribute for side in (predicate.left, predicate.right) for column in columns(side)}
+        names |= {column.attribute for side in (predicate.left, predicate.right) for column in columns(side)} - {None}
     return tuple(map(Attribute, sorted(names)))
 
 
@@ -32,23 +34,42 @@ def trend_rows(query: Query, events: list[Row], attributes: tuple[Attribute, ...
     """RETURN TRENDS(...): `S.price` is shown of events read as S, `price` of all events."""
     result = []
     for found in shown(query, events, complete):
-        listed = []
-        for index, variable in found.trend:
-            event = {"variable": variable, "time": events[index]["time"], "type": events[index]["type"]}
-            for attribute in attributes:
-                if attribute.variable in (None, variable):
-                    event[attribute.name] = events[index][attribute.name]
-                else:
-                    event.setdefault(attribute.name, None)
-            listed.append(event)
-        result.append(place(query, events, found) | {"length": len(listed), "events": listed})
+        shown_events = _shown_events(found, events, attributes)
+        result.append(place(query, events, found) | {"length": len(shown_events), "events": shown_events})
+    return result
+
+
+def flat_rows(
+    query: Query, events: list[Row], attributes: tuple[Attribute, ...], complete: bool = False
+) -> list[list[Row]]:
+    """RETURN ROWS(...), match by match: what TRENDS shows of each event, one row each.
+
+    `match`, which tells the matches of a window (or time) and partition apart, is left out: which of them is the first
+    is nobody's business.
+    """
+    return [
+        [place(query, events, found) | event for event in _shown_events(found, events, attributes)]
+        for found in shown(query, events, complete)
+    ]
+
+
+def _shown_events(found: Found, events: list[Row], attributes: tuple[Attribute, ...]) -> list[Row]:
+    result = []
+    for index, variable in found.trend:
+        event = {"variable": variable, "time": events[index]["time"], "type": events[index]["type"]}
+        for attribute in attributes:
+            if attribute.variable in (None, variable):
+                event[attribute.name] = events[index][attribute.name]
+            else:
+                event.setdefault(attribute.name, None)
+        result.append(event)
     return result
 
 
 def each_rows(query: Query, events: list[Row], outputs: tuple[Aggregate, ...], complete: bool = False) -> list[Row]:
     """RETURN [COMPLETE] EACH: aggregates of one trend, and the first and last value of a variable's events."""
     return [
-        place(query, events, found) | {output.column: _of_one(output, found.trend, events) for output in outputs}
+        place(query, events, found) | {output.column: of_one_trend(output, found.trend, events) for output in outputs}
         for found in shown(query, events, complete)
     ]
 
@@ -57,12 +78,3 @@ def place(query: Query, events: list[Row], found: Found) -> Row:
     """The columns of the window and of the group."""
     values = group_values(query, events, found.trend)
     return window_columns(query, found.window) | dict(zip((a.name for a in query.group_by), values, strict=True))
-
-
-def _of_one(output: Aggregate, trend: Trend, events: list[Row]) -> Scalar:
-    if output.function not in ("FIRST", "LAST"):
-        return aggregate(output, [trend], events)
-    values = [events[index][output.attribute] for index, variable in trend if variable == output.variable]
-    if not values:
-        return None
-    return values[0] if output.function == "FIRST" else values[-1]

@@ -1,0 +1,72 @@
+"""Aggregates over trends, and what one trend says of itself (semantics, "Groups and results" and "Detection")."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from .brute_force import Row, Trend
+from .query import LENGTH, Aggregate
+from .scalars import Scalar, is_nan, largest, smallest
+
+
+def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scalar:
+    """One aggregate over all trends of a group; an event in several trends counts once in each of them."""
+    if wanted == Aggregate("COUNT", name=wanted.name):
+        return len(found)
+    if wanted.attribute == LENGTH:
+        values: list[Scalar] = [len(trend) for trend in found]
+    else:
+        occurrences = [index for trend in found for index, variable in trend if variable == wanted.variable]
+        if wanted.attribute is None:
+            return len(occurrences)
+        values = [events[index][wanted.attribute] for index in occurrences]
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    match wanted.function:
+        case "MIN":
+            return smallest(known)
+        case "MAX":
+            return largest(known)
+        case "SUM":
+            return total(known)
+        case "AVG":
+            return average(known)
+    raise ValueError(wanted)
+
+
+def of_one_trend(wanted: Aggregate, trend: Trend, events: list[Row]) -> Scalar:
+    """An aggregate of one trend, its length, or the first or last value of a variable's events."""
+    if wanted.function == LENGTH:
+        return len(trend)
+    if wanted.function not in ("FIRST", "LAST"):
+        return aggregate(wanted, [trend], events)
+    values = [events[index][wanted.attribute] for index, variable in trend if variable == wanted.variable]
+    if not values:
+        return None
+    return values[0] if wanted.function == "FIRST" else values[-1]
+
+
+def total(values: list[int | float]) -> int | float:
+    """The exact sum: of integers an integer of any size, of doubles the double nearest to it."""
+    if all(isinstance(value, int) for value in values):
+        return sum(values)
+    special = [value for value in values if is_nan(value) or value in (math.inf, -math.inf)]
+    if special:
+        return sum(special)  # by the rules of IEEE 754: infinity, or NaN where the infinities disagree
+    return _nearest_double(sum(map(Fraction, values)))
+
+
+def average(values: list[int | float]) -> float:
+    whole = total(values)
+    if is_nan(whole) or whole in (math.inf, -math.inf):
+        return whole
+    return _nearest_double(sum(map(Fraction, values)) / len(values))
+
+
+def _nearest_double(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
