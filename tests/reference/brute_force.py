@@ -29,6 +29,7 @@ from .query import (
     Moving,
     Predicate,
     Query,
+    Session,
     Sliding,
 )
 from .scalars import Scalar, calculate, holds, identity, same
@@ -51,11 +52,14 @@ class Window:
 
     def holds(self, time: float) -> bool:
         match self.kind:
-            case "sliding":
+            case "sliding" | "session":
                 return self.start <= time < self.end
             case "moving":
                 return self.start < time <= self.end
         return True
+
+
+WHOLE = Window("whole", None, None)
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,37 @@ def windows(query: Query, rows: list[Row]) -> list[Window]:
         return []
     match query.window:
         case None:
-            return [Window("whole", None, None)]
+            return [WHOLE]
         case Moving(within=within):
             return [Window("moving", time - within, time) for time in times]
         case Sliding(within=within, slide=slide):
             first, last = math.floor((times[0] - within) / slide), math.ceil(times[-1] / slide)
             every = [Window("sliding", i * slide, i * slide + within) for i in range(first, last + 1)]
             return [window for window in every if any(window.holds(time) for time in times)]
+    raise TypeError(query.window)
+
+
+def sessions(times: list[float], gap: float) -> list[Window]:
+    """The longest runs of these times, earliest first, in which neighbours are less than `gap` apart."""
+    runs: list[list[float]] = []
+    for time in times:
+        if runs and time - runs[-1][-1] < gap:
+            runs[-1].append(time)
+        else:
+            runs.append([time])
+    return [Window("session", run[0], run[-1] + gap) for run in runs]
+
+
+def scopes(query: Query, rows: list[Row]) -> Iterator[tuple[Window, Key, list[int]]]:
+    """The events that a trend can have: those of one window and partition. Sessions belong to a partition."""
+    if isinstance(query.window, Session):
+        for partition, members in partitions(query, rows, WHOLE).items():
+            for window in sessions([rows[index]["time"] for index in members], query.window.gap):
+                yield window, partition, [index for index in members if window.holds(rows[index]["time"])]
+        return
+    for window in windows(query, rows):
+        for partition, members in partitions(query, rows, window).items():
+            yield window, partition, members
 
 
 def partitions(query: Query, rows: list[Row], window: Window) -> dict[Key, list[int]]:
@@ -119,14 +147,18 @@ def trends(query: Query, rows: list[Row]) -> list[Found]:
     return list(_found(query, query.pattern, rows))
 
 
+def sides(query: Query, rows: list[Row]) -> tuple[list[Found], list[Found]]:
+    """The trends of either side of a conjunction, each found by its own pattern."""
+    assert isinstance(query.pattern, And)
+    return list(_found(query, query.pattern.left, rows)), list(_found(query, query.pattern.right, rows))
+
+
 def pairs(query: Query, rows: list[Row]) -> dict[tuple[Window, Key], set[frozenset[Trend]]]:
     """The matches of `P1 AND P2`: two different trends, one of P1, one of P2, of one window and partition.
 
     They are unordered, which gives GRETA's number (Section 9): Ci*Cj + Ci*Cij + Cj*Cij + Cij*(Cij - 1)/2.
     """
-    assert isinstance(query.pattern, And)
-    lefts = list(_found(query, query.pattern.left, rows))
-    rights = list(_found(query, query.pattern.right, rows))
+    lefts, rights = sides(query, rows)
     matched: dict[tuple[Window, Key], set[frozenset[Trend]]] = {}
     for a in lefts:
         for b in rights:
@@ -136,10 +168,9 @@ def pairs(query: Query, rows: list[Row]) -> dict[tuple[Window, Key], set[frozens
 
 
 def _found(query: Query, pattern: Pattern, rows: list[Row]) -> Iterator[Found]:
-    for window in windows(query, rows):
-        for partition, members in partitions(query, rows, window).items():
-            for trend in Matcher(query, rows, members).matches(pattern, query.strategy):
-                yield Found(window, partition, trend)
+    for window, partition, members in scopes(query, rows):
+        for trend in Matcher(query, rows, members).matches(pattern, query.strategy):
+            yield Found(window, partition, trend)
 
 
 Limits = tuple[float, float]

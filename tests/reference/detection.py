@@ -7,7 +7,7 @@ matches, and which of those AFTER MATCH SKIP and PER START choose.
 from __future__ import annotations
 
 from .aggregates import of_one_trend
-from .brute_force import Found, Matcher, Row, Trend, Window, condition_holds, partitions, trends
+from .brute_force import WHOLE, Found, Matcher, Row, Trend, Window, condition_holds, partitions, trends
 from .pattern import variable_types
 from .query import AfterMatch, Moving, Query, Whole
 
@@ -31,7 +31,7 @@ def every_trend(query: Query, rows: list[Row]) -> list[Found]:
     if not isinstance(query.window, Moving):
         return trends(query, rows)
     within, result = query.window.within, []
-    for partition, members in partitions(query, rows, Window("whole", None, None)).items():
+    for partition, members in partitions(query, rows, WHOLE).items():
         matcher = Matcher(query, rows, members, within)
         result += [
             Found(Window("once", None, matcher.time_of_its_row(query.pattern, trend)), partition, trend)

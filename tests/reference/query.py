@@ -170,6 +170,13 @@ class Moving:
 
 
 @dataclass(frozen=True)
+class Session:
+    """`WITHIN SESSION g`, in seconds: a window ends with a pause of g in its partition."""
+
+    gap: int
+
+
+@dataclass(frozen=True)
 class AfterMatch:
     """`AFTER MATCH SKIP PAST LAST EVENT | TO NEXT EVENT | TO FIRST S | TO LAST S`"""
 
@@ -184,7 +191,7 @@ class Query:
     predicates: tuple[Predicate, ...] = ()
     equivalence: tuple[Attribute, ...] = ()
     group_by: tuple[Attribute, ...] = ()
-    window: Sliding | Moving | None = None
+    window: Sliding | Moving | Session | None = None
     strategy: str = ANY_MATCH
     complete: bool = False
     after_match: AfterMatch | None = None
@@ -236,6 +243,8 @@ def text(query: Query) -> str:
             lines.append(f"WITHIN {_duration(within)} SLIDE {_duration(slide)}")
         case Moving(within=within):
             lines.append(f"WITHIN {_duration(within)}")
+        case Session(gap=gap):
+            lines.append(f"WITHIN SESSION {_duration(gap)}")
     match query.after_match:
         case AfterMatch(kind="past last"):
             lines.append("AFTER MATCH SKIP PAST LAST EVENT")

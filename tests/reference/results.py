@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .aggregates import aggregate
-from .brute_force import Found, Row, Trend, Window, pairs, trends
+from .brute_force import Found, Key, Row, Trend, Window, pairs, sides, trends
 from .detection import listed
 from .pattern import And, can_end_with_not
 from .query import Moving, Query
@@ -26,9 +26,9 @@ def rows(query: Query, events: list[Row]) -> list[Row]:
     together: dict[tuple, list[Found]] = {}
     for found in listed(query, events) if query.chooses() else trends(query, events):
         group = tuple(identity(value) for value in group_values(query, events, found.trend))
-        together.setdefault((found.window, group), []).append(found)
+        together.setdefault((*_place(found.window, found.partition), group), []).append(found)
     result = []
-    for (window, _), members in together.items():
+    for (window, *_), members in together.items():
         found_trends = [found.trend for found in members]
         if window.kind == "moving" and not any(ends_at(window.end, trend, events) for trend in found_trends):
             continue
@@ -48,28 +48,36 @@ def group_values(query: Query, events: list[Row], trend: Trend) -> list[Scalar]:
     return values
 
 
+def _place(window: Window, partition: Key) -> tuple:
+    """Partitions share the rows of a window, but sessions belong to a partition, whatever their times."""
+    return (window, partition) if window.kind == "session" else (window,)
+
+
 def _conjunction_rows(query: Query, events: list[Row]) -> list[Row]:
     """COUNT(*) of `P1 AND P2`: pairs of trends, summed over the partitions of a group.
 
-    A pair of a moving window ends where the later of its two trends does.
+    A moving window has a row where a trend of the group ends, of either side.
     """
     counts: dict[tuple, int] = {}
-    ends: dict[tuple, bool] = {}
     values: dict[tuple, list[Scalar]] = {}
-    for (window, _), matched in pairs(query, events).items():
-        for pair in matched:
-            some_trend, *_ = pair
-            group = group_values(query, events, some_trend)
-            key = (window, tuple(identity(value) for value in group))
-            counts[key] = counts.get(key, 0) + 1
-            ends[key] = ends.get(key, False) or any(ends_at(window.end, trend, events) for trend in pair)
-            values[key] = group
+    for (window, partition), matched in pairs(query, events).items():
+        some_trend, *_ = next(iter(matched))
+        group = group_values(query, events, some_trend)
+        key = (*_place(window, partition), tuple(identity(value) for value in group))
+        counts[key] = counts.get(key, 0) + len(matched)
+        values[key] = group
+    left, right = sides(query, events)
+    ending = {
+        (found.window, tuple(identity(value) for value in group_values(query, events, found.trend)))
+        for found in left + right
+        if ends_at(found.window.end, found.trend, events)
+    }
     return [
         window_columns(query, key[0])
         | dict(zip((a.name for a in query.group_by), values[key], strict=True))
         | {query.aggregates[0].column: counts[key]}
         for key in counts
-        if ends[key] or key[0].kind != "moving"
+        if key in ending or key[0].kind != "moving"
     ]
 
 

@@ -50,6 +50,7 @@ from .query import (
     Local,
     Moving,
     Query,
+    Session,
     Sliding,
     Whole,
     mirrored,
@@ -100,12 +101,30 @@ def positive_patterns(pool: tuple[Event, ...], max_leaves: int = 4) -> SearchStr
 
 
 @st.composite
-def negated_patterns(draw: DrawFn, pool: tuple[Event, ...]) -> Pattern:
-    """What may stand under a NOT; one in five times with a NOT of its own. No leaf occurs twice."""
+def negated_patterns(draw: DrawFn, pool: tuple[Event, ...], nots: bool = False) -> Pattern:
+    """What may stand under a NOT; one in five times with a NOT of its own. No leaf occurs twice.
+
+    With `nots`, that NOT may come first or last in a match, because what is before or after it may be left out.
+    """
     first, second, *others = draw(st.permutations(pool))
-    shape = draw(st.sampled_from(["one", "one", "two", "either", "plus", "nested"]))
+    shape = draw(st.sampled_from(["one", "one", "two", "either", "plus", "nested"] + ["optional"] * 4 * nots))
     if shape == "nested" and others:
         return Seq((first, Not(others[0]), second))
+    if shape == "optional":
+        return draw(
+            st.sampled_from(
+                [
+                    Seq((first, Not(second), Repeat(others[0], 0, 1))),
+                    Seq((Repeat(first, 0, 1), Not(second), others[0])),
+                    Seq((first, Not(second), Repeat(others[0], 0, None))),
+                    Seq((Repeat(Seq((first, Not(second))), 0, 1), others[0])),
+                ]
+            )
+            if others
+            else st.sampled_from(
+                [Seq((first, Not(second), Repeat(first, 0, 1))), Seq((Repeat(first, 0, 1), Not(second), first))]
+            )
+        )
     if shape == "either":
         return Or((first, second))
     if shape == "plus":
@@ -114,8 +133,13 @@ def negated_patterns(draw: DrawFn, pool: tuple[Event, ...]) -> Pattern:
 
 
 @st.composite
-def patterns(draw: DrawFn, negation: bool | None = None, max_leaves: int = 4, empty: bool = True) -> Pattern:
-    """Patterns with one or two NOTs, without any, or (None) either. `empty=False`: none that can match nothing."""
+def patterns(
+    draw: DrawFn, negation: bool | None = None, max_leaves: int = 4, empty: bool = True, nots: bool = False
+) -> Pattern:
+    """Patterns with one or two NOTs, without any, or (None) either. `empty=False`: none that can match nothing.
+
+    With `nots`, two of them may guard one gap, and those under a NOT may come first or last.
+    """
     pool = draw(st.sampled_from(LEAVES))
     positive = positive_patterns(pool, max_leaves)
     pattern = draw(positive if empty else positive.filter(lambda drawn: not can_be_empty(drawn)))
@@ -127,11 +151,11 @@ def patterns(draw: DrawFn, negation: bool | None = None, max_leaves: int = 4, em
     negated = NEGATED_LEAVES + (() if unnamed else (NEGATED_LEAF_OF_A_SHARED_TYPE,))
     if not _has_seq(pattern):
         pattern = Seq((pattern,))
-    pattern = _with_not(draw, pattern, negated)
+    pattern = _with_not(draw, pattern, negated, nots)
     used = {leaf.name for leaf, under_not in leaves(pattern) if under_not}
     unused = tuple(leaf for leaf in negated if leaf.name not in used)
     # The second NOT is a leaf, and names a variable of its own.
-    return _with_not(draw, pattern, unused) if unused and _rarely(draw, 4) else pattern
+    return _with_not(draw, pattern, unused, nots) if unused and _rarely(draw, 2 if nots else 4) else pattern
 
 
 def _has_seq(pattern: Pattern) -> bool:
@@ -145,26 +169,28 @@ def _has_seq(pattern: Pattern) -> bool:
     return False
 
 
-def _with_not(draw: DrawFn, pattern: Pattern, pool: tuple[Event, ...]) -> Pattern:
-    """The pattern with one NOT more, somewhere in one of its SEQs, never directly next to another NOT."""
+def _with_not(draw: DrawFn, pattern: Pattern, pool: tuple[Event, ...], nots: bool) -> Pattern:
+    """The pattern with one NOT more, somewhere in one of its SEQs; without `nots` never directly next to another."""
     match pattern:
         case Repeat(body=body, low=low, high=high):
-            return Repeat(_with_not(draw, body, pool), low, high)
+            return Repeat(_with_not(draw, body, pool, nots), low, high)
         case Or(alternatives=parts):
             place = draw(st.sampled_from([i for i, part in enumerate(parts) if _has_seq(part)]))
-            return Or((*parts[:place], _with_not(draw, parts[place], pool), *parts[place + 1 :]))
+            return Or((*parts[:place], _with_not(draw, parts[place], pool, nots), *parts[place + 1 :]))
         case Seq(parts=parts):
             deeper = [i for i, part in enumerate(parts) if _has_seq(part)]
             if deeper and draw(st.booleans()):
                 place = draw(st.sampled_from(deeper))
-                return Seq((*parts[:place], _with_not(draw, parts[place], pool), *parts[place + 1 :]))
+                return Seq((*parts[:place], _with_not(draw, parts[place], pool, nots), *parts[place + 1 :]))
             free = [
-                i for i in range(len(parts) + 1) if not any(isinstance(p, Not) for p in parts[max(i - 1, 0) : i + 1])
+                i
+                for i in range(len(parts) + 1)
+                if nots or not any(isinstance(p, Not) for p in parts[max(i - 1, 0) : i + 1])
             ]
             if not free:
                 return pattern
             place = draw(st.sampled_from(free))
-            body = draw(negated_patterns(pool) if len(pool) >= 2 else st.sampled_from(pool))
+            body = draw(negated_patterns(pool, nots) if len(pool) >= 2 else st.sampled_from(pool))
             return Seq((*parts[:place], Not(body), *parts[place:]))
     raise TypeError(pattern)
 
@@ -348,7 +374,9 @@ def whole_conditions(draw: DrawFn, pattern: Pattern) -> Whole:
 
 
 @st.composite
-def time_windows(draw: DrawFn, moving: bool | None = None) -> Sliding | Moving | None:
+def time_windows(draw: DrawFn, moving: bool | None = None, session: bool = False) -> Sliding | Moving | Session | None:
+    if session:
+        return Session(draw(st.sampled_from([2, 3, 1, 6])))
     within = draw(st.sampled_from([10, 1, 2, 4, 6, 8, 10, 12]))
     kinds = {None: ["none", "none", "sliding", "sliding", "moving"], False: ["none", "sliding"], True: ["moving"]}
     kind = draw(st.sampled_from(kinds[moving]))
@@ -369,6 +397,9 @@ def queries(
     choice: bool = False,
     whole: bool = False,
     complete: bool = False,
+    session: bool = False,
+    nots: bool = False,
+    moving_pairs: bool = False,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
 
@@ -377,6 +408,9 @@ def queries(
     anchors: with conditions between variables that are not always neighbours.
     choice: with AFTER MATCH SKIP or PER START. whole: with conditions on whole matches. complete: half are COMPLETE.
     Aggregates with one of these have no moving window, and some are about the length of trends.
+    session: all of them WITHIN SESSION.
+    nots: with several NOTs in a gap, with NOTs that begin or end with a NOT where a part is left out.
+    moving_pairs: conjunctions under `WITHIN w` alone.
     """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
@@ -386,7 +420,7 @@ def queries(
         side = positive_patterns(draw(st.sampled_from(LEAVES)), max_leaves=2)
         pattern = And(draw(side), draw(side))
     else:
-        pattern = draw(patterns(negation, empty=empty))
+        pattern = draw(patterns(True if nots else negation, empty=empty, nots=nots))
     trend_variables = sorted(variable_types(pattern))
     all_variables = sorted({leaf.name for leaf, _ in leaves(pattern)})
     predicates = []
@@ -401,12 +435,12 @@ def queries(
     after_match, per_start = draw(choices(trend_variables)) if choice else (None, None)
     is_complete = complete and draw(st.booleans())
     chooses = choice or whole or is_complete
-    group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving))
+    group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving, session))
     if isinstance(window, Moving) and not lists and (chooses or can_end_with_not(pattern)):
         window = Sliding(window.within, window.within)
     if conjunction:
         group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
-        window = None if isinstance(window, Moving) else window
+        window = None if isinstance(window, Moving) and not moving_pairs else window
     return Query(
         pattern=pattern,
         aggregates=(COUNT_ALL,) if conjunction else draw(aggregates(trend_variables, chooses)),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .brute_force import Matcher, Row, Trend, pairs, partitions, trends, windows
+from .brute_force import Matcher, Row, Trend, pairs, scopes, trends
 from .comparer import assert_same_rows
 from .pattern import And, Pattern, begins, neighbours, readings, variable_types, words
 from .query import ANY_MATCH, CONTIGUOUS, NEXT_MATCH, Query, predicate_text
@@ -56,13 +56,16 @@ def no_match_in_gap(matcher: Matcher, trend: Trend, place: int, body: Pattern) -
 
 
 @few
-@given(queries_and_streams(max_events=5, conjunction=False, anchors=True))
+@given(
+    queries_and_streams(max_events=5, conjunction=False, anchors=True)
+    | queries_and_streams(max_events=5, conjunction=False, session=True)
+    | queries_and_streams(max_events=5, conjunction=False, nots=True)
+)
 def test_growing_trends_finds_the_same_as_trying_everything(query_and_stream: tuple[Query, list[Row]]):
     query, events = query_and_stream
     tried = [
         (window, partition, trend)
-        for window in windows(query, events)
-        for partition, members in partitions(query, events, window).items()
+        for window, partition, members in scopes(query, events)
         for trend in trends_by_trying_everything(Matcher(query, events, members), query.pattern, query.strategy)
     ]
     found = [(found.window, found.partition, found.trend) for found in trends(query, events)]
@@ -71,7 +74,10 @@ def test_growing_trends_finds_the_same_as_trying_everything(query_and_stream: tu
 
 
 @few
-@given(queries_and_streams(anchors=True), st.randoms(use_true_random=False))
+@given(
+    queries_and_streams(anchors=True) | queries_and_streams(session=True) | queries_and_streams(nots=True),
+    st.randoms(use_true_random=False),
+)
 def test_the_order_of_rows_makes_no_difference(query_and_stream: tuple[Query, list[Row]], random):
     query, events = query_and_stream
     result = rows(query, events)
