@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.features.runs import assert_trends, codes, count, stream, windows
-from trendweave.errors import PlanningError
+from tests.features.runs import assert_trends, count, stream, windows
 
 # --------------------------------------------------------------------------------------------------------- inside a SEQ
 
@@ -262,10 +259,63 @@ def test_one_clean_reading_is_enough(run):
     assert_trends(run, pattern, stream("a1 b2"), "a1 b2")
 
 
-def test_readings_that_cannot_be_kept_apart_are_refused(run):
-    with pytest.raises(PlanningError) as refused:
-        run("RETURN COUNT(*) PATTERN SEQ(A+, NOT C, A)", stream("a1"))
-    assert codes(refused) == ["TW209"]
+def test_readings_whose_nots_stand_in_different_gaps(run):
+    # SEQ(A+, NOT C, A): the last gap is clean, whatever the ones before.
+    pattern = "PATTERN SEQ(A+, NOT C, A)"
+    assert_trends(run, pattern, stream("a1 a2 c3 a4"), "a1 a2")
+    assert_trends(run, pattern, stream("a1 c2 a3 a4"), "a3 a4", "a1 a3 a4")
+    # (a1, a2, b4): the first gap is clean, so the second may be dirty; (a1, a3, b4) has c2 in the first and needs none.
+    pattern = "PATTERN (SEQ(A, NOT C, A, B) OR SEQ(A, A, NOT D, B))"
+    assert_trends(run, pattern, stream("a1 a2 d3 b4"), "a1 a2 b4")
+    assert_trends(run, pattern, stream("a1 c2 a3 b4"), "a1 a3 b4")
+    assert_trends(run, pattern, stream("a1 c2 a3 d4 b5"))
+
+
+def test_readings_that_go_on_differently(run):
+    # After (a1, b3) with c2 between them only an e can follow.
+    pattern = "PATTERN (SEQ(A, NOT C, B, D) OR SEQ(A, B, E))"
+    assert_trends(run, pattern, stream("a1 c2 b3 d4 e5"), "a1 b3 e5")
+    assert_trends(run, pattern, stream("a1 b3 d4 e5"), "a1 b3 d4", "a1 b3 e5")
+
+
+def test_readings_that_begin_differently(run):
+    # c1 keeps a2 from beginning with b3, not with d4; the window [2, 6) does not know it.
+    pattern = "PATTERN (SEQ(NOT C, A, B) OR SEQ(A, D))"
+    assert_trends(run, pattern, stream("c1 a2 b3 d4"), "a2 d4")
+    assert_trends(run, pattern, stream("a2 b3 d4"), "a2 b3", "a2 d4")
+    found = run("RETURN COUNT(*) " + pattern + " WITHIN 4 seconds SLIDE 2 seconds", stream("c1 a2 b3 d4"))
+    assert windows(found) == {(2, 6): 2}
+
+
+def test_what_a_not_has_ruled_out_is_still_not_skipped(run):
+    # After c2 the trend (a1, b3) cannot go on with d4, but d4 could follow the word: e5 skips it.
+    clauses = "PATTERN (SEQ(A, NOT C, B, D) OR SEQ(A, B, E)) SEMANTICS skip-till-next-match"
+    assert_trends(run, clauses, stream("a1 c2 b3 d4 e5"))
+    assert_trends(run, clauses, stream("a1 c2 b3 e4 d5"), "a1 b3 e4")
+    assert_trends(run, clauses, stream("a1 b2 d3 e4"), "a1 b2 d3")
+    clauses = "PATTERN (SEQ(NOT C, A, B) OR SEQ(A, D)) SEMANTICS skip-till-next-match"
+    assert_trends(run, clauses, stream("c1 a2 b3 d4"))
+    assert_trends(run, clauses, stream("c1 a2 d3 b4"), "a2 d3")
+
+
+# -------------------------------------------------------------------------------------------------------------- several
+# NOTs
+
+
+def test_several_nots_in_one_gap(run):
+    pattern = "PATTERN SEQ(A, NOT C, NOT D, B)"
+    assert_trends(run, pattern, stream("a1 c2 b3 a4 d5 b6 a7 b8"), "a7 b8")
+    assert_trends(run, pattern, stream("a1 c2 d3 b4"))
+    assert_trends(run, pattern, stream("c1 a2 b3 d4"), "a2 b3")
+
+
+def test_several_nots_at_the_edges(run):
+    pattern = "PATTERN SEQ(NOT C, NOT D, A, NOT C, NOT E)"
+    assert_trends(run, pattern, stream("e1 a2 d3"), "a2")
+    assert_trends(run, pattern, stream("d1 a2"))
+    assert_trends(run, pattern, stream("a1 e2"))
+    # The same in two steps: C before, E after.
+    assert_trends(run, "PATTERN SEQ(NOT C, SEQ(NOT D, A), NOT E)", stream("e1 a2 c3"), "a2")
 
 
 # ---------------------------------------------------------------------------------------------------------------- other

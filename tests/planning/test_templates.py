@@ -6,14 +6,27 @@ from itertools import product
 
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import trendweave
 from tests.profiles import examples
-from tests.reference.pattern import Event, Pattern, Repeat, Seq, can_be_empty, plus, readings, seq, text, words
+from tests.reference.pattern import (
+    Event,
+    Pattern,
+    Repeat,
+    Seq,
+    begins,
+    can_be_empty,
+    plus,
+    readings,
+    seq,
+    text,
+    words,
+)
 from tests.reference.streams import patterns
 from trendweave.errors import PlanningError
 from trendweave.language import parse, print_query
-from trendweave.planning.plan import Guard, Plan
+from trendweave.planning.plan import NEVER, Guard, Plan
 
 LONGEST = 6
 
@@ -63,25 +76,36 @@ def is_clean(guard: Guard, clean: set[tuple[int, str]], gap: int, plan: Plan) ->
     return any(all((gap, plan.negations[n].text) in clean for n in way) for way in guard.alternatives)
 
 
-def valid_in_template(plan: Plan, word: tuple[str, ...], clean: set[tuple[int, str]]) -> bool:
-    """Follow the one path of the word, and ask each guard on it. Gap i lies before the i-th event."""
-    template, reached = plan.template, None
+def is_open(guard: Guard, closed: Guard, clean: set[tuple[int, str]], gap: int, plan: Plan) -> bool:
+    return is_clean(guard, clean, gap, plan) and not is_clean(closed, clean, gap, plan)
+
+
+def paths_in_template(plan: Plan, word: tuple[str, ...], clean: set[tuple[int, str]]) -> int:
+    """Follow the paths of the word, and ask each guard on them. Gap i lies before the i-th event."""
+    template = plan.template
+    reached: list[int] = []
     for gap, variable in enumerate(word):
-        moves = template.starts if gap == 0 else [step for step in template.transitions if step.source == reached]
-        target = {True: lambda move: move.state, False: lambda move: move.target}[gap == 0]
-        (move,) = [move for move in moves if template.states[target(move)].variable == variable] or [None]
-        if move is None or not is_clean(move.guard, clean, gap, plan):
-            return False
-        reached = target(move)
-    return any(end.state == reached and is_clean(end.guard, clean, len(word), plan) for end in template.ends)
+        if gap == 0:
+            moves = [(start.state, start) for start in template.starts]
+        else:
+            moves = [(step.target, step) for state in reached for step in template.transitions if step.source == state]
+        reached = [
+            target
+            for target, move in moves
+            if template.states[target].variable == variable and is_open(move.guard, move.closed, clean, gap, plan)
+        ]
+    ends = {end.state: end.guard for end in template.ends}
+    return sum(state in ends and is_clean(ends[state], clean, len(word), plan) for state in reached)
 
 
-@given(patterns(negation=True, max_leaves=3, empty=False))
-@examples(150)
-def test_guards_say_the_same_as_the_readings_of_the_pattern(pattern: Pattern) -> None:
-    """For every word, and for every choice of which gap is clean of which negation."""
+@given(
+    patterns(negation=True, max_leaves=4, empty=False), st.sampled_from(["skip-till-any-match", "skip-till-next-match"])
+)
+@examples(200)
+def test_guards_say_the_same_as_the_readings_of_the_pattern(pattern: Pattern, strategy: str) -> None:
+    """For every word, and for every choice of which gap is clean of which negation: one path, or none."""
     try:
-        plan = plan_of(pattern)
+        plan = trendweave.query(f"RETURN COUNT(*) PATTERN {text(pattern)} SEMANTICS {strategy}").plan
     except PlanningError as refused:
         assert [problem.code for problem in refused.problems] in (["TW209"], ["TW206"])  # noqa: PT017
         return
@@ -96,7 +120,40 @@ def test_guards_say_the_same_as_the_readings_of_the_pattern(pattern: Pattern) ->
             for flags in product([False, True], repeat=len(gaps)):
                 clean = {gap for gap, flag in zip(gaps, flags, strict=True) if flag}
                 expected = any(way <= clean for way in ways)
-                assert valid_in_template(plan, word, clean) == expected, (word, clean)
+                assert paths_in_template(plan, word, clean) == expected, (word, clean)
+
+
+@given(patterns(negation=True, max_leaves=4, empty=False))
+@examples(150)
+def test_every_state_reads_what_can_follow_whatever_the_nots_say(pattern: Pattern) -> None:
+    """Under skip-till-next-match: a transition that asks for no more than a clean gap reads the variable."""
+    try:
+        plan = trendweave.query(f"RETURN COUNT(*) PATTERN {text(pattern)} SEMANTICS skip-till-next-match").plan
+    except PlanningError as refused:
+        assert [problem.code for problem in refused.problems] in (["TW209"], ["TW206"])  # noqa: PT017
+        return
+    template = plan.template
+    names = {state.variable for state in template.states}
+    leaving = {
+        state.number: {
+            template.states[step.target].variable
+            for step in template.transitions
+            if step.source == state.number and step.closed == NEVER
+        }
+        for state in template.states
+    }
+    ends = {end.state for end in template.ends}
+    reached = {((template.states[start.state].variable,), start.state) for start in template.starts}
+    for _ in range(3):
+        for word, state in reached:
+            if leaving[state] or state in ends:
+                assert leaving[state] == {name for name in names if begins(pattern, (*word, name))}, word
+        reached = {
+            ((*word, template.states[step.target].variable), step.target)
+            for word, state in reached
+            for step in template.transitions
+            if step.source == state
+        }
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
-from trendweave.planning.plan import End, Start, State, Template
+from trendweave.planning.plan import End, State, Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _restrict(template: Template, wanted: tuple[str, ...], bound: tuple[str, ...
         return nodes[key]
 
     starts = [
-        Start(node(start.state, frozenset()), start.guard)
+        replace(start, state=node(start.state, frozenset()))
         for start in template.starts
         if variable[start.state] not in forbidden
     ]
@@ -81,7 +81,7 @@ def _keep_useful_states(template: Template) -> Template:
     number = {state: index for index, state in enumerate(sorted(useful))}
     return Template(
         tuple(State(number[s.number], s.variable, s.type) for s in template.states if s.number in useful),
-        tuple(Start(number[s.state], s.guard) for s in template.starts if s.state in useful),
+        tuple(replace(s, state=number[s.state]) for s in template.starts if s.state in useful),
         tuple(
             replace(s, source=number[s.source], target=number[s.target])
             for s in template.transitions

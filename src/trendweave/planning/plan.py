@@ -34,6 +34,7 @@ class Guard:
 
 
 OPEN = Guard()
+NEVER = Guard(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A trend may begin in this state; the guard is a leading NOT, its gap begins with the window."""
+    """A trend may begin in this state; the guard is a leading NOT, its gap begins with the window. `closed` must not be
+    open there; it is used only where each window is looked at by itself."""
 
     state: int
     guard: Guard = OPEN
+    closed: Guard = NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +101,23 @@ class Summing:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A step from one state to another; how it is summed is decided once all predicates are known."""
+    """A step from one state to another; how it is summed is decided once all predicates are known.
+
+    The gap must be clean as `guard` says, and not as `closed` says: it keeps readings apart that differ in their NOTs.
+    """
 
     source: int
     target: int
     guard: Guard = OPEN
     summing: Summing = Summing(Way.RUNNING_SUMS, Way.RUNNING_SUMS, "no edge predicate")
+    closed: Guard = NEVER
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A deterministic automaton over variables; from one state, a variable leads to one state at most."""
+    """An automaton over variables that reads each trend on one path. From one state a variable leads to several only
+    where readings differ in their NOTs. A state that nothing leaves and in which no trend ends is there for
+    skip-till-next-match: what is read as its variable could follow, and so is not skipped."""
 
     states: tuple[State, ...]
     starts: tuple[Start, ...]

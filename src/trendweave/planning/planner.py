@@ -10,6 +10,8 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
+from trendweave.planning.automata.automaton import Automaton
+from trendweave.planning.automata.determinise import NegationsNotKeptApart
 from trendweave.planning.guards import FREE_WAY
 from trendweave.planning.outputs import (
     check_choice,
@@ -22,13 +24,7 @@ from trendweave.planning.outputs import (
 )
 from trendweave.planning.positions import MAX_STATES, TooManyStates
 from trendweave.planning.predicates import Predicates, classify
-from trendweave.planning.template import (
-    Automaton,
-    NegationsNotKeptApart,
-    as_template,
-    build_automaton,
-    intersection,
-)
+from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables
 from trendweave.planning.ways import choose_negated_ways, choose_ways
 
@@ -47,7 +43,8 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     aggregates = plan_aggregates(query, groups, variables, problems)
     check_names(query, window, groups, aggregates, problems)
     # Predicates between variables can only be judged on a pattern that makes sense.
-    built = _build_templates(query.pattern, variables, problems) if not of_pattern else None
+    strategy = query.strategy or "skip-till-any-match"
+    built = _build_templates(query.pattern, variables, strategy, problems) if not of_pattern else None
     if built is None:
         everything = frozenset((one, other) for one in variables.types for other in variables.types)
         classify(query.where, variables, everything, problems)
@@ -58,7 +55,6 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     )
     predicates = classify(query.where, variables, neighbours, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
-    strategy = query.strategy or "skip-till-any-match"
     _check_bound_keys(query, bound_keys, strategy, problems)
     needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), aggregates)
     shown = plan_shown(query, variables, needed, problems)
@@ -134,16 +130,17 @@ def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
 
 
 def _build_templates(
-    pattern: st.Pattern, variables: Variables, problems: list[Problem]
+    pattern: st.Pattern, variables: Variables, strategy: str, problems: list[Problem]
 ) -> tuple[tuple[p.Template, ...], tuple[p.NegatedPattern, ...]] | None:
     """Templates of the pattern (three for a conjunction) and of every pattern under NOT, nested ones included."""
     numbers: dict[st.Pattern, int] = {}
     parts = pattern.parts if isinstance(pattern, st.Conjunction) else (pattern,)
-    automata = [_build(part, numbers, problems) for part in parts]
+    blocking = strategy == "skip-till-next-match"
+    automata = [_build(part, numbers, blocking, problems) for part in parts]
     negated: list[Automaton | None] = []
     # Building one may number further ones that are nested inside it.
     while len(negated) < len(numbers):
-        negated.append(_build(list(numbers)[len(negated)], numbers, problems, "negated pattern"))
+        negated.append(_build_negated(list(numbers)[len(negated)], numbers, problems))
     if any(automaton is None for automaton in (*automata, *negated)):
         return None
     for body, automaton in zip(list(numbers), negated, strict=True):
@@ -156,7 +153,7 @@ def _build_templates(
     sides = [automaton for automaton in automata if automaton is not None]
     if len(sides) == 2:
         try:
-            sides.append(intersection(*sides))
+            sides.append(intersection(sides[0], sides[1], blocking))
         except TooManyStates:
             problems.append(_too_many_states(pattern))
             return None
@@ -171,10 +168,10 @@ def _build_templates(
 
 
 def _build(
-    pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[Problem], what: str = "pattern"
+    pattern: st.Pattern, numbers: dict[st.Pattern, int], blocking: bool, problems: list[Problem]
 ) -> Automaton | None:
     try:
-        automaton, empty = build_automaton(pattern, numbers)
+        automaton, empty = build_automaton(pattern, numbers, blocking)
     except TooManyStates:
         problems.append(_too_many_states(pattern))
         return None
@@ -183,6 +180,22 @@ def _build(
         hint = f"give the two places of {error.variable} different variables, or leave one of the NOTs out"
         problems.append(problem_at(pattern.span, "TW209", message, hint))
         return None
+    return _checked(pattern, automaton, bool(empty), "pattern", problems)
+
+
+def _build_negated(pattern: st.Pattern, numbers: dict[st.Pattern, int], problems: list[Problem]) -> Automaton | None:
+    try:
+        automaton, empty = build_negated(pattern, numbers)
+    except TooManyStates:
+        problems.append(_too_many_states(pattern))
+        return None
+    return _checked(pattern, automaton, bool(empty), "negated pattern", problems)
+
+
+def _checked(
+    pattern: st.Pattern, automaton: Automaton, empty: bool, what: str, problems: list[Problem]
+) -> Automaton | None:
+    """The automaton, if it reads anything, and nothing but events."""
     if not automaton.moves[0]:
         hint = "ask for at least one event"
         problems.append(problem_at(pattern.span, "TW207", f"the {what} matches nothing", hint))
@@ -197,7 +210,7 @@ def _build(
 
 def _has_plain_ends(automaton: Automaton) -> bool:
     """Does every match begin and end with an event, and not with a NOT?"""
-    starts = [ways for ways, _ in automaton.moves[0].values()]
+    starts = [move.ways for move in automaton.moves[0]]
     return all(not ways or ways == FREE_WAY for ways in (*starts, *automaton.ends))
 
 

@@ -81,11 +81,6 @@ def _check_below(pattern: st.Pattern, problems: list[Problem]) -> None:
 
 
 def _check_sequence(sequence: st.Sequence, problems: list[Problem]) -> None:
-    for left, right in zip(sequence.parts, sequence.parts[1:], strict=False):
-        if isinstance(left, st.Negation) and isinstance(right, st.Negation):
-            message = "two NOTs stand next to each other"
-            hint = "write NOT SEQ(...) if they come in this order, or NOT (... OR ...) if either is enough"
-            problems.append(problem_at(right.span, "TW204", message, hint))
     if all(isinstance(part, st.Negation) for part in sequence.parts):
         message = "nothing in this SEQ reads an event"
         problems.append(problem_at(sequence.span, "TW204", message, "add a part without NOT"))

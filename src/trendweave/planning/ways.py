@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 
 from trendweave.planning.bindings import bind_templates
 from trendweave.planning.plan import (
+    NEVER,
     EdgePlan,
-    Guard,
     Kernel,
     MovingWindow,
     Plan,
     SlidingWindow,
     Summing,
     Template,
+    Transition,
     Way,
     Window,
 )
@@ -38,7 +39,7 @@ def choose_ways(template: Template, edges: tuple[EdgePlan, ...], strategy: str) 
     by_pair = {(edge.earlier, edge.later): edge for edge in edges}
     variable = [state.variable for state in template.states]
     steps = [
-        replace(step, summing=_choose(by_pair[variable[step.source], variable[step.target]], step.guard, strategy))
+        replace(step, summing=_choose(by_pair[variable[step.source], variable[step.target]], step, strategy))
         for step in template.transitions
     ]
     if strategy == _NEXT:
@@ -61,10 +62,13 @@ def choose_negated_ways(template: Template, edges: tuple[EdgePlan, ...]) -> Temp
     return replace(decided, transitions=tuple(steps))
 
 
-def _choose(edge: EdgePlan, guard: Guard, strategy: str) -> Summing:
+def _choose(edge: EdgePlan, step: Transition, strategy: str) -> Summing:
     """The cheapest way that fits what must hold between two neighbours."""
+    guard = step.guard
     without_predicate = Way.RUNNING_SUMS if guard.always_open else Way.QUEUED_SUMS
-    conditional = bool(edge.comparisons or edge.general)
+    # That a gap is not clean compares the earlier event's time with a time of the later one.
+    closed = step.closed != NEVER
+    conditional = bool(edge.comparisons or edge.general or closed)
     if strategy == _CONTIGUOUS:
         way = Way.NEIGHBOURS if conditional else without_predicate
         return Summing(way, way, "contiguous: only events at the time just before can precede")
@@ -79,7 +83,7 @@ def _choose(edge: EdgePlan, guard: Guard, strategy: str) -> Summing:
     if not conditional:
         reason = "no edge predicate" if guard.always_open else "no edge predicate; events before a NOT leave the queue"
         return Summing(without_predicate, without_predicate, reason)
-    way, reason = _searched(edge)
+    way, reason = _searched(edge, closed)
     if way is Way.SCAN or guard.always_open:
         return Summing(way, way, reason)
     return Summing(
@@ -87,11 +91,12 @@ def _choose(edge: EdgePlan, guard: Guard, strategy: str) -> Summing:
     )
 
 
-def _searched(edge: EdgePlan) -> tuple[Way, str]:
+def _searched(edge: EdgePlan, closed: bool) -> tuple[Way, str]:
     """The way for comparisons alone, where any later event may follow."""
-    equalities = sum(comparison.operator == "=" for comparison in edge.comparisons)
-    orders = sum(comparison.operator in ("<", "<=", ">", ">=") for comparison in edge.comparisons)
-    if equalities + orders < len(edge.comparisons):
+    operators = [comparison.operator for comparison in edge.comparisons] + ["<"] * closed
+    equalities = operators.count("=")
+    orders = sum(operator in ("<", "<=", ">", ">=") for operator in operators)
+    if equalities + orders < len(operators):
         return Way.SCAN, "!= has no order to search in"
     if orders > 1:
         return Way.SCAN, f"{orders} order comparisons at once"
@@ -137,7 +142,8 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
         *(step.guard for step in template.transitions),
         *(end.guard for end in template.ends),
     )
-    if plan.strategy != _ANY or not all(guard.always_open for guard in guards):
+    closed = any(step.closed != NEVER for step in template.transitions)
+    if plan.strategy != _ANY or closed or not all(guard.always_open for guard in guards):
         return Kernel.BLOCKS
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):

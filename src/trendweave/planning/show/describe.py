@@ -54,6 +54,23 @@ def guard_text(guard: Guard, plan: Plan) -> str:
     )
 
 
+def closed_text(closed: Guard, plan: Plan) -> str:
+    """What must be in a gap so that it is not clean: `some N`; empty where nothing is asked."""
+    each_way = [
+        " OR ".join(f"some {plan.negations[number].text}" for number in alternative)
+        for alternative in closed.alternatives
+    ]
+    return " AND ".join(f"({way})" if " OR " in way and len(each_way) > 1 else way for way in each_way)
+
+
+def gap_text(guard: Guard, closed: Guard, plan: Plan) -> str:
+    """All that is asked of a gap."""
+    parts = [guard_text(guard, plan), closed_text(closed, plan)]
+    if all(parts):
+        parts = [f"({part})" if " OR " in part else part for part in parts]
+    return " AND ".join(part for part in parts if part)
+
+
 def edge_text(edge: EdgePlan) -> str:
     """The predicates of a pair of neighbours, as a query would write them."""
 

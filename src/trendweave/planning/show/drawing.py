@@ -36,11 +36,11 @@ def _templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
 
 def _arrows(prefix: str, template: Template, plan: Plan) -> Iterator[_Arrow]:
     for start in template.starts:
-        guard = describe.guard_text(start.guard, plan)
+        guard = describe.gap_text(start.guard, start.closed, plan)
         yield _Arrow(f"{prefix}_start", f"{prefix}_{start.state}", guard, bool(guard))
     for step in template.transitions:
         edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
-        guard = describe.guard_text(step.guard, plan)
+        guard = describe.gap_text(step.guard, step.closed, plan)
         label = " AND ".join(part for part in (guard, describe.edge_text(edge)) if part)
         yield _Arrow(f"{prefix}_{step.source}", f"{prefix}_{step.target}", label, bool(guard))
     for end in template.ends:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trendweave.planning.chunks import choose_chunks
-from trendweave.planning.plan import Guard, Kernel, MovingWindow, Plan, ShownAttribute, Template
+from trendweave.planning.plan import Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
 from trendweave.planning.ways import finds_extrema, plan_pieces
 
@@ -129,11 +129,11 @@ def _kernels(plan: Plan) -> list[tuple[str, str]]:
 
 def _template(title: str, template: Template, plan: Plan) -> list[str]:
     names = describe.state_names(template)
-    starts = {start.state: start.guard for start in template.starts}
-    ends = {end.state: end.guard for end in template.ends}
+    starts = {start.state: describe.gap_text(start.guard, start.closed, plan) or "yes" for start in template.starts}
+    ends = {end.state: describe.guard_text(end.guard, plan) or "yes" for end in template.ends}
     states = [("state", "type", "begins", "ends")]
     states += [
-        (names[state.number], state.type, _when(starts.get(state.number), plan), _when(ends.get(state.number), plan))
+        (names[state.number], state.type, starts.get(state.number, "-"), ends.get(state.number, "-"))
         for state in template.states
     ]
     lines = [f"{title}: {_counted(len(template.states), 'state')}, {_counted(len(template.transitions), 'transition')}"]
@@ -142,18 +142,12 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
         steps = [("transition", "negation", "edge predicate", "way to sum", "cost", "because")]
         for step in template.transitions:
             edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
-            guard = describe.guard_text(step.guard, plan) or "-"
+            guard = describe.gap_text(step.guard, step.closed, plan) or "-"
             predicate = describe.edge_text(edge) or "-"
             arrow = f"{names[step.source]} -> {names[step.target]}"
             steps.append((arrow, guard, predicate, *describe.way_text(step.summing), step.summing.reason))
         lines += ["", *_table(steps)]
     return lines
-
-
-def _when(guard: Guard | None, plan: Plan) -> str:
-    if guard is None:
-        return "-"
-    return describe.guard_text(guard, plan) or "yes"
 
 
 def _columns(plan: Plan) -> list[str]:

@@ -131,16 +131,19 @@ class KernelInputs:
         """One per transition. Transitions between the same variables share their arrays, and so do equal guards."""
         by_pair: dict[tuple[str, str], Condition] = {}
         by_guard: dict[Guard, np.ndarray | None] = {}
+        tick = segments.take(self.rows.tick)
         conditions = []
         for step in template.transitions:
             pair = (template.states[step.source].variable, template.states[step.target].variable)
             if pair not in by_pair:
                 by_pair[pair] = self._edge_condition(pair, segments)
-            if step.guard not in by_guard:
-                threshold = self.latest_start(step.guard)
-                by_guard[step.guard] = None if threshold is None else threshold[segments.take(self.rows.tick)]
+            for guard in (step.guard, step.closed):
+                if guard not in by_guard:
+                    threshold = self.latest_start(guard)
+                    by_guard[guard] = None if threshold is None else threshold[tick]
             conditions.append(
                 by_pair[pair]._replace(
+                    comparisons=(*by_pair[pair].comparisons, *_not_clean(tick, by_guard[step.closed])),
                     guard=by_guard[step.guard],
                     way=WAYS[step.summing.way],
                     inexact_way=WAYS[step.summing.inexact],
@@ -184,8 +187,8 @@ class KernelInputs:
 
     def latest_start(self, guard: Guard) -> np.ndarray | None:
         """Per tick, the tick before which predecessors are out; NO_MATCH where all are in. None for a guard that is
-        open."""
-        if guard.always_open:
+        always open, or never."""
+        if guard.always_open or not guard.alternatives:
             return None
 
         def threshold(number: int) -> np.ndarray:
@@ -224,3 +227,9 @@ class KernelInputs:
         """Per partition, its first tick and the one after its last."""
         starts = self.rows.tick[self.rows.partitions.starts[:-1]]
         return starts, np.append(starts, self.rows.tick_steps.size)[1:]
+
+
+def _not_clean(tick: np.ndarray, threshold: np.ndarray | None) -> tuple[CodeComparison, ...]:
+    """That a gap is not clean, as a comparison of codes: its beginning lies before the threshold of its end. Where no
+    match is in the way the threshold is below zero, which is NULL."""
+    return () if threshold is None else (CodeComparison(tick, "<", threshold),)

@@ -1,0 +1,1 @@
+"""Patterns as automata: determinised, trimmed, intersected and made small, before they become templates."""
