@@ -56,13 +56,13 @@ PATTERNS = (
 def cases(draw: hs.DrawFn) -> tuple[Query, list[dict]]:
     pattern: Pattern = draw(hs.sampled_from(PATTERNS))
     within = draw(hs.integers(2, 10))
-    rising = (Edge("a", "b", Column("x"), "<=", Column("x", later=True)),)
+    rising = (Edge("a", Column("x"), "<=", Column("x", later=True)),)
     query = Query(
         pattern,
         aggregates=draw(
             hs.sampled_from([(COUNT_ALL,), (COUNT_ALL, Aggregate("SUM", "a", "x"), Aggregate("MIN", "a", "y"))])
         ),
-        predicates=draw(hs.sampled_from([(), rising])) if ("a", "b") in neighbours(pattern) else (),
+        predicates=draw(hs.sampled_from([(), rising])) if ("a", "a") in neighbours(pattern) else (),
         group_by=draw(hs.sampled_from([(), (), (Attribute("k"),)])),
         window=draw(hs.sampled_from([None, Sliding(within, draw(hs.integers(1, within)))])),
         strategy=draw(hs.sampled_from(STRATEGIES)),
