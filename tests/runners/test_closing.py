@@ -12,7 +12,7 @@ from trendweave.rows.closing import Closing
 sliding = hs.integers(1, 12).flatmap(
     lambda slide: hs.builds(Closing, hs.integers(slide, 40), hs.just(slide)),
 )
-moving = hs.builds(Closing, hs.integers(1, 40), hs.just(0))
+moving = hs.builds(Closing, hs.integers(0, 40), hs.just(0), hs.integers(1, 40))
 times = hs.lists(hs.integers(-60, 60), min_size=1, max_size=8).map(np.array)
 
 

@@ -33,13 +33,18 @@ class TimeChunks:
 
 
 def choose_chunks(plan: Plan, wanted: int | None = None) -> TimeChunks | None:
-    """None where there is one window over the whole input. `wanted` is a length that the user asks for."""
+    """None where there is one window over the whole input, or windows look to both sides. `wanted` is a length that the
+    user asks for."""
     factor = _WITH_KEYS if plan.partition_key else _WITHOUT_KEYS
     match plan.window:
         case SlidingWindow(length=length, slide=slide):
             beyond = length - slide
             windows = max(1, -(-(factor * beyond if wanted is None else wanted) // slide))
             return _check_length(TimeChunks(windows * slide, after=beyond))
+        case MovingWindow(wide=True):
+            return None
+        case MovingWindow(length=length, by="first"):
+            return _check_length(TimeChunks(factor * length if wanted is None else wanted, after=length))
         case MovingWindow(length=length):
             return _check_length(TimeChunks(factor * length if wanted is None else wanted, before=length))
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from trendweave.language.syntax_tree import ChoiceKind, ComparisonOperator, Expression, ReturnKind
 
@@ -209,9 +209,16 @@ class SlidingWindow:
 
 @dataclass(frozen=True, slots=True)
 class MovingWindow:
-    """`(t - length, t]` for each time t at which a trend ends, in nanoseconds."""
+    """`(t - length, t]` for each time t at which a trend ends, in nanoseconds.
+
+    Lists show each trend once, in a window of its own: `by` says what a window stands at. "time": a time, with all
+    trends in the window (aggregates); "last": the last event of its trends; "first": their first event, and the window
+    is `[t, t + length)`. With `wide`, trends of other windows up to `length` away matter, too.
+    """
 
     length: int
+    by: Literal["time", "last", "first"] = "time"
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +333,12 @@ class Plan:
         """
         variables = [state.variable for state in self.template.states]
         return not self.bound_keys and len(set(variables)) == len(variables)
+
+    @property
+    def has_alike_edges(self) -> bool:
+        """Do all trends begin with the same NOTs, and end with the same?"""
+        starts, ends = self.template.starts, self.template.ends
+        return len({start.guard for start in starts}) <= 1 and len({end.guard for end in ends}) <= 1
 
     def variable(self, name: str) -> VariablePlan:
         return next(variable for variable in self.variables if variable.name == name)

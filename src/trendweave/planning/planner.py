@@ -27,6 +27,7 @@ from trendweave.planning.predicates import Predicates, classify
 from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables
 from trendweave.planning.ways import choose_negated_ways, choose_ways
+from trendweave.planning.windows import check_listing, plan_window, settle_window
 
 
 def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
@@ -38,7 +39,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     check_conjunction(query, problems)
     check_choice(query, problems)
     _check_not_built(query, problems)
-    window = _plan_window(query, problems)
+    window = plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
     aggregates = plan_aggregates(query, groups, variables, problems)
     check_names(query, window, groups, aggregates, problems)
@@ -50,6 +51,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         classify(query.where, variables, everything, problems)
         return None
     templates, negations = built
+    window = settle_window(query, window, templates, problems)
     neighbours = frozenset[tuple[str, str]]().union(
         *(template.neighbours() for template in (*templates, *(negated.template for negated in negations)))
     )
@@ -85,6 +87,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         choice=_plan_choice(query.choice),
     )
     _check_complete(query, plan, problems)
+    check_listing(query, plan, problems)
     return None if problems else plan
 
 
@@ -110,23 +113,6 @@ def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
         for node in conjunct.walk():
             if isinstance(node, st.PreviousAttribute | st.Aggregate):
                 problems.append(not_built(node.span, type(node).__name__))
-
-
-def _plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
-    if query.within is None:
-        if query.slide is not None:
-            hint = "add WITHIN with the length of the window"
-            problems.append(problem_at(query.slide.span, "TW221", "SLIDE needs WITHIN", hint))
-        return p.WholeInput()
-    length = query.within.nanoseconds or 1
-    if query.slide is None:
-        return p.MovingWindow(length)
-    slide = query.slide.nanoseconds or 1
-    if slide > length and query.within.nanoseconds is not None:
-        message = "SLIDE is larger than WITHIN, so events between windows would be lost"
-        hint = "make SLIDE at most as long as WITHIN; equal lengths give windows side by side"
-        problems.append(problem_at(query.slide.span, "TW220", message, hint))
-    return p.SlidingWindow(length, slide)
 
 
 def _build_templates(

@@ -143,7 +143,9 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
         *(end.guard for end in template.ends),
     )
     closed = any(step.closed != NEVER for step in template.transitions)
-    if plan.strategy != _ANY or closed or not all(guard.always_open for guard in guards):
+    shows_each_once = isinstance(plan.window, MovingWindow) and plan.window.by != "time"
+    skips_less = plan.strategy != _ANY or closed
+    if shows_each_once or skips_less or not all(guard.always_open for guard in guards):
         return Kernel.BLOCKS
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):

@@ -54,6 +54,7 @@ class Needs:
         only_flagged: Rows without any flag are dropped.
         together: Attributes of prepared rows by which rows meet in one place.
         merged: Those of them that rows of the result have in common, so that nothing is left to merge.
+        rule: A rule by which rows are made now and were not before; states of the time before do not fit.
     """
 
     time: str | None
@@ -68,6 +69,7 @@ class Needs:
     only_flagged: bool = False
     together: tuple[Path, ...] = ()
     merged: tuple[Path, ...] = ()
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

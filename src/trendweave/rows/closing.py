@@ -1,7 +1,8 @@
 """What a watermark closes, and what it lets go. Times and watermarks are in steps of the time column.
 
 A window closes when the watermark reaches its end. Of a window that moves with the stream, a time closes when the
-watermark is behind it. Rows are kept by pane: as long as a window that holds some time of the pane may still come out.
+watermark is behind it, or so far behind it as later events matter. Rows are kept by pane: as long as a window that
+holds some time of the pane may still come out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trendweave.planning.plan import MovingWindow, SlidingWindow, Window
-from trendweave.rows.times import TimeType, moving_reach, steps_of
+from trendweave.rows.times import TimeType, moving_reach, moving_span, steps_of
 
 #: Before and after everything: the ends of 64 bits, as a time may lie there.
 _FIRST, _LAST = -(2**63), 2**63 - 1
@@ -19,10 +20,12 @@ _PANES = 8
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """For windows of `length` every `slide`, or (slide 0) for times that look back over `length`."""
+    """For windows of `length` every `slide`, or (slide 0) for times that look back over `length` and wait for the rows
+    of the next `wait` steps, their own included."""
 
     length: int
     slide: int
+    wait: int = 1
 
     @staticmethod
     def of(window: Window, kind: TimeType) -> Closing | None:
@@ -30,15 +33,21 @@ class Closing:
         match window:
             case SlidingWindow(length=length, slide=slide):
                 return Closing(steps_of(length, kind, "WITHIN"), steps_of(slide, kind, "SLIDE"))
-            case MovingWindow():
+            case MovingWindow(by="time"):
                 return Closing(moving_reach(window, kind)[0], 0)
+            case MovingWindow(by="last", wide=wide):
+                span = moving_span(window, kind)
+                return Closing(span - 1, 0, wait=span if wide else 1)
+            case MovingWindow(wide=wide):
+                span = moving_span(window, kind)
+                return Closing(span - 1 if wide else 0, 0, wait=span)
         return None
 
     def windows(self, before: int | None, watermark: int | None) -> tuple[int, int]:
         """First and last number of the windows (or times) that close when the watermark moves from `before`."""
         if not self.slide:
-            first = _FIRST if before is None else before
-            return first, _LAST if watermark is None else watermark - 1
+            first = _FIRST if before is None else before - self.wait + 1
+            return first, _LAST if watermark is None else watermark - self.wait
         first = _FIRST if before is None else (before - self.length) // self.slide + 1
         return first, _LAST if watermark is None else (watermark - self.length) // self.slide
 
@@ -47,18 +56,18 @@ class Closing:
         first, last = windows
         if self.slide:
             return first * self.slide, last * self.slide + self.length
-        return first - self.length, last + 1
+        return first - self.length, last + self.wait
 
     def touched(self, earliest: int, latest: int, closed: int | None) -> tuple[int, int]:
         """The open windows (or times) whose rows change with events between these times."""
         first = self.windows(closed, None)[0]
         if not self.slide:
-            return max(first, earliest), latest + self.length
+            return max(first, earliest - self.wait + 1), latest + self.length
         return max(first, (earliest - self.length) // self.slide + 1), latest // self.slide
 
     def _lowest_kept(self, watermark: int) -> int:
         if not self.slide:
-            return watermark - self.length
+            return watermark - self.wait + 1 - self.length
         return ((watermark - self.length) // self.slide + 1) * self.slide
 
     def due(self, earliest: int, latest: int, watermark: int | None) -> int:
@@ -67,9 +76,11 @@ class Closing:
         Nothing that closed at `watermark` already is due again.
         """
         if not self.slide:
-            pending = earliest if watermark is None else max(earliest, watermark)
+            pending = earliest if watermark is None else max(earliest, watermark - self.wait + 1)
+            if pending <= latest:
+                return pending + self.wait
             # Where all times have closed, the last pane waits to be let go.
-            return pending + 1 if pending <= latest else (latest // self.pane + 1) * self.pane + self.length
+            return (latest // self.pane + 1) * self.pane + self.length + self.wait - 1
         first = (earliest - self.length) // self.slide + 1
         if watermark is not None:
             first = max(first, (watermark - self.length) // self.slide + 1)
@@ -81,7 +92,7 @@ class Closing:
     def pane(self) -> int:
         """The length of a pane: a whole number of slides, so that panes of closed windows go as one."""
         if not self.slide:
-            return max(1, -(-self.length // _PANES))
+            return max(1, -(-(self.length + self.wait - 1) // _PANES))
         return -(-self.length // (_PANES * self.slide)) * self.slide
 
     def first_kept_pane(self, watermark: int) -> int:

@@ -170,6 +170,19 @@ def moving_reach(window: MovingWindow, kind: TimeType) -> tuple[int, bool]:
     return whole, whole == steps
 
 
+def moving_span(window: MovingWindow, kind: TimeType) -> int:
+    """Count the steps within which the times of a trend lie: two of them are less than so many steps apart.
+
+    Args:
+        window: The window of the plan.
+        kind: How the time column counts.
+
+    Returns:
+        The length in steps, rounded up.
+    """
+    return -(-window.length // kind.step)
+
+
 def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[pa.Array, pa.Array]:
     """Write windows as their edges.
 

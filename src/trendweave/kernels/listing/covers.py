@@ -29,9 +29,9 @@ class Covers(NamedTuple):
     together: np.ndarray
 
 
-@inner
-def cover_end(graph, covers, window, v, marks):
-    """Which vertices of the last event a longer trend can pass: those that end there, and those that go on."""
+@inlined_late
+def pass_end(graph, covers, window, v, marks):
+    """Which vertices of the last event another trend can pass: those that end there, and those that go on."""
     pair = covers.pair[v]
     first = covers.member_starts[pair]
     for i in range(first, covers.member_starts[pair + 1]):
@@ -42,9 +42,24 @@ def cover_end(graph, covers, window, v, marks):
         if marks[x] & END_BEHIND:
             passed |= _LONGER
         covers.covered[0, i - first] = passed
-        if x == v and passed & _LONGER:
-            return False
-    return True
+
+
+@inlined_late
+def passes_longer(covers, v, depth):
+    """Whether a longer trend can pass vertex v itself, which has this depth on the path."""
+    pair = covers.pair[v]
+    for i in range(covers.member_starts[pair], covers.member_starts[pair + 1]):
+        if covers.members[i] == v:
+            return covers.covered[depth, i - covers.member_starts[pair]] & _LONGER != 0
+    return False
+
+
+@inner
+def cover_end(graph, covers, window, v, marks):
+    """Begin a path with its last vertex. False where a longer trend passes it: then every trend that ends here is part
+    of a longer one."""
+    pass_end(graph, covers, window, v, marks)
+    return not passes_longer(covers, v, 0)
 
 
 @inlined_late
@@ -55,10 +70,9 @@ def goes_around(graph, covers, u, v):
     return (word >> np.uint64(bit % 64)) & np.uint64(1) != 0
 
 
-@inner
-def cover_step(graph, covers, u, v, depth):
-    """Carry the vertices that a longer trend can pass from the event of v back to the event of u. False where u itself
-    is among them with something in between: then every trend through here is part of a longer one."""
+@inlined_late
+def pass_step(graph, covers, u, v, depth):
+    """Carry the vertices that another trend can pass from the event of v back to the event of u."""
     first, behind = covers.member_starts[covers.pair[u]], covers.member_starts[covers.pair[v]]
     for i in range(first, covers.member_starts[covers.pair[u] + 1]):
         x = covers.members[i]
@@ -73,9 +87,13 @@ def cover_step(graph, covers, u, v, depth):
             if goes_around(graph, covers, x, y):
                 passed |= _LONGER
         covers.covered[depth, i - first] = passed
-        if x == u and passed & _LONGER:
-            return False
-    return True
+
+
+@inner
+def cover_step(graph, covers, u, v, depth):
+    """The same; False where a longer trend passes u itself: then every trend through here is part of a longer one."""
+    pass_step(graph, covers, u, v, depth)
+    return not passes_longer(covers, u, depth)
 
 
 @inner

@@ -116,8 +116,12 @@ def window_text(window: Window) -> str:
                 f"{duration_text(length)}, sliding by {duration_text(slide)}; "
                 f"an event lies in up to {overlap:,} windows"
             )
-        case MovingWindow(length=length):
+        case MovingWindow(length=length, by="time"):
             return f"{duration_text(length)}, moving with the stream: a row at each time at which trends end"
+        case MovingWindow(length=length, by=by, wide=wide):
+            stands = "ending with its last event" if by == "last" else "beginning with its first event"
+            beyond = f"; looks {duration_text(length)} further" if wide else ""
+            return f"{duration_text(length)} for each trend once, {stands}{beyond}"
         case WholeInput():
             return "one over the whole input (batch only)"
 
@@ -138,7 +142,9 @@ def aggregate_text(column: AggregateColumn) -> str:
     return f"{column.function}({qualified(column.variable, column.path or ())})"
 
 
-def chunks_text(chunks: TimeChunks | None) -> str:
+def chunks_text(chunks: TimeChunks | None, window: Window) -> str:
+    if chunks is None and isinstance(window, MovingWindow):
+        return "a task per key at least; complete trends, and NOT at both ends, look to both sides of a chunk of time"
     if chunks is None:
         return "a task per key at least; one window over the whole input is not cut by time"
     text = f"keys are cut into chunks of {duration_text(chunks.length)}"

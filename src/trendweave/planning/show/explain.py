@@ -20,7 +20,7 @@ def explain_text(plan: Plan) -> str:
 def explain_plan(plan: Plan, tasks: str | None = None) -> list[str]:
     """The plan line by line, without the query. `tasks` is what Spark does, where that is not what the plan alone
     would ask for."""
-    lines = _overview(plan, tasks or describe.chunks_text(choose_chunks(plan)))
+    lines = _overview(plan, tasks or describe.chunks_text(choose_chunks(plan), plan.window))
     for title, template in zip(_titles(plan), plan.templates, strict=True):
         lines += ["", *_template(title, template, plan)]
     for negated in plan.negations:
@@ -120,7 +120,7 @@ def _kernels(plan: Plan) -> list[tuple[str, str]]:
     ]
     if finds_extrema(plan) and set(served) != {Kernel.BLOCKS}:
         rows.append(("MIN and MAX", Kernel.BLOCKS.value))
-    if isinstance(plan.window, MovingWindow):
+    if isinstance(plan.window, MovingWindow) and plan.window.by == "time":
         rows.append(("row times", "blocks: times at which a trend ends that began inside the window"))
     if plan.negations:
         rows.append(("negations", "blocks: the latest start of a match, per negated pattern"))

@@ -22,6 +22,7 @@ from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments
 from trendweave.rows.times import moving_reach
+from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
 
@@ -109,6 +110,8 @@ class PartitionTask:
     def number_windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
         """How the windows of all rows are numbered; moving windows stand where trends may end, per group."""
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        if isinstance(self.plan.window, MovingWindow) and self.plan.window.by != "time":
+            return self._number_trend_windows(self.plan.window, pieces)
         if isinstance(self.plan.window, MovingWindow):
             for piece, group in zip(pieces, groups, strict=True):
                 at = np.flatnonzero(self._may_end(piece))
@@ -117,6 +120,20 @@ class PartitionTask:
         ends = (np.concatenate(ticks), np.concatenate(of_group))
         return number_windows(
             self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
+        )
+
+    def _number_trend_windows(self, window: MovingWindow, pieces: list[Piece]) -> TrendNumbers:
+        """One window where a trend may end, or begin."""
+        stands = self._may_begin if window.by == "first" else self._may_end
+        ticks = [self.rows.tick[piece.segments.row[stands(piece)]] for piece in pieces]
+        return number_trend_windows(
+            window,
+            self.rows.time_type,
+            self.rows.tick_steps,
+            self.rows.tick[self.rows.partitions.starts[:-1]],
+            np.concatenate([np.empty(0, np.int64), *ticks]),
+            self.options.only,
+            self._tick_chunks(),
         )
 
     def _tick_chunks(self) -> Chunks | None:
@@ -131,6 +148,10 @@ class PartitionTask:
     def _may_end(self, piece: Piece) -> np.ndarray:
         ends = {piece.template.states[end.state].variable for end in piece.template.ends}
         return (piece.segments.letters & self.inputs.bits(ends)).any(axis=1)
+
+    def _may_begin(self, piece: Piece) -> np.ndarray:
+        begins = {piece.template.states[start.state].variable for start in piece.template.starts}
+        return (piece.segments.letters & self.inputs.bits(begins)).any(axis=1)
 
     def keep_where_trends_end(
         self,

@@ -36,7 +36,8 @@ class BoundTrends:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        return (self.plan.text, self.time, str(self.type), self.numbers)
+        rule = () if self.needs.rule is None else (self.needs.rule,)
+        return (self.plan.text, self.time, str(self.type), self.numbers, *rule)
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -75,13 +76,14 @@ class BoundTrends:
             only_flagged=plan.strategy != "contiguous",
             together=tuple((name,) for name in self._meeting_keys()),
             merged=tuple((name,) for name in self._grouping_keys()),
+            rule="each trend once" if isinstance(plan.window, MovingWindow) and plan.window.by != "time" else None,
         )
 
     def _meeting_keys(self) -> tuple[str, ...]:
         """All keys, or those of the group where windows depend on it or trends are chosen per group."""
-        if not isinstance(self.plan.window, MovingWindow) and self.plan.choice is None:
-            return self.preparation.partition_key
-        return self._grouping_keys()
+        window = self.plan.window
+        of_group = isinstance(window, MovingWindow) and window.by == "time"
+        return self._grouping_keys() if of_group or self.plan.choice is not None else self.preparation.partition_key
 
     def _grouping_keys(self) -> tuple[str, ...]:
         """Keys that rows of the result are grouped by."""
@@ -109,8 +111,8 @@ class BoundTrends:
         if isinstance(window, SlidingWindow):
             check_steps(window, kind)
             return TimeCut(chunks.length // kind.step, 0, chunks.after // kind.step)
-        before = -(-chunks.before // kind.step)
-        return TimeCut(max(-(-chunks.length // kind.step), before), before)
+        before, after = -(-chunks.before // kind.step), -(-chunks.after // kind.step)
+        return TimeCut(max(-(-chunks.length // kind.step), before, after), before, after)
 
     def closing(self) -> Closing | None:
         return Closing.of(self.plan.window, self.time_type)

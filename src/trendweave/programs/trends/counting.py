@@ -5,17 +5,17 @@ The aggregation kernels count them. Windows and groups are numbered here, and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE
-from trendweave.planning.plan import Plan
+from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.kernel_inputs import Piece
-from trendweave.results.partials import merge
-from trendweave.rows.windows import MovingNumbers, WindowNumbers
+from trendweave.rows.trend_windows import TrendNumbers
+from trendweave.rows.windows import WindowNumbers
 
 #: The count of an entry whose complete trends 64 bits cannot count.
 UNKNOWN = -1
@@ -25,7 +25,8 @@ def choose_mode(plan: Plan) -> int:
     """Settle which paths of the graph are trends to show: all of them, those of the reduced graph, or checked ones."""
     if not plan.complete:
         return ALL
-    return COMPLETE if plan.reduced_graph_is_exact else CHECKED
+    alike = not isinstance(plan.window, MovingWindow) or plan.has_alike_edges
+    return COMPLETE if plan.reduced_graph_is_exact and alike else CHECKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,13 @@ class WindowEntries:
     """Windows with trends in the segments of all pieces, which are numbered one after the other.
 
     `counts` are the trends of each entry, UNKNOWN where 64 bits cannot tell; of checked complete trends, those of all
-    trends. `graph_window` is the number that the window has in the graphs.
+    trends.
     """
 
     segment: np.ndarray
     window: np.ndarray
     group: np.ndarray
     counts: np.ndarray
-    graph_window: np.ndarray
 
     @property
     def size(self) -> int:
@@ -57,16 +57,16 @@ class WindowEntries:
             self.window[chosen],
             self.group[chosen],
             self.counts[chosen],
-            self.graph_window[chosen],
         )
 
     def find_segments(self, first: int, end: int) -> np.ndarray:
         """Find the entries of the segments `first:end`."""
         return np.flatnonzero((self.segment >= first) & (self.segment < end))
 
-    def number_places(self) -> np.ndarray:
-        """Number the windows and groups that entries belong to; one may have several entries."""
-        _, place = np.unique(np.stack([self.window, self.group], axis=1), axis=0, return_inverse=True)
+    def number_places(self, keys: np.ndarray) -> np.ndarray:
+        """Number the windows and groups that entries belong to; one may have several entries. `keys` tell the windows
+        of the entries apart."""
+        _, place = np.unique(np.stack([keys, self.group], axis=1), axis=0, return_inverse=True)
         return place.reshape(-1)
 
 
@@ -74,8 +74,7 @@ class WindowEntries:
 class CountedTrends:
     """The rows of a task in pieces, their groups and windows, and the entries that have trends.
 
-    `groups` holds per piece the group of each segment. The graphs number moving windows by `owners`, per piece a
-    number of each segment, in `graph_windows`.
+    `groups` holds per piece the group of each segment.
     """
 
     task: PartitionTask
@@ -83,8 +82,6 @@ class CountedTrends:
     groups: list[np.ndarray]
     group_columns: list[pa.Array]
     windows: WindowNumbers
-    owners: list[np.ndarray]
-    graph_windows: WindowNumbers
     entries: WindowEntries
 
     @property
@@ -92,14 +89,17 @@ class CountedTrends:
         """The number of each piece's first segment, and of the one after the last."""
         return _first_segments(self.pieces)
 
+    def number_places(self) -> np.ndarray:
+        """Number the windows and groups of the entries, as results tell them apart."""
+        return self.entries.number_places(self.windows.keys(self.entries.window))
 
-def count_trends(task: PartitionTask, mode: int) -> CountedTrends:
-    """Count the trends of the task's rows.
+
+def count_trends(task: PartitionTask) -> CountedTrends:
+    """Count the trends of the task's rows; also where only complete ones are wanted, as only windows that have any are
+    of interest.
 
     Args:
         task: Counts, and measures nothing.
-        mode: ALL, COMPLETE or CHECKED. Of complete trends all are counted here, as only windows that have any are
-            of interest.
 
     Returns:
         The pieces of the rows, and the windows with trends in each of their segments.
@@ -109,34 +109,15 @@ def count_trends(task: PartitionTask, mode: int) -> CountedTrends:
     windows = task.number_windows(pieces, groups)
     parts = [task.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
     offsets = _first_segments(pieces)[:-1]
-    window = join_arrays([part.partials.window for part in parts])
     entries = WindowEntries(
         join_arrays([part.segment + offset for part, offset in zip(parts, offsets, strict=True)]),
-        window,
+        join_arrays([part.partials.window for part in parts]),
         join_arrays([group[part.segment] for part, group in zip(parts, groups, strict=True)]),
         join_arrays([part.partials.components[0].values for part in parts]),
-        window,
     )
-    owners, graph_windows = groups, windows
-    if isinstance(windows, MovingNumbers):
-        merged = merge([part.of_groups(group) for part, group in zip(parts, groups, strict=True)])
-        ending = task.keep_where_trends_end(merged, pieces, groups, windows)
-        entries = entries.take(np.isin(entries.window, ending.window))
-        if mode == CHECKED:
-            owners = [piece.segments.partition for piece in pieces]
-            entries, graph_windows = _number_by_partition(entries, owners, windows)
-    return CountedTrends(task, pieces, groups, columns, windows, owners, graph_windows, entries)
-
-
-def _number_by_partition(
-    entries: WindowEntries, partitions: list[np.ndarray], windows: MovingNumbers
-) -> tuple[WindowEntries, MovingNumbers]:
-    """Moving windows are numbered by group. A trend of one group may be part of a longer one of another group; where
-    that is checked, both must know the window by the same number, so the graphs number them by partition."""
-    partition = join_arrays(partitions)[entries.segment]
-    places = partition * windows.width + windows.starts[entries.window] % windows.width
-    starts, numbers = np.unique(places, return_inverse=True)
-    return replace(entries, graph_window=numbers.reshape(-1)), replace(windows, starts=starts)
+    if isinstance(windows, TrendNumbers) and not windows.asked.all():
+        entries = entries.take(windows.asked[entries.window])
+    return CountedTrends(task, pieces, groups, columns, windows, entries)
 
 
 def _first_segments(pieces: list[Piece]) -> np.ndarray:

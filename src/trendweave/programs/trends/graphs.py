@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels import NO_MATCH
 from trendweave.kernels.listing.build_graph import build_graph
 from trendweave.kernels.listing.covers import Covers, make_covers, no_covers
 from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph
@@ -16,13 +17,28 @@ from trendweave.kernels.listing.reduce_graph import reduce_edges
 from trendweave.kernels.listing.steps import Steps, flatten_steps
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
-from trendweave.programs.trends.kernel_inputs import SELECTION
+from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
+from trendweave.rows.trend_windows import TrendNumbers
 
 #: What an edge costs in memory: it is listed, copied while the list grows, and once more when the graph is reduced.
 _BYTES_PER_EDGE = 24
 #: Edges for which there is always room: a graph of a few events is no danger.
 _LEAST_EDGES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TrendEdges:
+    """What must be known of a vertex that is the first or last of a trend with a window of its own.
+
+    `begins` and `ends`: whether trends may begin or end with it, `is_open`: whether they may whatever follows. Trends
+    that begin with it are clean of a leading NOT if they end so soon that tick `clean_after` is outside of the window.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    is_open: np.ndarray
+    clean_after: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,7 @@ class SegmentGraph:
     row: np.ndarray
     variable: np.ndarray
     covers: Covers
+    edges: TrendEdges | None = None
 
     @property
     def end(self) -> int:
@@ -88,9 +105,9 @@ class SegmentGraphs:
 
     def _build_piece(self, number: int, room: int) -> Iterator[SegmentGraph]:
         counted, task = self.counted, self.counted.task
-        piece, windows = counted.pieces[number], counted.graph_windows
+        piece, windows = counted.pieces[number], counted.windows
         segments = piece.segments
-        tick, owner = segments.take(task.rows.tick), of_rows(counted.owners[number], segments, windows)
+        tick, owner = segments.take(task.rows.tick), of_rows(counted.groups[number], segments, windows)
         rows = task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner))
         template = task.inputs.kernel_template(piece.template)
         conditions = task.inputs.conditions(piece.template, segments)
@@ -103,10 +120,23 @@ class SegmentGraphs:
             graph = build_graph(rows, template, steps, start_guards, end_guards, first, room)
             if self.mode == COMPLETE:
                 graph = self._reduce(graph)
-            yield SegmentGraph(
-                offset + first, graph, steps, segments.row[graph.row], variable[graph.state], no_covers()
-            )
+            row = segments.row[graph.row]
+            edges = self._find_edges(piece, graph) if isinstance(windows, TrendNumbers) else None
+            yield SegmentGraph(offset + first, graph, steps, row, variable[graph.state], no_covers(), edges)
             first += graph.segment_starts.size - 1
+
+    def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
+        begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))
+        clean_after = np.full(graph.tick.size, NO_MATCH)
+        for start in piece.template.starts:
+            begins[start.state] = True
+            threshold = self.counted.task.inputs.latest_start(start.guard)
+            if threshold is not None:
+                here = graph.state == start.state
+                clean_after[here] = threshold[graph.tick[here]]
+        for end in piece.template.ends:
+            ends[end.state], is_open[end.state] = True, end.guard.always_open
+        return TrendEdges(begins[graph.state], ends[graph.state], is_open[graph.state], clean_after)
 
     def _reduce(self, graph: TrendGraph) -> TrendGraph:
         if not graph.is_listed:
@@ -130,7 +160,8 @@ class SegmentGraphs:
         _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
         partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])
         covers = make_covers(graph, pair.astype(np.int64), partition, int(sizes.max()) + 1 if sizes.size else 1)
-        return SegmentGraph(0, graph, parts[0].steps, row, variable, covers)
+        edges = _join_edges([part.edges for part in parts if part.edges is not None])
+        return SegmentGraph(0, graph, parts[0].steps, row, variable, covers, edges)
 
     def _too_large(self) -> Problem:
         message = f"the graph of complete trends does not fit into {self.memory // 2**20:,} MB"
@@ -164,6 +195,12 @@ def _join_graphs(graphs: list[TrendGraph], row: np.ndarray, variable: np.ndarray
         ).astype(np.int32),
         segment_starts=_join_starts([graph.segment_starts for graph in graphs], vertices),
     )
+
+
+def _join_edges(parts: list[TrendEdges]) -> TrendEdges | None:
+    if not parts:
+        return None
+    return TrendEdges(*(np.concatenate([getattr(part, name) for part in parts]) for name in TrendEdges.__slots__))
 
 
 def _join_starts(starts: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:

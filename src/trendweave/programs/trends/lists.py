@@ -24,6 +24,7 @@ from trendweave.programs.trends.choice import Share, share_all, share_limit, sha
 from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, WindowEntries, choose_mode, count_trends
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
 from trendweave.results.shown_trends import ShownTrends
@@ -43,11 +44,17 @@ class TrendListing:
     graphs: SegmentGraphs
     share: Share
     seeds: list[str]
+    once: EachOnce | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether all trends that are found are shown."""
+        return self.mode != CHECKED and (self.once is None or not self.once.leaves_out)
 
     @property
     def trends(self) -> int | None:
         """How many trends will be shown; None where it turns out only while they are."""
-        if self.mode == CHECKED:
+        if not self.is_counted:
             return None
         if self.plan.choice is not None:
             return int(self.share.quota.sum() + self.share.drawn.sum())
@@ -67,9 +74,10 @@ class TrendListing:
         for part in self.graphs.parts():
             strategy = choose_strategy(part, entries, self.mode, self.plan.choice is not None, detection)
             for found in walk_trends(part, entries, self.share, self.mode, detection, strategy):
-                trends = found if limits is None else limits.apply(found)
+                kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
+                trends = kept if limits is None else limits.apply(kept)
                 shown += trends.entry.size
-                if self.mode == CHECKED and shown > detection.max_trends:
+                if not self.is_counted and shown > detection.max_trends:
                     number = f"more than {detection.max_trends:,}"
                     raise ExecutionError([describe_too_many(number, detection.max_trends, self.plan)])
                 yield self._show(part, trends)
@@ -78,19 +86,23 @@ class TrendListing:
 
     def _show(self, part: SegmentGraph, trends: FoundTrends) -> ShownTrends:
         entries = self.counted.entries
+        if self.once is None:
+            keys = self.counted.windows.keys(entries.window[trends.entry])
+        else:
+            keys = self.once.times(part, trends)
         return ShownTrends(
             part.row[trends.vertices],
             part.variable[trends.vertices],
             trends.starts,
-            self.counted.windows.keys(entries.window[trends.entry]),
+            keys,
             entries.group[trends.entry],
         )
 
     def _open_limits(self) -> _Limits | None:
         """Where the trends of a window and group could not be shared out among its entries beforehand."""
-        if self.mode != CHECKED or self.plan.choice is None:
+        if self.is_counted or self.plan.choice is None:
             return None
-        place = self.counted.entries.number_places()
+        place = self.counted.number_places()
         return _Limits(place, np.full(int(place.max()) + 1, self.plan.choice.count, np.int64))
 
 
@@ -153,8 +165,9 @@ def list_trends(
     mode = choose_mode(plan)
     # Of complete trends only those windows are of interest that have trends at all: floats tell.
     options = replace(options, exact=not plan.complete, only_counts=True)
-    counted = count_trends(PartitionTask(plan, preparation, table, options), mode)
+    counted = count_trends(PartitionTask(plan, preparation, table, options))
     graphs = SegmentGraphs(counted, mode, detection.memory)
+    once = EachOnce.of(counted, mode)
     if mode == COMPLETE:
         counts, graphs = _count_complete(graphs, counted.entries)
         counted = replace(counted, entries=replace(counted.entries, counts=counts))
@@ -163,8 +176,8 @@ def list_trends(
     share = share_all(counted.entries.size)
     if plan.choice is not None:
         seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
-        share, graphs = _share_out(plan.choice, graphs, seeds)
-    listing = TrendListing(plan, detection, mode, counted, graphs, share, seeds)
+        share, graphs = _share_out(plan.choice, graphs, seeds, once is None or not once.leaves_out)
+    listing = TrendListing(plan, detection, mode, counted, graphs, share, seeds, once)
     _check_number(listing)
     return listing
 
@@ -185,10 +198,12 @@ def _count_complete(graphs: SegmentGraphs, entries: WindowEntries) -> tuple[np.n
     return counts, graphs
 
 
-def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:
+def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str], shows_all: bool) -> tuple[Share, SegmentGraphs]:
     entries, mode = graphs.counted.entries, graphs.mode
-    place = entries.number_places()
+    place = graphs.counted.number_places()
     if choice.kind == "limit":
+        if not shows_all:
+            return share_all(entries.size), graphs
         return share_limit(place, None if mode == CHECKED else entries.counts, choice.count), graphs
     if choice.kind == "longest":
         lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
@@ -209,7 +224,7 @@ def _check_number(listing: TrendListing) -> None:
     number, most = listing.trends, listing.detection.max_trends
     if number is not None:
         _LOG.info("%s trends to show", _write_number(number))
-    if listing.mode == CHECKED:
+    if not listing.is_counted:
         return
     if number is None:
         raise ExecutionError([describe_too_many("more than 2^62", most, listing.plan)])

@@ -43,7 +43,7 @@ def draw_trends(
     inside = entries.find_segments(part.first, part.end)
     for entry in inside[share.drawn[inside] > 0]:
         segment = int(entries.segment[entry])
-        window = int(entries.graph_window[entry])
+        window = int(entries.window[entry])
         sampler = make_sampler(part.graph, part.steps, segment - part.first, window, mode, new_walk(part.graph))
         source = _open_source(f"{seeds[entry]}|{segment}")
         for trends in _draw_different(sampler, source, int(share.drawn[entry])):

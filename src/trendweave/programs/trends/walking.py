@@ -146,7 +146,7 @@ def take_entries(entries: WindowEntries, chosen: np.ndarray, first: int, share: 
         picks = join_arrays(picked)
     return Entries(
         entries.segment[chosen] - first,
-        entries.graph_window[chosen],
+        entries.window[chosen],
         share.quota[places],
         share.min_length[places],
         share.shortest[places],

@@ -1,4 +1,5 @@
-"""NOT at the edge of a pattern: the windows in which a trend may begin or end with a row."""
+"""The windows in which a trend may begin or end with a row: NOT at the edge of a pattern, and windows that stand at one
+event of their trends."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH
 from trendweave.programs.trends.kernel_inputs import NO_LATER_MATCH, KernelInputs, Piece
+from trendweave.rows.trend_windows import NO_WINDOW, TrendNumbers
 from trendweave.rows.windows import WindowNumbers
 
 
@@ -13,6 +15,9 @@ def guard_starts(
     inputs: KernelInputs, piece: Piece, windows: WindowNumbers, tick: np.ndarray, group: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Leading NOT: a trend begins only in windows that begin after the last match that ended before its first event.
+
+    In windows that stand at first events, trends begin only there. Where such a window ends says nothing about the
+    leading NOT, which is asked of each trend instead (`once.py`).
 
     Args:
         inputs: Knows where negated patterns match.
@@ -25,6 +30,10 @@ def guard_starts(
         Per state with a guard, the first window in which a trend may begin with each row.
     """
     guards = {}
+    if isinstance(windows, TrendNumbers) and windows.from_first:
+        own = windows.own[tick]
+        begins = np.where(own < 0, NO_WINDOW, own)
+        return {start.state: begins for start in piece.template.starts}
     for start in piece.template.starts:
         threshold = inputs.latest_start(start.guard)
         if threshold is not None:
@@ -42,7 +51,8 @@ def guard_ends(
     group: np.ndarray,
     only_ending_at: np.ndarray | None = None,
 ) -> dict[int, np.ndarray]:
-    """Trailing NOT: a trend ends only in windows that end before the first match that begins after its last event.
+    """Trailing NOT: a trend ends only in windows that end before the first match that begins after its last event. In
+    windows that stand at last events, trends end only there.
 
     Args:
         inputs: Knows where negated patterns match.
@@ -56,6 +66,9 @@ def guard_ends(
         Per state with a guard, the last window in which a trend may end with each row.
     """
     guards = {}
+    if isinstance(windows, TrendNumbers) and not windows.from_first:
+        own = windows.own[tick]
+        return {end.state: own for end in piece.template.ends}
     for end in piece.template.ends:
         threshold = inputs.earliest_end(end.guard)
         if threshold is not None:

@@ -118,7 +118,8 @@ def make_processor(program: Program, kept: pa.Schema, settings: Settings, in_par
 
 def _facts(program: Program, settings: Settings) -> list[str]:
     needs = program.needs
-    return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final"]
+    rule = [] if needs.rule is None else [needs.rule]
+    return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final", *rule]
 
 
 def _bucket_keys(program: Program, settings: Settings) -> list[str]:

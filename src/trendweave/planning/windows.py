@@ -1,0 +1,79 @@
+"""WITHIN and SLIDE -> the window of a plan. Where lists show each trend once, NOTs decide what a window stands at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trendweave.errors import Problem
+from trendweave.language import syntax_tree as st
+from trendweave.language.syntax_tree import problem_at
+from trendweave.planning import plan as p
+
+
+def plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
+    """The window as the clauses say it."""
+    if query.within is None:
+        if query.slide is not None:
+            hint = "add WITHIN with the length of the window"
+            problems.append(problem_at(query.slide.span, "TW221", "SLIDE needs WITHIN", hint))
+        return p.WholeInput()
+    length = query.within.nanoseconds or 1
+    if query.slide is None:
+        return p.MovingWindow(length)
+    slide = query.slide.nanoseconds or 1
+    if slide > length and query.within.nanoseconds is not None:
+        message = "SLIDE is larger than WITHIN, so events between windows would be lost"
+        hint = "make SLIDE at most as long as WITHIN; equal lengths give windows side by side"
+        problems.append(problem_at(query.slide.span, "TW220", message, hint))
+    return p.SlidingWindow(length, slide)
+
+
+def settle_window(
+    query: st.QueryTree, window: p.Window, templates: tuple[p.Template, ...], problems: list[Problem]
+) -> p.Window:
+    """The window with what its trends ask for: of lists under WITHIN alone, each trend has one.
+
+    It stands at the trend's last event, where all that matters has happened. A trailing NOT looks ahead to the end of
+    the window, which only the first event tells.
+    """
+    if not isinstance(window, p.MovingWindow):
+        return window
+    trailing = any(not end.guard.always_open for template in templates for end in template.ends)
+    leading = any(not start.guard.always_open for template in templates for start in template.starts)
+    if query.return_kind == "aggregates":
+        if trailing:
+            message = "nothing can have followed a trend at the moment at which it ends, so NOT at its end says nothing"
+            hint = "add SLIDE: the NOT then holds up to the end of each window; or return EACH, TRENDS or ROWS"
+            problems.append(problem_at(query.pattern.span, "TW230", message, hint))
+        return window
+    if trailing or query.after_match is not None or query.per_start is not None:
+        return replace(window, by="first", wide=leading or query.complete)
+    return replace(window, by="last", wide=query.complete)
+
+
+def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:
+    """What lists under WITHIN alone cannot tell."""
+    window = plan.window
+    if not isinstance(window, p.MovingWindow) or window.by == "time":
+        return
+    if window.wide and plan.choice is not None and plan.choice.kind != "limit":
+        kind = plan.choice.kind.upper()
+        message = (
+            f"{kind} chooses among trends that can be counted; complete ones, and those with NOT at both ends, cannot"
+        )
+        span = query.choice.span if query.choice is not None else query.span
+        problems.append(problem_at(span, "TW232", message, f"use LIMIT, add SLIDE, or leave {kind} out"))
+    if window.by != "first":
+        return
+    ends, starts = plan.template.ends, plan.template.starts
+    leading = any(not start.guard.always_open for start in starts)
+    if plan.complete and leading and not plan.has_alike_edges:
+        message = "whether a trend is complete cannot be told where only some trends begin, or end, with NOT"
+        hint = "let all alternatives begin and end with the same NOTs, add SLIDE, or return TRENDS"
+        problems.append(problem_at(query.pattern.span, "TW231", message, hint))
+    if plan.choice is not None and any(end.guard.always_open for end in ends):
+        kind = plan.choice.kind.upper()
+        message = f"{kind} chooses among the trends of one time, and these become known at different times"
+        hint = f"let all trends end with NOT, add SLIDE, or leave {kind} out"
+        span = query.choice.span if query.choice is not None else query.span
+        problems.append(problem_at(span, "TW232", message, hint))
