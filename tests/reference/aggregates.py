@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from .brute_force import Row, Trend
-from .query import LENGTH, Aggregate
-from .scalars import Scalar, is_nan, largest, smallest
+from .brute_force import Row, Trend, evaluate
+from .query import LENGTH, Aggregate, Calculated, Output
+from .scalars import Scalar, identity, is_nan, largest, smallest
 
 
 def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scalar:
@@ -22,6 +22,8 @@ def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scala
             return len(occurrences)
         values = [events[index][wanted.attribute] for index in occurrences]
     known = [value for value in values if value is not None]
+    if wanted.distinct:
+        return len({identity(value) for value in known})
     if not known:
         return None
     match wanted.function:
@@ -33,11 +35,15 @@ def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scala
             return total(known)
         case "AVG":
             return average(known)
+        case "STDDEV":
+            return standard_deviation(known)
     raise ValueError(wanted)
 
 
-def of_one_trend(wanted: Aggregate, trend: Trend, events: list[Row]) -> Scalar:
+def of_one_trend(wanted: Output, trend: Trend, events: list[Row]) -> Scalar:
     """An aggregate of one trend, its length, or the first or last value of a variable's events."""
+    if isinstance(wanted, Calculated):
+        return evaluate(wanted.value, lambda leaf: of_one_trend(leaf, trend, events))
     if wanted.function == LENGTH:
         return len(trend)
     if wanted.function not in ("FIRST", "LAST"):
@@ -63,6 +69,16 @@ def average(values: list[int | float]) -> float:
     if is_nan(whole) or whole in (math.inf, -math.inf):
         return whole
     return _nearest_double(sum(map(Fraction, values)) / len(values))
+
+
+def standard_deviation(values: list[int | float]) -> float | None:
+    """Of a sample: NULL below two values."""
+    if len(values) < 2:
+        return None
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    mean = sum(map(Fraction, values)) / len(values)
+    return math.sqrt(sum((Fraction(value) - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _nearest_double(exact: Fraction) -> float:

@@ -20,10 +20,12 @@ from .query import (
     Anchor,
     Anchored,
     Arithmetic,
+    Attribute,
     Column,
     Constant,
     Edge,
     Expression,
+    Having,
     Leaf,
     Local,
     Moving,
@@ -346,7 +348,7 @@ def anchor_event(anchor: Anchored, beginning: Trend) -> int | None:
     return events[0] if anchor.which == "FIRST" else events[-1]
 
 
-def condition_holds(condition: Predicate, value: Callable[[Leaf], Scalar]) -> bool:
+def condition_holds(condition: Predicate | Having, value: Callable[[Leaf], Scalar]) -> bool:
     return holds(evaluate(condition.left, value), condition.comparison, evaluate(condition.right, value))
 
 
@@ -355,7 +357,7 @@ def evaluate(expression: Expression, value: Callable[[Leaf], Scalar]) -> Scalar:
     match expression:
         case Constant(value=constant):
             return constant
-        case Column() | Anchored() | Aggregate():
+        case Column() | Anchored() | Aggregate() | Attribute():
             return value(expression)
         case Arithmetic(left=left, operator=operator, right=right):
             return calculate(evaluate(left, value), operator, evaluate(right, value))

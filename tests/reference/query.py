@@ -50,6 +50,14 @@ class Arithmetic:
     right: Expression
 
 
+@dataclass(frozen=True)
+class Attribute:
+    """`company`, which binds all events, or `P.vehicle`, which binds those read as P. For `[...]` and GROUP-BY."""
+
+    name: str
+    variable: str | None = None
+
+
 LENGTH = "LENGTH"
 
 
@@ -66,6 +74,7 @@ class Aggregate:
     attribute: str | None = None
     name: str | None = None
     plain: bool = False
+    distinct: bool = False
 
     @property
     def column(self) -> str:
@@ -76,14 +85,14 @@ class Aggregate:
 
 COUNT_ALL = Aggregate("COUNT")
 
-Leaf = Column | Anchored | Aggregate
+Leaf = Column | Anchored | Aggregate | Attribute
 Expression = Leaf | Constant | Arithmetic
 
 
 def columns(expression: Expression) -> Iterator[Leaf]:
     """The columns of an expression, in the order in which they are written."""
     match expression:
-        case Column() | Anchored() | Aggregate():
+        case Column() | Anchored() | Aggregate() | Attribute():
             yield expression
         case Arithmetic(left=left, right=right):
             yield from columns(left)
@@ -143,14 +152,6 @@ Predicate = Local | Edge | Anchor | Whole
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """`company`, which binds all events, or `P.vehicle`, which binds those read as P. For `[...]` and GROUP-BY."""
-
-    name: str
-    variable: str | None = None
-
-
 # ----------------------------------------------------------------------------------------------- windows and aggregates
 
 
@@ -177,6 +178,38 @@ class Session:
 
 
 @dataclass(frozen=True)
+class Calculated:
+    """`SUM(P.x) / COUNT(*) AS mean`: an output that is calculated from aggregates and the group's attributes."""
+
+    value: Expression
+    name: str
+
+    @property
+    def column(self) -> str:
+        return self.name
+
+
+Output = Aggregate | Calculated
+
+
+@dataclass(frozen=True)
+class Having:
+    """`COUNT(*) > 3`: chooses among rows."""
+
+    left: Expression
+    comparison: str
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Order:
+    """`COUNT(*) DESC`: NULL is the smallest value, NaN the largest, as in Spark SQL."""
+
+    value: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True)
 class AfterMatch:
     """`AFTER MATCH SKIP PAST LAST EVENT | TO NEXT EVENT | TO FIRST S | TO LAST S`"""
 
@@ -187,7 +220,7 @@ class AfterMatch:
 @dataclass(frozen=True)
 class Query:
     pattern: Pattern
-    aggregates: tuple[Aggregate, ...] = (COUNT_ALL,)
+    aggregates: tuple[Output, ...] = (COUNT_ALL,)
     predicates: tuple[Predicate, ...] = ()
     equivalence: tuple[Attribute, ...] = ()
     group_by: tuple[Attribute, ...] = ()
@@ -196,6 +229,9 @@ class Query:
     complete: bool = False
     after_match: AfterMatch | None = None
     per_start: str | None = None  # "longest" or "shortest"
+    having: tuple[Having, ...] = ()
+    order_by: tuple[Order, ...] = ()
+    limit: int | None = None
 
     def chooses(self) -> bool:
         """Is the query about some of the trends only?"""
@@ -225,7 +261,7 @@ class Query:
 def text(query: Query) -> str:
     """The whole query in the query language, one clause per line."""
     returned = [_attribute_text(attribute) for attribute in query.group_by]
-    returned += [aggregate_text(aggregate) for aggregate in query.aggregates]
+    returned += [output_text(output) for output in query.aggregates]
     complete = "COMPLETE " if query.complete else ""
     lines = [f"RETURN {complete}{', '.join(returned)}", f"PATTERN {pattern_text(query.pattern)}"]
     if query.strategy != ANY_MATCH:
@@ -254,6 +290,13 @@ def text(query: Query) -> str:
             lines.append(f"AFTER MATCH SKIP TO {kind.upper()} {variable}")
     if query.per_start is not None:
         lines.append(f"{query.per_start.upper()} PER START")
+    if query.having:
+        lines.append("HAVING " + " AND ".join(predicate_text(condition, query.pattern) for condition in query.having))
+    if query.order_by:
+        items = [_side(order.value, None) + (" DESC" if order.descending else "") for order in query.order_by]
+        lines.append(f"ORDER BY {', '.join(items)}")
+    if query.limit is not None:
+        lines.append(f"LIMIT {query.limit}")
     return "\n".join(lines)
 
 
@@ -261,7 +304,7 @@ def _duration(seconds: int) -> str:
     return "1 second" if seconds == 1 else f"{seconds} seconds"
 
 
-def predicate_text(predicate: Predicate, pattern: Pattern) -> str:
+def predicate_text(predicate: Predicate | Having, pattern: Pattern) -> str:
     if isinstance(predicate, Anchor) and not order_is_understood(predicate, pattern):
         predicate = mirrored(predicate)
         if not order_is_understood(predicate, pattern):
@@ -294,7 +337,7 @@ def order_is_understood(condition: Anchor, pattern: Pattern) -> bool:
     )
 
 
-def _side(expression: Expression, predicate: Predicate) -> str:
+def _side(expression: Expression, predicate: Predicate | Having | None) -> str:
     match expression:
         case Constant(value=str() as value):
             return "'" + value.replace("'", "''") + "'"
@@ -311,13 +354,15 @@ def _side(expression: Expression, predicate: Predicate) -> str:
         case Aggregate(plain=True, variable=variable, attribute=attribute):
             return f"{variable}.{attribute}"
         case Aggregate():
-            return aggregate_text(expression)
+            return output_text(expression)
+        case Attribute():
+            return _attribute_text(expression)
         case Arithmetic(left=left, operator=operator, right=right):
             return f"{_operand(left, predicate)} {operator} {_operand(right, predicate)}"
     raise TypeError(expression)
 
 
-def _operand(expression: Expression, predicate: Predicate) -> str:
+def _operand(expression: Expression, predicate: Predicate | Having | None) -> str:
     """Brackets round every calculation inside another, so that no rule of precedence is needed."""
     written = _side(expression, predicate)
     return f"({written})" if isinstance(expression, Arithmetic) else written
@@ -327,14 +372,16 @@ def _attribute_text(attribute: Attribute) -> str:
     return attribute.name if attribute.variable is None else f"{attribute.variable}.{attribute.name}"
 
 
-def aggregate_text(aggregate: Aggregate) -> str:
-    match aggregate:
+def output_text(output: Output) -> str:
+    match output:
+        case Calculated(value=value):
+            written = _side(value, None)
         case Aggregate(function="LENGTH"):
             written = LENGTH
         case Aggregate(function=function, variable=None):
-            written = f"{function}({aggregate.attribute or '*'})"
+            written = f"{function}({output.attribute or '*'})"
         case Aggregate(function=function, variable=variable, attribute=None):
             written = f"{function}({variable})"
-        case Aggregate(function=function, variable=variable, attribute=attribute):
-            written = f"{function}({variable}.{attribute})"
-    return written if aggregate.name is None else f"{written} AS {aggregate.name}"
+        case Aggregate(function=function, variable=variable, attribute=attribute, distinct=distinct):
+            written = f"{function}({'DISTINCT ' if distinct else ''}{variable}.{attribute})"
+    return written if output.name is None else f"{written} AS {output.name}"

@@ -43,12 +43,16 @@ from .query import (
     Anchored,
     Arithmetic,
     Attribute,
+    Calculated,
     Column,
     Constant,
     Edge,
     Expression,
+    Having,
     Local,
     Moving,
+    Order,
+    Output,
     Query,
     Session,
     Sliding,
@@ -337,6 +341,52 @@ def aggregates(draw: DrawFn, variables: list[str], lengths: bool = False) -> tup
     return tuple(drawn)
 
 
+def _exact_aggregates(variables: list[str]) -> SearchStrategy[Aggregate]:
+    """Those whose values do not depend on the way in which they are calculated."""
+    variable, attribute = st.sampled_from(variables), st.sampled_from(NUMBERS)
+    return st.one_of(
+        st.just(COUNT_ALL),
+        st.builds(Aggregate, st.just("COUNT"), variable),
+        st.builds(Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), variable, attribute),
+        st.builds(Aggregate, st.just("COUNT"), variable, st.sampled_from("xys"), distinct=st.just(True)),
+    )
+
+
+def _calculated(variables: list[str]) -> SearchStrategy[Expression]:
+    """`SUM(P.x) / COUNT(*)`, `MAX(P.x) + 1`, `AVG(P.x)`"""
+    one, operator = _exact_aggregates(variables), st.sampled_from("+-*/")
+    return st.one_of(
+        one,
+        st.builds(Arithmetic, one, operator, one),
+        st.builds(Arithmetic, one, operator, constants()),
+    )
+
+
+@st.composite
+def calculations(draw: DrawFn, variables: list[str]) -> tuple[Output, ...]:
+    """One, two or three outputs that are not in the first round of aggregates."""
+    variable, attribute = st.sampled_from(variables), st.sampled_from("xys")
+    possible = [
+        Calculated(draw(_calculated(variables)), "calculated"),
+        Aggregate("COUNT", draw(variable), draw(attribute), "different", distinct=True),
+        Aggregate("STDDEV", draw(variable), draw(st.sampled_from(NUMBERS)), "deviation"),
+    ]
+    return tuple(draw(st.lists(st.sampled_from(possible), min_size=1, unique=True)))
+
+
+def having_conditions(variables: list[str]) -> SearchStrategy[Having]:
+    comparison = st.sampled_from(MANY_COMPARISONS)
+    return st.builds(Having, _calculated(variables), comparison, limits())
+
+
+@st.composite
+def orders(draw: DrawFn, variables: list[str], group_by: tuple[Attribute, ...] = ()) -> tuple[Order, ...]:
+    value: SearchStrategy[Expression] = _calculated(variables)
+    if group_by:
+        value |= st.sampled_from(group_by)
+    return tuple(draw(st.lists(st.builds(Order, value, st.booleans()), min_size=1, max_size=2)))
+
+
 @st.composite
 def choices(draw: DrawFn, variables: list[str]) -> tuple[AfterMatch | None, str | None]:
     """AFTER MATCH SKIP, LONGEST or SHORTEST PER START, or both."""
@@ -400,6 +450,8 @@ def queries(
     session: bool = False,
     nots: bool = False,
     moving_pairs: bool = False,
+    calculated: bool = False,
+    ordered: bool = False,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
 
@@ -411,6 +463,7 @@ def queries(
     session: all of them WITHIN SESSION.
     nots: with several NOTs in a gap, with NOTs that begin or end with a NOT where a part is left out.
     moving_pairs: conjunctions under `WITHIN w` alone.
+    calculated: with STDDEV, COUNT(DISTINCT ...), calculations and HAVING. ordered: with ORDER BY, LIMIT or not.
     """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
@@ -441,17 +494,24 @@ def queries(
     if conjunction:
         group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
         window = None if isinstance(window, Moving) and not moving_pairs else window
+    group_by = group_by if _rarely(draw, 3) or (ordered and draw(st.booleans())) else ()
+    outputs: tuple[Output, ...] = (COUNT_ALL,) if conjunction else draw(aggregates(trend_variables, chooses))
+    if calculated:
+        outputs += draw(calculations(trend_variables))
     return Query(
         pattern=pattern,
-        aggregates=(COUNT_ALL,) if conjunction else draw(aggregates(trend_variables, chooses)),
+        aggregates=outputs,
         predicates=tuple(predicates),
         equivalence=draw(attributes(all_variables)) if _rarely(draw, 3) else (),
-        group_by=group_by if _rarely(draw, 3) else (),
+        group_by=group_by,
         window=window,
         strategy=strategy,
         complete=is_complete,
         after_match=after_match,
         per_start=per_start,
+        having=draw(st.lists(having_conditions(trend_variables), max_size=2).map(tuple)) if calculated else (),
+        order_by=draw(orders(trend_variables, group_by)) if ordered else (),
+        limit=draw(st.sampled_from([1, 2, 3, None])) if ordered else None,
     )
 
 

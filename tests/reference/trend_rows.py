@@ -7,8 +7,10 @@ from dataclasses import replace
 from .aggregates import of_one_trend
 from .brute_force import Found, Row
 from .detection import listed
-from .query import Aggregate, Attribute, Query, columns, text
+from .query import Attribute, Leaf, Output, Query, columns, text
+from .ranking import Ranked, rank
 from .results import group_values, window_columns
+from .scalars import Scalar, identity
 
 
 def shown_text(query: Query, returned: str, choice: str = "") -> str:
@@ -66,12 +68,26 @@ def _shown_events(found: Found, events: list[Row], attributes: tuple[Attribute, 
     return result
 
 
-def each_rows(query: Query, events: list[Row], outputs: tuple[Aggregate, ...], complete: bool = False) -> list[Row]:
+def each_rows(query: Query, events: list[Row], outputs: tuple[Output, ...], complete: bool = False) -> list[Row]:
     """RETURN [COMPLETE] EACH: aggregates of one trend, and the first and last value of a variable's events."""
     return [
         place(query, events, found) | {output.column: of_one_trend(output, found.trend, events) for output in outputs}
         for found in shown(query, events, complete)
     ]
+
+
+def ranked_each_rows(query: Query, events: list[Row], outputs: tuple[Output, ...]) -> list[Ranked]:
+    """The rows of EACH with what ORDER BY says of them. LIMIT counts those of a window (or time) and group."""
+    result = []
+    for found, row in zip(shown(query, events), each_rows(query, events, outputs), strict=True):
+        grouped = place(query, events, found)
+
+        def value(leaf: Leaf, found: Found = found, grouped: Row = grouped) -> Scalar:
+            return grouped[leaf.name] if isinstance(leaf, Attribute) else of_one_trend(leaf, found.trend, events)
+
+        where = tuple(map(identity, grouped.values())) + ((found.partition,) if found.window.kind == "session" else ())
+        result.append(Ranked(where, row, rank(query, value)))
+    return result
 
 
 def place(query: Query, events: list[Row], found: Found) -> Row:
