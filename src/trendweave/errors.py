@@ -85,6 +85,7 @@ CODES: dict[str, str] = {
     "TW259": "constraints can never hold together",
     "TW260": "argument that a function needs written out",
     "TW261": "regular expression that is not read alike by all engines",
+    "TW262": "HAVING or ORDER BY where it has no meaning",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",

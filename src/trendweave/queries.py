@@ -87,7 +87,7 @@ class Query:
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
         if isinstance(plan, IntervalPlan):
             return len(plan.outputs)
-        return len(TREND_COLUMNS) if self.lists_trends else len(plan.aggregates)
+        return len(TREND_COLUMNS) if self.lists_trends else len(plan.shown_values)
 
     @property
     def values(self) -> int:

@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "expressions": {"errors", "events", "language", "planning.plan"},
     "kernels": set(),
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
-    "results": {"errors", "events", "planning", "rows", "kernels"},
+    "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
     "programs": {"errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),

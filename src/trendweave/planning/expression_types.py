@@ -44,7 +44,7 @@ class ExpressionTypes:
             case st.NextAttribute(names=names) | st.PreviousAttribute(names=names):
                 return self._column_kind(names, expression.span)
             case st.Aggregate():
-                return None
+                return self._aggregate(expression)
             case st.Negative(operand=operand):
                 return self._only(expression, operand, _NUMBERS | {Kind.DURATION}, "minus")
             case st.Arithmetic():
@@ -83,6 +83,17 @@ class ExpressionTypes:
                 return Kind.INTEGER if target == "BIGINT" else Kind.FLOAT
             case st.Equivalence():
                 raise AssertionError("equivalences stand outside of expressions")
+
+    def _aggregate(self, aggregate: st.Aggregate) -> Kind | None:
+        """Of one trend or of many; whether the column can be aggregated is told elsewhere."""
+        if aggregate.function == "COUNT" or aggregate.argument is None:
+            return Kind.INTEGER
+        if aggregate.function in ("AVG", "STDDEV", "VARIANCE"):
+            return Kind.FLOAT
+        if len(aggregate.argument.names) < 2:
+            return Kind.INTEGER  # of LENGTH
+        found = self.kind_of_quietly(aggregate.argument)
+        return None if aggregate.function == "SUM" and found not in _NUMBERS else found
 
     def _column_kind(self, path: Path, span: Span | None) -> Kind | None:
         found = self._column(path, span)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import SCALAR_FUNCTIONS
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.plan import AggregateColumn, GroupColumn, MovingWindow, Path, ShownAttribute, Window
+from trendweave.planning.plan import (
+    AggregateColumn,
+    GroupColumn,
+    MovingWindow,
+    OrderColumn,
+    OutputColumn,
+    Path,
+    ShownAttribute,
+    Window,
+)
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
 
@@ -46,55 +58,237 @@ def plan_groups(query: st.QueryTree, variables: Variables, problems: list[Proble
     return tuple(column for of_attribute in columns.values() for column in of_attribute)
 
 
-def plan_aggregates(
-    query: st.QueryTree, groups: tuple[GroupColumn, ...], variables: Variables, problems: list[Problem]
-) -> tuple[AggregateColumn, ...]:
-    columns = []
-    grouped = {(group.variable, group.path) for group in groups}
+@dataclass(frozen=True, slots=True)
+class PlannedOutputs:
+    """What RETURN, HAVING and ORDER BY ask of each row: aggregates, and what is computed of them."""
+
+    aggregates: tuple[AggregateColumn, ...]
+    outputs: tuple[OutputColumn, ...] | None
+    having: tuple[st.Expression, ...]
+    order_by: tuple[OrderColumn, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the columns that are shown."""
+        return tuple(column.name for column in (self.aggregates if self.outputs is None else self.outputs))
+
+
+def plan_outputs(
+    query: st.QueryTree,
+    window: Window,
+    groups: tuple[GroupColumn, ...],
+    variables: Variables,
+    problems: list[Problem],
+) -> PlannedOutputs:
+    """Settle which aggregates are computed, and what of them.
+
+    Args:
+        query: The query.
+        window: Its window, whose columns have names of their own.
+        groups: Its grouping attributes.
+        variables: Its variables.
+        problems: Takes what is wrong.
+
+    Returns:
+        Aggregates, and expressions over them.
+    """
+    outputs = query.returns.outputs if query.returns is not None else ()
+    planning = _Planning(query, window, groups, variables, problems)
+    direct = [planning.plan_direct(output) for output in outputs]
+    plain = all(isinstance(output.value, st.Aggregate | st.Attribute) for output in outputs)
+    if plain and not query.having and not query.order_by:
+        return PlannedOutputs(tuple(column for column in direct if column is not None), None, (), ())
+    computed = tuple(
+        OutputColumn(name_output(output), planning.rewrite(output.value))
+        for output in outputs
+        if not isinstance(output.value, st.Attribute)
+    )
+    having = tuple(planning.rewrite(condition) for condition in resolve_names(query, query.having, groups))
+    order_by = resolve_names(query, tuple(item.value for item in query.order_by), groups)
+    ordered = tuple(
+        OrderColumn(planning.rewrite(value), item.descending)
+        for value, item in zip(order_by, query.order_by, strict=True)
+    )
+    return PlannedOutputs(tuple(planning.aggregates.values()), computed, having, ordered)
+
+
+#: The number of events of a trend.
+LENGTH = "LENGTH"
+
+
+def is_length(value: st.Expression) -> bool:
+    """Is it LENGTH, the number of events of a trend?"""
+    return isinstance(value, st.Attribute) and [name.upper() for name in value.names] == [LENGTH]
+
+
+def name_output(output: st.Output) -> str:
+    """Name the column of an output: by its alias, as an aggregate is named, or by its text."""
+    if output.alias is not None:
+        return output.alias
+    if isinstance(output.value, st.Aggregate):
+        return _name_aggregate(output.value)
+    return "_".join(output.value.names) if isinstance(output.value, st.Attribute) else print_expression(output.value)
+
+
+def _name_aggregate(value: st.Aggregate) -> str:
+    names = value.argument.names if value.argument is not None else ()
+    return "_".join((value.function.lower(), *(("distinct",) if value.distinct else ()), *names))
+
+
+def resolve_names(
+    query: st.QueryTree, expressions: tuple[st.Expression, ...], groups: tuple[GroupColumn, ...]
+) -> tuple[st.Expression, ...]:
+    """Replace names of outputs in HAVING and ORDER BY by what they stand for.
+
+    Args:
+        query: The query, whose RETURN names outputs.
+        expressions: What names them.
+        groups: Grouping attributes, which are named as well.
+
+    Returns:
+        The expressions; what remains of single names are attributes.
+    """
+    named: dict[str, st.Expression] = {}
     for output in query.returns.outputs if query.returns is not None else ():
-        value = output.value
-        if isinstance(value, st.Aggregate):
-            each = query.returns is not None and query.returns.kind == "each"
-            column = _aggregate(value, output.alias, variables, each, problems)
+        named[name_output(output)] = output.value
+    for group in groups:
+        names = group.path if group.variable is None else (group.variable, *group.path)
+        named.setdefault(group.name, st.Attribute(names))
+
+    def resolve(node: st.Expression) -> st.Expression:
+        if isinstance(node, st.Attribute) and len(node.names) == 1:
+            return replace(named.get(node.names[0], node), span=node.span)
+        return node
+
+    return tuple(map_leaves(expression, resolve) for expression in expressions)
+
+
+def map_leaves(node: st.Expression, change: Callable[[Any], st.Expression]) -> st.Expression:
+    """Copy an expression with every attribute and aggregate replaced; places in the text are kept.
+
+    Args:
+        node: The expression.
+        change: Gives what takes the place of one.
+
+    Returns:
+        The copy.
+    """
+    if isinstance(node, st.Attribute | st.Aggregate):
+        return change(node)
+    parts: dict[str, Any] = {}
+    for name in st.parts_of(type(node)):
+        value = parts[name] = getattr(node, name)
+        if isinstance(value, st.Node):
+            parts[name] = map_leaves(cast("st.Expression", value), change)
+        elif isinstance(value, tuple):
+            parts[name] = tuple(
+                map_leaves(cast("st.Expression", item), change) if isinstance(item, st.Node) else item for item in value
+            )
+    return type(node)(**parts, span=node.span)
+
+
+class _Planning:
+    """Collects the aggregates of a query, each once; expressions name them."""
+
+    def __init__(
+        self,
+        query: st.QueryTree,
+        window: Window,
+        groups: tuple[GroupColumn, ...],
+        variables: Variables,
+        problems: list[Problem],
+    ) -> None:
+        self._each = query.return_kind == "each"
+        self._variables, self._problems = variables, problems
+        self._groups = {(group.variable, group.path): group.name for group in groups}
+        outputs = query.returns.outputs if query.returns is not None else ()
+        self._taken = {*window_names(window), *self._groups.values(), *map(name_output, outputs)}
+        self.aggregates: dict[st.Aggregate, AggregateColumn] = {}
+
+    def plan_direct(self, output: st.Output) -> AggregateColumn | None:
+        """An aggregate that is shown as it is, under its own name. Grouping attributes have columns already."""
+        if isinstance(output.value, st.Aggregate):
+            column = self._plan_aggregate(output.value, name_output(output))
             if column is not None:
-                columns.append(column)
-        elif isinstance(value, st.Call) and value.function not in SCALAR_FUNCTIONS:
-            continue  # told when the text was read
-        elif not isinstance(value, st.Attribute):
-            problems.append(not_built(value.span, "an expression in RETURN"))
-        elif split_key(value, variables) not in grouped:
-            name = print_expression(value)
+                self.aggregates.setdefault(output.value, column)
+            return column
+        if isinstance(output.value, st.Attribute):
+            self._name_group(output.value)
+        return None
+
+    def rewrite(self, expression: st.Expression) -> st.Expression:
+        """The expression with the names of columns for aggregates and grouping attributes."""
+        if any(isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS for node in expression.walk()):
+            return expression  # told when the text was read
+        return without_places(map_leaves(expression, self._name))
+
+    def _name(self, node: st.Attribute | st.Aggregate) -> st.Expression:
+        if isinstance(node, st.Attribute):
+            return st.Attribute((self._name_group(node),))
+        if node not in self.aggregates:
+            name = _name_aggregate(node)
+            while name in self._taken:
+                name += "_"
+            column = self._plan_aggregate(node, name)
+            if column is None:
+                return st.Literal(None)
+            self._taken.add(name)
+            self.aggregates[node] = column
+        return st.Attribute((self.aggregates[node].name,))
+
+    def _name_group(self, attribute: st.Attribute) -> str:
+        key = split_key(attribute, self._variables)
+        if key not in self._groups:
+            name = print_expression(attribute)
             hint = f"add {name} to GROUP-BY, or aggregate it"
-            problems.append(problem_at(value.span, "TW215", f"{name} is not a grouping attribute", hint))
-    return tuple(columns)
+            self._problems.append(problem_at(attribute.span, "TW215", f"{name} is not a grouping attribute", hint))
+            return ""
+        return self._groups[key]
+
+    def _plan_aggregate(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
+        function, variables, problems = value.function, self._variables, self._problems
+        names = value.argument.names if value.argument is not None else ()
+        wrong = ""
+        if self._each and function == "COUNT" and not names:
+            wrong = f"a row is one trend; COUNT({next(iter(variables.types))}) counts its events"
+        elif value.distinct and (function != "COUNT" or len(names) < 2):
+            known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
+            wrong = f"write COUNT(DISTINCT {known}.attribute)"
+        elif function == "COUNT" and len(names) > 1 and not value.distinct:
+            wrong = (
+                f"COUNT(*) counts trends, COUNT({names[0]}) counts events read as {names[0]}, "
+                f"COUNT(DISTINCT {'.'.join(names)}) different values"
+            )
+        elif function != "COUNT" and len(names) < 2:
+            known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
+            wrong = f"write {function}({known}.attribute)"
+        if wrong:
+            message = f"{print_expression(value)} has the wrong kind of argument"
+            problems.append(problem_at(value.span, "TW213", message, wrong))
+            return None
+        if names and names[0] not in variables.types:
+            problems.append(variables.unknown(names[0], value.span))
+            return None
+        if names and names[0] not in variables.positive:
+            message = f"{names[0]} occurs only under NOT, so no trend contains it"
+            problems.append(problem_at(value.span, "TW212", message, "aggregate a variable that trends contain"))
+            return None
+        variable, path = (names[0], names[1:]) if names else (None, ())
+        return AggregateColumn(name, function, variable, path or None, value.distinct)
 
 
-def _aggregate(
-    value: st.Aggregate, alias: str | None, variables: Variables, each: bool, problems: list[Problem]
-) -> AggregateColumn | None:
-    function, argument = value.function, value.argument
-    names = argument.names if argument is not None else ()
-    wrong = ""
-    if each and function == "COUNT" and not names:
-        wrong = f"a row is one trend; COUNT({next(iter(variables.types))}) counts its events"
-    elif function == "COUNT" and len(names) > 1:
-        wrong = f"COUNT(*) counts trends, COUNT({names[0]}) counts events read as {names[0]}"
-    elif function != "COUNT" and len(names) < 2:
-        known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
-        wrong = f"write {function}({known}.attribute)"
-    if wrong:
-        message = f"{print_expression(value)} has the wrong kind of argument"
-        problems.append(problem_at(value.span, "TW213", message, wrong))
-        return None
-    if names and names[0] not in variables.types:
-        problems.append(variables.unknown(names[0], value.span))
-        return None
-    if names and names[0] not in variables.positive:
-        message = f"{names[0]} occurs only under NOT, so no trend contains it"
-        problems.append(problem_at(value.span, "TW212", message, "aggregate a variable that trends contain"))
-        return None
-    name = alias if alias is not None else "_".join((function.lower(), *names))
-    return AggregateColumn(name, function, names[0] if names else None, names[1:] if len(names) > 1 else None)
+def without_places(node: st.Expression) -> st.Expression:
+    """Copy an expression without its places in the text, as they would only make plans differ."""
+    parts: dict[str, Any] = {}
+    for name in st.parts_of(type(node)):
+        value = parts[name] = getattr(node, name)
+        if isinstance(value, st.Node):
+            parts[name] = without_places(cast("st.Expression", value))
+        elif isinstance(value, tuple):
+            parts[name] = tuple(
+                without_places(cast("st.Expression", item)) if isinstance(item, st.Node) else item for item in value
+            )
+    return type(node)(**parts)
 
 
 def plan_shown(
@@ -131,25 +325,43 @@ def plan_shown(
     return tuple(shown)
 
 
+def limits_ordered_rows(query: st.QueryTree) -> bool:
+    """Does LIMIT choose the first rows of an order, and not just any trends?"""
+    return query.choice is not None and query.choice.kind == "limit" and bool(query.order_by)
+
+
 def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
-    """LIMIT, LONGEST and SAMPLE choose among trends that are shown."""
+    """LIMIT, LONGEST and SAMPLE choose among trends that are shown; an order has first rows of any kind."""
     choice = query.choice
-    if choice is not None and query.return_kind == "aggregates":
+    if choice is not None and query.return_kind == "aggregates" and not limits_ordered_rows(query):
         message = f"{choice.kind.upper()} chooses among trends, and RETURN asks for none"
         hint = "leave it out, or return TRENDS, EACH or COMPLETE TRENDS"
+        if choice.kind == "limit":
+            hint = "add ORDER BY to say which rows of a window are wanted, or leave it out"
         problems.append(problem_at(choice.span, "TW224", message, hint))
+    if choice is not None and choice.kind != "limit" and query.order_by:
+        message = f"{choice.kind.upper()} has its own way to choose, and ORDER BY another"
+        problems.append(problem_at(choice.span, "TW224", message, "keep one of them; ORDER BY goes with LIMIT"))
+    if query.having and query.return_kind not in ("aggregates", "each"):
+        message = "HAVING chooses among rows of aggregates, and RETURN shows events"
+        hint = "write a condition on the whole match into WHERE, or RETURN EACH"
+        problems.append(problem_at(query.having[0].span, "TW262", message, hint))
+    if query.order_by and query.return_kind not in ("aggregates", "each"):
+        message = "ORDER BY orders rows of aggregates, and RETURN shows events"
+        hint = "RETURN EACH with what to order by; LONGEST 10 shows the longest trends"
+        problems.append(problem_at(query.order_by[0].span, "TW262", message, hint))
 
 
 def check_names(
     query: st.QueryTree,
     window: Window,
     groups: tuple[GroupColumn, ...],
-    aggregates: tuple[AggregateColumn, ...],
+    values: tuple[str, ...],
     problems: list[Problem],
 ) -> None:
     span: Span | None = query.returns.span if query.returns is not None else query.span
     seen: set[str] = set()
-    outputs = [column.name for column in aggregates]
+    outputs = list(values)
     if query.return_kind == "trends":
         outputs = list(TREND_COLUMNS)
     for name in (*window_names(window), *(group.name for group in groups), *outputs):
@@ -174,7 +386,8 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
     if query.strategy == "skip-till-next-match":
         message = "a conjunction cannot be counted with skip-till-next-match"
         problems.append(problem_at(query.pattern.span, "TW211", message, "use another strategy, or query each side"))
-    for output in query.returns.outputs:
-        if isinstance(output.value, st.Aggregate) and output.value.argument is not None:
-            name = print_expression(output.value)
-            problems.append(problem_at(output.span, "TW211", f"a conjunction cannot return {name}", hint))
+    for output in (*query.returns.outputs, *query.having, *query.order_by):
+        for node in output.walk():
+            if isinstance(node, st.Aggregate) and node.argument is not None:
+                name = print_expression(node)
+                problems.append(problem_at(node.span, "TW211", f"a conjunction cannot return {name}", hint))

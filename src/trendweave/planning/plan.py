@@ -257,12 +257,29 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
-    """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path."""
+    """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path. `distinct`: different values are counted."""
 
     name: str
     function: str
     variable: str | None = None
     path: Path | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """A column that is computed of others: in `value`, attributes are groups and aggregates of the plan by name."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class OrderColumn:
+    """What rows of a window are ordered by; attributes are as in an output."""
+
+    value: Expression
+    descending: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +314,9 @@ class Plan:
 
     `templates` holds one template; a conjunction has three: both sides, and what both match (GRETA, Section 9).
     `complete`: only trends are asked for that are no part of a longer one.
+    `outputs` are shown instead of the aggregates where they are more than these in their order; then some aggregates
+    may be there for outputs, HAVING or ORDER BY alone. `limit`: so many rows in this order, per window of aggregates
+    and per window and group of lists.
     """
 
     text: str
@@ -315,6 +335,15 @@ class Plan:
     shown: tuple[ShownAttribute, ...] = ()
     choice: Choice | None = None
     complete: bool = False
+    outputs: tuple[OutputColumn, ...] | None = None
+    having: tuple[Expression, ...] = ()
+    order_by: tuple[OrderColumn, ...] = ()
+    limit: int | None = None
+
+    @property
+    def shown_values(self) -> tuple[str, ...]:
+        """Name the columns of aggregates, or what is computed of them, in their order."""
+        return tuple(column.name for column in (self.aggregates if self.outputs is None else self.outputs))
 
     @property
     def template(self) -> Template:

@@ -17,9 +17,10 @@ from trendweave.planning.outputs import (
     check_choice,
     check_conjunction,
     check_names,
+    limits_ordered_rows,
     not_built,
-    plan_aggregates,
     plan_groups,
+    plan_outputs,
     plan_shown,
 )
 from trendweave.planning.positions import MAX_STATES, TooManyStates
@@ -41,8 +42,8 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     _check_not_built(query, problems)
     window = plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
-    aggregates = plan_aggregates(query, groups, variables, problems)
-    check_names(query, window, groups, aggregates, problems)
+    outputs = plan_outputs(query, window, groups, variables, problems)
+    check_names(query, window, groups, outputs.names, problems)
     # Predicates between variables can only be judged on a pattern that makes sense.
     strategy = query.strategy or "skip-till-any-match"
     built = _build_templates(query.pattern, variables, strategy, problems) if not of_pattern else None
@@ -58,7 +59,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     predicates = classify(query.where, variables, neighbours, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
     _check_bound_keys(query, bound_keys, strategy, problems)
-    needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), aggregates)
+    needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), outputs.aggregates)
     shown = plan_shown(query, variables, needed, problems)
     if problems:
         return None
@@ -81,10 +82,14 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         partition_key=partition_key,
         bound_keys=bound_keys,
         groups=groups,
-        aggregates=aggregates,
+        aggregates=outputs.aggregates,
+        outputs=outputs.outputs,
+        having=outputs.having,
+        order_by=outputs.order_by,
+        limit=query.choice.count if query.choice is not None and limits_ordered_rows(query) else None,
         needed_columns=_with_shown(needed, shown, variables),
         shown=shown,
-        choice=_plan_choice(query.choice),
+        choice=None if limits_ordered_rows(query) else _plan_choice(query.choice),
     )
     _check_complete(query, plan, problems)
     check_listing(query, plan, problems)
@@ -98,10 +103,6 @@ def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
         problems.append(not_built(query.after_match.span, "AFTER MATCH SKIP"))
     if query.per_start is not None:
         problems.append(not_built(query.span, f"{query.per_start.upper()} PER START"))
-    if query.having:
-        problems.append(not_built(query.having[0].span, "HAVING"))
-    if query.order_by:
-        problems.append(not_built(query.order_by[0].span, "ORDER BY"))
     if query.return_kind == "rows":
         problems.append(not_built(query.returns.span if query.returns else query.span, "RETURN ROWS"))
     if query.complete and query.return_kind in ("aggregates", "each"):

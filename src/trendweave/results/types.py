@@ -6,14 +6,18 @@ One description serves every place: here it becomes an Arrow schema, in `runners
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from trendweave.planning.interval_plan import IntervalPlan, OutputColumn
+from trendweave.errors import ExecutionError, Problem
+from trendweave.expressions.arrow.evaluate import evaluate_exactly
+from trendweave.language.syntax_tree import Attribute
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.interval_plan import OutputColumn as IntervalOutput
 from trendweave.planning.outputs import EVENT_FIELDS, TREND_COLUMNS, window_names
-from trendweave.planning.plan import AggregateColumn, Path, Plan, ShownAttribute
+from trendweave.planning.plan import AggregateColumn, OutputColumn, Path, Plan, ShownAttribute
 from trendweave.rows.times import time_type
 
 #: How whole numbers are written, which no type can always hold.
@@ -120,6 +124,32 @@ def trend_columns(
 
     Returns:
         The columns in order: the window, the group, and what is told of them.
+
+    Raises:
+        ExecutionError: Something is computed of numbers that are not written as numbers.
+    """
+    base = base_columns(plan, events, time, type_, numbers)
+    if plan.outputs is None:
+        return base
+    check_numbers(plan, base, numbers)
+    before = base[: len(base) - len(plan.aggregates)]
+    return (*before, *(_computed(output, base) for output in plan.outputs))
+
+
+def base_columns(
+    plan: Plan, events: pa.Schema, time: str, type_: str | None, numbers: Numbers
+) -> tuple[ResultColumn, ...]:
+    """Describe what the outputs of a query are computed of; that is the result where nothing is.
+
+    Args:
+        plan: As for `trend_columns`.
+        events: As for `trend_columns`.
+        time: As for `trend_columns`.
+        type_: As for `trend_columns`.
+        numbers: As for `trend_columns`.
+
+    Returns:
+        The columns in order: the window, the group, and all aggregates.
     """
     columns = [_shown(name, (time,), events) for name in window_names(plan.window)]
     columns += [_shown(group.name, group.path, events) for group in plan.groups]
@@ -137,6 +167,43 @@ def trend_columns(
     struct = pa.struct([field.field for field in fields])
     columns += [ResultColumn(length, pa.int64()), ResultColumn(listed, pa.list_(struct), None, tuple(fields))]
     return tuple(columns)
+
+
+def _computed(output: OutputColumn, base: tuple[ResultColumn, ...]) -> ResultColumn:
+    """What a computation gives is known from one over no rows."""
+    named = {column.name: column for column in base}
+    if isinstance(output.value, Attribute):
+        return replace(named[output.value.names[0]], name=output.name)
+    kind = evaluate_exactly(output.value, result_schema(base).empty_table()).type
+    narrow = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    return ResultColumn(output.name, narrow.get(kind, kind))
+
+
+def check_numbers(plan: Plan, base: tuple[ResultColumn, ...], numbers: Numbers) -> None:
+    """Refuse to compute with whole numbers that are written as text or as logarithms.
+
+    Args:
+        plan: The plan of the query.
+        base: Its aggregates, the last columns of these.
+        numbers: How whole numbers are written.
+
+    Raises:
+        ExecutionError: An output, HAVING or ORDER BY does.
+    """
+    if numbers not in ("text", "log2"):
+        return
+    written = {
+        column.name
+        for column, aggregate in zip(base[len(base) - len(plan.aggregates) :], plan.aggregates, strict=True)
+        if column.source is None and (numbers == "text") == pa.types.is_string(column.type)
+        if aggregate.function not in ("AVG", "STDDEV", "VARIANCE")
+    }
+    computed = [output.value for output in plan.outputs or () if not isinstance(output.value, Attribute)]
+    for value in (*computed, *plan.having, *(order.value for order in plan.order_by)):
+        for node in value.walk():
+            if isinstance(node, Attribute) and node.names[0] in written:
+                message = f'{node.names[0]} is computed with, and numbers="{numbers}" writes it so that nobody can'
+                raise ExecutionError([Problem("TW408", message, 'ask for numbers="decimal" or "float64"')])
 
 
 def shown_attributes(plan: Plan, time: str, type_: str | None) -> list[tuple[int, ShownAttribute]]:
@@ -192,7 +259,7 @@ def interval_columns(plan: IntervalPlan, events: pa.Schema, moment: pa.DataType)
     return (*times, *outputs)
 
 
-def _output_type(output: OutputColumn, events: pa.Schema, moment: pa.DataType) -> pa.DataType:
+def _output_type(output: IntervalOutput, events: pa.Schema, moment: pa.DataType) -> pa.DataType:
     if output.function == "DURATION":
         return length_type(moment)
     column = None if output.path is None else column_type(events, output.path)

@@ -29,6 +29,7 @@ from trendweave.expressions.arrow.conditions import (
     take_first_valid,
     take_unless_equal,
 )
+from trendweave.expressions.arrow.exact_numbers import calculate_exactly, can_be_exact
 from trendweave.expressions.arrow.numbers import (
     calculate,
     ceiling,
@@ -67,7 +68,7 @@ from trendweave.expressions.arrow.values import (
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 
-__all__ = ["column_of", "evaluate", "is_true", "make_columns_comparable"]
+__all__ = ["column_of", "evaluate", "evaluate_exactly", "is_true", "make_columns_comparable"]
 
 Rows: TypeAlias = pa.Table | pa.RecordBatch
 
@@ -84,6 +85,19 @@ def evaluate(expression: st.Expression, table: Rows, later: Rows | None = None) 
         A column.
     """
     return spread(_Evaluation(table, later).value(expression), table.num_rows)
+
+
+def evaluate_exactly(expression: st.Expression, table: Rows) -> pa.Array:
+    """Evaluate an expression over results, whose whole numbers may have more than 64 bits and stay whole numbers.
+
+    Args:
+        expression: An expression on one row.
+        table: The rows.
+
+    Returns:
+        A column.
+    """
+    return spread(_Evaluation(table, None, exact=True).value(expression), table.num_rows)
 
 
 def column_of(table: Rows, path: Path) -> pa.Array:
@@ -132,7 +146,8 @@ def is_true(expression: st.Expression, table: Rows, later: Rows | None = None) -
 class _Evaluation:
     """One expression over one table; a column that is used twice is prepared once."""
 
-    def __init__(self, table: Rows, later: Rows | None) -> None:
+    def __init__(self, table: Rows, later: Rows | None, exact: bool = False) -> None:
+        self._exact = exact
         self._table = table
         self._later = later
         self._columns: dict[tuple[bool, Path], pa.Array] = {}
@@ -211,6 +226,8 @@ class _Evaluation:
             return calculate_times(operator, left, right)
         if operator == "/":
             return divide(to_float(left), to_float(right))
+        if self._exact and can_be_exact(operator, left.type, right.type):
+            return calculate_exactly(operator, spread(left, self._rows), spread(right, self._rows))
         if left.type != INTEGER or right.type != INTEGER:
             left, right = to_float(left), to_float(right)
         if operator == "%":

@@ -13,7 +13,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
-from trendweave.planning.outputs import EVENT_FIELDS
+from trendweave.planning.outputs import EVENT_FIELDS, map_leaves, resolve_names
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
@@ -47,9 +47,7 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
         if found is not None and found.kind is Kind.COLLECTION:
             message = f"{print_expression(attribute)} is a list or map and cannot be a key"
             problems.append(problem_at(attribute.span, "TW307", message, "use a column with a single value"))
-    for output in query.returns.outputs if query.returns is not None else ():
-        if isinstance(output.value, st.Aggregate):
-            _check_aggregate(output.value, column, problems)
+    _check_outputs(query, plan, variables, column, problems)
     for attribute in query.returns.attributes if query.returns is not None else ():
         column(split_key(attribute, variables)[1], attribute.span)
     for shown in plan.shown:
@@ -97,6 +95,45 @@ def _check_condition(
     if kind not in (None, Kind.BOOLEAN, Kind.NULL):
         message = f"{print_expression(conjunct)} is {kind.value if kind else ''}, not a condition"
         problems.append(problem_at(conjunct.span, "TW306", message, "compare it with something"))
+
+
+def _check_outputs(
+    query: st.QueryTree,
+    plan: Plan,
+    variables: Variables,
+    column: Callable[[Path, Span | None], ColumnType | None],
+    problems: list[Problem],
+) -> None:
+    """What RETURN, HAVING and ORDER BY aggregate and compute."""
+    outputs = query.returns.outputs if query.returns is not None else ()
+    having = resolve_names(query, query.having, plan.groups)
+    order_by = resolve_names(query, tuple(item.value for item in query.order_by), plan.groups)
+    told = [output.value for output in outputs]
+    seen = set[st.Expression]()
+    for node in (node for value in (*told, *having, *order_by) for node in value.walk()):
+        if isinstance(node, st.Aggregate) and node not in seen:
+            seen.add(node)
+            _check_aggregate(node, column, problems)
+
+    def of_row(node: st.Attribute | st.Aggregate) -> st.Expression:
+        """Grouping attributes may stand without a variable, where a type of an expression expects one."""
+        if isinstance(node, st.Aggregate):
+            return node
+        return st.Attribute(("", *split_key(node, variables)[1]), span=node.span)
+
+    for value in told:
+        if not isinstance(value, st.Attribute | st.Aggregate):
+            kind = ExpressionTypes(column, problems).kind_of(map_leaves(value, of_row))
+            if kind is Kind.NULL:
+                message = f"{print_expression(value)} is always NULL"
+                problems.append(problem_at(value.span, "TW306", message, "leave it out"))
+    for condition in having:
+        _check_condition(map_leaves(condition, of_row), column, problems)
+    for value in order_by:
+        kind = ExpressionTypes(column, problems).kind_of(map_leaves(value, of_row))
+        if kind in (Kind.STRUCT, Kind.COLLECTION, Kind.OTHER):
+            message = f"{print_expression(value)} is {kind.value}, which has no order"
+            problems.append(problem_at(value.span, "TW306", message, "order by a number, a text or a time"))
 
 
 def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], problems: list[Problem]) -> None:

@@ -8,6 +8,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
 from trendweave.planning.chunks import TimeChunks
+from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
@@ -139,7 +140,30 @@ def key_text(key: KeyColumn) -> str:
 def aggregate_text(column: AggregateColumn) -> str:
     if column.variable is None:
         return f"{column.function}(*)"
-    return f"{column.function}({qualified(column.variable, column.path or ())})"
+    distinct = "DISTINCT " if column.distinct else ""
+    return f"{column.function}({distinct}{qualified(column.variable, column.path or ())})"
+
+
+def output_text(plan: Plan, name: str) -> str:
+    """A column of the result, and what it is."""
+    if plan.outputs is None:
+        return f"{name} = {aggregate_text(next(column for column in plan.aggregates if column.name == name))}"
+    value = next(column.value for column in plan.outputs if column.name == name)
+    text = computed_text(plan, value)
+    return name if text == name else f"{name} = {text}"
+
+
+def computed_text(plan: Plan, value: st.Expression) -> str:
+    """An expression over aggregates, which stand in it as the query writes them."""
+
+    def write(node: st.Attribute | st.Aggregate) -> st.Expression:
+        found = [column for column in plan.aggregates if (column.name,) == getattr(node, "names", None)]
+        if not found:
+            return node
+        names = () if found[0].variable is None else (found[0].variable, *(found[0].path or ()))
+        return st.Aggregate(found[0].function, st.Attribute(names) if names else None, found[0].distinct)
+
+    return print_expression(map_leaves(value, write))
 
 
 def chunks_text(chunks: TimeChunks | None, window: Window) -> str:

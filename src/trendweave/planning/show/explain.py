@@ -51,6 +51,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
         rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
+    rows += _chosen_rows(plan)
     rows.append(("on Spark", tasks))
     for variable in plan.variables:
         for expression in variable.local:
@@ -64,8 +65,22 @@ def _returns(plan: Plan) -> str:
         return f"{'complete trends' if plan.complete else 'trends'}, each as its events in order" + (
             f" with {shown}" if shown else ""
         )
-    shown = ", ".join(f"{column.name} = {describe.aggregate_text(column)}" for column in plan.aggregates)
+    shown = ", ".join(describe.output_text(plan, name) for name in plan.shown_values)
     return f"one row per trend: {shown}" if plan.returns == "each" else shown or "groups that have a trend"
+
+
+def _chosen_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Which rows are shown, and in which order."""
+    rows = [("having", describe.computed_text(plan, condition)) for condition in plan.having]
+    if plan.order_by:
+        keys = ", ".join(
+            describe.computed_text(plan, order.value) + (" descending" if order.descending else "")
+            for order in plan.order_by
+        )
+        place = "window" if plan.returns == "aggregates" else "window and group"
+        first = "" if plan.limit is None else f"; the first {plan.limit:,} rows of each {place} are kept"
+        rows.append(("ordered by", f"{keys}, inside each window{first}"))
+    return rows
 
 
 def _shown(attribute: ShownAttribute) -> str:

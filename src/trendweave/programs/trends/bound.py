@@ -11,7 +11,7 @@ from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import MovingWindow, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.program import Flag, Needs, TimeCut
-from trendweave.results.types import Numbers, ResultColumn, result_schema, trend_columns
+from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS, TIME
@@ -42,6 +42,11 @@ class BoundTrends:
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return trend_columns(self.plan, self.events, self.time, self.type, self.numbers)
+
+    @cached_property
+    def base(self) -> pa.Schema:
+        """The columns that outputs are computed of; those of the result where nothing is computed."""
+        return result_schema(base_columns(self.plan, self.events, self.time, self.type, self.numbers))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -83,7 +88,8 @@ class BoundTrends:
         """All keys, or those of the group where windows depend on it or trends are chosen per group."""
         window = self.plan.window
         of_group = isinstance(window, MovingWindow) and window.by == "time"
-        return self._grouping_keys() if of_group or self.plan.choice is not None else self.preparation.partition_key
+        chosen = self.plan.choice is not None or (self.plan.limit is not None and self.plan.returns != "aggregates")
+        return self._grouping_keys() if of_group or chosen else self.preparation.partition_key
 
     def _grouping_keys(self) -> tuple[str, ...]:
         """Keys that rows of the result are grouped by."""

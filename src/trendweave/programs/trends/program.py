@@ -19,6 +19,7 @@ from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.lists import WrittenTrends, list_trends
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.aggregate_table import result_table
+from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge
 from trendweave.results.trend_table import make_writer
@@ -49,16 +50,18 @@ class TrendAggregates(BoundTrends):
         return Output.of_table(self.write(self.aggregate(rows, scope), scope))
 
     def write(self, aggregates: TaskResult, scope: Scope = EVERYTHING) -> pa.Table:
-        result = result_table(self.plan, aggregates, self.schema, self.events, self.numbers)
-        if not scope.counted:
-            return result
-        counts = aggregates.partials.components[0].values
-        if counts.dtype == object:
-            counts = np.array([float(count) if count < 2**1023 else np.inf for count in counts.tolist()])
-        return result.append_column(TRENDS, pa.array(counts.astype(np.float64)))
+        result = result_table(self.plan, aggregates, self.base, self.events, self.numbers)
+        if scope.counted:
+            counts = aggregates.partials.components[0].values
+            if counts.dtype == object:
+                counts = np.array([float(count) if count < 2**1023 else np.inf for count in counts.tolist()])
+            result = result.append_column(TRENDS, pa.array(counts.astype(np.float64)))
+        return finish_rows(self.plan, result, self.schema)
 
     def partials(self) -> PartialResults | None:
-        """Where several keys, and so several tasks, belong to one group of a window."""
+        """Where several keys, and so several tasks, belong to one group of a window, or its groups are ordered."""
+        if self.plan.limit is not None:
+            return PartialAggregates(self)
         if isinstance(self.plan.window, MovingWindow):
             return None
         grouped = {group.path for group in self.plan.groups if group.variable is None}
@@ -77,6 +80,9 @@ class TrendAggregates(BoundTrends):
         return TrendSteps(closing, self.time_type, compute)
 
     def problems_of_early_rows(self) -> list[Problem]:
+        if self.plan.having or self.plan.order_by:
+            message = "early results of this query could be withdrawn by later events (HAVING or ORDER BY)"
+            return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
         if not self.plan.negations and self.plan.strategy == "skip-till-any-match":
             return []
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
@@ -96,7 +102,7 @@ class PartialAggregates:
 
     @property
     def together(self) -> tuple[str, ...]:
-        return (WINDOW, *group_names(self.program.plan))
+        return (WINDOW, *(() if self.program.plan.limit is not None else group_names(self.program.plan)))
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         return to_table(self.program.aggregate(rows, scope), self.schema)
@@ -127,7 +133,7 @@ class TrendLists(BoundTrends):
             listing = list_trends(self.plan, self.preparation, rows, options, self.detection)
         except CountTooLargeError as error:
             raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
-        columns = (self.schema, self.events, self.time, self.type, self.numbers)
+        columns = (self.base, self.events, self.time, self.type, self.numbers)
         encoded, groups = listing.counted.task.rows, listing.counted.group_columns
         return WrittenTrends(listing, make_writer(self.plan, self.preparation, *columns, encoded, groups))
 
@@ -136,7 +142,11 @@ class TrendLists(BoundTrends):
         batches = written.batches()
         if scope.counted:
             batches = (batch.append_column(TRENDS, pa.array(np.ones(batch.num_rows))) for batch in batches)
-        return Output(batches, written.trends)
+        if not needs_finish(self.plan):
+            return Output(batches, written.trends)
+        base = self.base.append(pa.field(TRENDS, pa.float64())) if scope.counted else self.base
+        known = not self.plan.having and self.plan.limit is None
+        return Output(finish_batches(self.plan, batches, base, self.schema), written.trends if known else None)
 
     def partials(self) -> PartialResults | None:
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
