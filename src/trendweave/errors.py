@@ -74,6 +74,8 @@ CODES: dict[str, str] = {
     "TW230": "NOT at the end of trends that are aggregated as they end",
     "TW231": "complete trends of which only some begin or end with NOT",
     "TW232": "LIMIT, LONGEST or SAMPLE of trends that are not known together",
+    "TW233": "SLIDE of sessions",
+    "TW234": "LIMIT per session whose rows do not tell sessions apart",
     "TW251": "unknown situation",
     "TW252": "situation is defined twice",
     "TW253": "situation has no condition, or one of trends",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.features.runs import assert_trends, count, stream, windows
+import pytest
+
+from tests.features.runs import assert_trends, codes, count, stream, windows
+from trendweave.errors import PlanningError
 
 # --------------------------------------------------------------------------------------------------------- inside a SEQ
 

@@ -380,7 +380,7 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
-    if query.within is not None and query.slide is None:
+    if query.within is not None and query.slide is None and not query.session:
         message = "a conjunction cannot be counted in a window that moves with the stream"
         problems.append(problem_at(query.within.span, "TW211", message, "add SLIDE"))
     if query.strategy == "skip-till-next-match":

@@ -226,7 +226,14 @@ class WholeInput:
     """One window over all events."""
 
 
-Window: TypeAlias = SlidingWindow | MovingWindow | WholeInput
+@dataclass(frozen=True, slots=True)
+class SessionWindow:
+    """A longest run of events of a partition, of any type, with less than `gap` nanoseconds between neighbours."""
+
+    gap: int
+
+
+Window: TypeAlias = SlidingWindow | MovingWindow | SessionWindow | WholeInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +369,11 @@ class Plan:
         """
         variables = [state.variable for state in self.template.states]
         return not self.bound_keys and len(set(variables)) == len(variables)
+
+    @property
+    def needs_every_event(self) -> bool:
+        """Do events matter that cannot be read as anything? They stand between two others, or keep a session alive."""
+        return self.strategy == "contiguous" or isinstance(self.window, SessionWindow)
 
     @property
     def has_alike_edges(self) -> bool:

@@ -97,8 +97,6 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
 
 
 def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
-    if query.session:
-        problems.append(not_built(query.within.span if query.within else query.span, "WITHIN SESSION"))
     if query.after_match is not None:
         problems.append(not_built(query.after_match.span, "AFTER MATCH SKIP"))
     if query.per_start is not None:

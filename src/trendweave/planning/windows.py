@@ -18,6 +18,11 @@ def plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
             problems.append(problem_at(query.slide.span, "TW221", "SLIDE needs WITHIN", hint))
         return p.WholeInput()
     length = query.within.nanoseconds or 1
+    if query.session:
+        if query.slide is not None:
+            message = "a session begins and ends with its events, so it does not slide"
+            problems.append(problem_at(query.slide.span, "TW233", message, "leave SLIDE out, or SESSION"))
+        return p.SessionWindow(length)
     if query.slide is None:
         return p.MovingWindow(length)
     slide = query.slide.nanoseconds or 1
@@ -54,6 +59,15 @@ def settle_window(
 def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:
     """What lists under WITHIN alone cannot tell."""
     window = plan.window
+    if isinstance(window, p.SessionWindow) and plan.limit is not None:
+        grouped = {group.path for group in plan.groups if group.variable is None}
+        hidden = [".".join(key.path) for key in plan.partition_key if key.path not in grouped]
+        if hidden:
+            message = (
+                f"ORDER BY and LIMIT choose among the rows of a session, which do not tell its {', '.join(hidden)}"
+            )
+            hint = f"add {', '.join(hidden)} to GROUP-BY, or leave LIMIT out"
+            problems.append(problem_at(query.span, "TW234", message, hint))
     if not isinstance(window, p.MovingWindow) or window.by == "time":
         return
     if window.wide and plan.choice is not None and plan.choice.kind != "limit":
@@ -71,8 +85,8 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
         message = "whether a trend is complete cannot be told where only some trends begin, or end, with NOT"
         hint = "let all alternatives begin and end with the same NOTs, add SLIDE, or return TRENDS"
         problems.append(problem_at(query.pattern.span, "TW231", message, hint))
-    if plan.choice is not None and any(end.guard.always_open for end in ends):
-        kind = plan.choice.kind.upper()
+    if (plan.choice is not None or plan.limit is not None) and any(end.guard.always_open for end in ends):
+        kind = "LIMIT" if plan.choice is None else plan.choice.kind.upper()
         message = f"{kind} chooses among the trends of one time, and these become known at different times"
         hint = f"let all trends end with NOT, add SLIDE, or leave {kind} out"
         span = query.choice.span if query.choice is not None else query.span

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import evaluate_exactly
 from trendweave.language.syntax_tree import Attribute
 from trendweave.planning.outputs import window_names
-from trendweave.planning.plan import Plan
+from trendweave.planning.plan import Plan, SessionWindow
 from trendweave.results.row_order import order_codes, take_first, take_in_order
 
 
@@ -98,6 +98,9 @@ def _limit(plan: Plan, base: pa.Table) -> pa.Table:
     if plan.limit is None or not base.num_rows:
         return base
     places = _window_codes(plan, base)
+    if isinstance(plan.window, SessionWindow):
+        # A session belongs to its partition.
+        places += [order_codes(base.column(group.name)) for group in plan.groups if group.variable is None]
     if plan.returns != "aggregates":
         places += [order_codes(base.column(group.name)) for group in plan.groups]
     return take_first(base, places, _order_keys(plan, base), plan.limit)

@@ -22,7 +22,7 @@ class ShownTrends:
     @property
     def count(self) -> int:
         """How many trends there are."""
-        return int(self.window.size)
+        return int(self.group.size)
 
 
 def join_chunks(column: pa.ChunkedArray) -> pa.Array:

@@ -33,8 +33,8 @@ def prepare_rows(
     """
     events, of_type, dropped = _split_events(plan, events, time, type_)
     letters = _find_letters(plan, preparation, events, of_type)
-    if plan.strategy != "contiguous":
-        # A row that cannot be read as anything plays no part, unless it stands between two others.
+    if not plan.needs_every_event:
+        # A row that cannot be read as anything plays no part.
         kept = letters.any(axis=1)
         if not kept.all():
             events, letters = events.filter(pa.array(kept)), letters[kept]

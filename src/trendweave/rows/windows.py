@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.planning.outputs import window_names
-from trendweave.planning.plan import MovingWindow, SlidingWindow, WholeInput, Window
+from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
 
 
@@ -49,7 +49,7 @@ class WindowNumbers(Protocol):
             windows: Their numbers.
 
         Returns:
-            The number of a sliding window, the time of a moving one in steps.
+            The number of a sliding window, the time of a moving one in steps, both edges of a session.
         """
 
 
@@ -142,6 +142,8 @@ def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str
             columns: tuple[pa.Array, ...] = edges_of(keys, window, kind)
         case MovingWindow():
             columns = (as_times(keys, kind),)
+        case SessionWindow():
+            columns = (as_times(keys[:, 0], kind), as_times(keys[:, 1] + steps_of(window.gap, kind, "WITHIN"), kind))
         case WholeInput():
             nothing = pa.nulls(keys.size, kind.arrow)
             columns = (nothing, nothing)
@@ -197,6 +199,8 @@ def number_windows(
                 own = np.floor_divide(tick_steps[ends[0]], chunks.length) == chunks.of_tick[ends[0]]
                 ends = (ends[0][own], ends[1][own])
             return _number_moving_windows(window, kind, tick_steps, ends, only)
+        case SessionWindow():
+            raise AssertionError("sessions depend on partitions: see number_sessions")
 
 
 def _number_moving_windows(

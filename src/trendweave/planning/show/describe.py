@@ -17,6 +17,7 @@ from trendweave.planning.plan import (
     MovingWindow,
     Path,
     Plan,
+    SessionWindow,
     SlidingWindow,
     Summing,
     Template,
@@ -123,6 +124,10 @@ def window_text(window: Window) -> str:
             stands = "ending with its last event" if by == "last" else "beginning with its first event"
             beyond = f"; looks {duration_text(length)} further" if wide else ""
             return f"{duration_text(length)} for each trend once, {stands}{beyond}"
+        case SessionWindow(gap=gap):
+            return (
+                f"sessions: a window per run of events of a partition with less than {duration_text(gap)} between them"
+            )
         case WholeInput():
             return "one over the whole input (batch only)"
 
@@ -169,6 +174,8 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
 def chunks_text(chunks: TimeChunks | None, window: Window) -> str:
     if chunks is None and isinstance(window, MovingWindow):
         return "a task per key at least; complete trends, and NOT at both ends, look to both sides of a chunk of time"
+    if chunks is None and isinstance(window, SessionWindow):
+        return "a task per key at least; sessions are not cut by time"
     if chunks is None:
         return "a task per key at least; one window over the whole input is not cut by time"
     text = f"keys are cut into chunks of {duration_text(chunks.length)}"

@@ -88,12 +88,13 @@ class InSituations:
             kept_types=self._kept_types(),
             columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in self.read),
             together=tuple(self._kept_path(paths[name]) for name, *_ in inner.together),
+            rule=inner.rule,
         )
 
     def _kept_types(self) -> frozenset[str] | None:
         """None for all: where any event makes situations, or stands between two others."""
         source = self.situations.plan.source
-        if self.inner.type is None or source is None or self.inner.plan.strategy == "contiguous":
+        if self.inner.type is None or source is None or self.inner.plan.needs_every_event:
             return None
         return self.inner.needs.named_types | {source}
 

@@ -18,6 +18,8 @@ from trendweave.rows.times import as_steps
 if TYPE_CHECKING:
     from trendweave.programs.situated.program import InSituations
 
+#: What the inner program carries stands under longer names.
+_INNER = "inner "
 #: Before and after all times, which have 64 bits.
 _FIRST, _LAST = -(2**63), 2**63
 
@@ -48,7 +50,7 @@ class SituatedSteps:
         return None if watermark is None else watermark - self.delay
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        due = self.inner.due(waiting, NO_CARRY, self._settled(watermark))
+        due = self.inner.due(waiting, _carry_of_inner(carry), self._settled(watermark))
         return None if due is None else due + self.delay
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
@@ -64,17 +66,20 @@ class SituatedSteps:
         low, high = self.inner.reads(self._settled(before), settled)
         needed = (steps >= low) & (steps < high)
         batches: Iterable[pa.RecordBatch] = ()
-        if needed.any():
-            marked = self.program.mark(rows, carry)
+        runs = {name: table for name, table in carry.items() if not name.startswith(_INNER)}
+        within = _carry_of_inner(carry)
+        if needed.any() or within:
+            marked = self.program.mark(rows, runs)
             prepared = self.program.inner.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
-            batches = self.inner.step(prepared, NO_CARRY, self._settled(before), settled).batches
+            step = self.inner.step(prepared, within, self._settled(before), settled)
+            batches, within = step.batches, step.carry
         if watermark is None:
             return Step(batches, NO_CARRY)
         gone = steps < self.keeps_from(watermark)
-        if not gone.any():
-            return Step(batches, carry)
-        events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
-        return Step(batches, remember_runs(self.program.situations, events, carry))
+        if gone.any():
+            events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
+            runs = dict(remember_runs(self.program.situations, events, runs))
+        return Step(batches, runs | {_INNER + name: table for name, table in within.items()})
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         return 0, 0
@@ -82,3 +87,7 @@ class SituatedSteps:
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         """What an event lies in may turn out later, so nothing is shown early."""
         return ()
+
+
+def _carry_of_inner(carry: Carry) -> Carry:
+    return {name.removeprefix(_INNER): table for name, table in carry.items() if name.startswith(_INNER)}

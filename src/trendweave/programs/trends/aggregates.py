@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
-from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
 from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
@@ -21,6 +21,7 @@ from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments
+from trendweave.rows.sessions import number_sessions
 from trendweave.rows.times import moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
@@ -93,13 +94,16 @@ class PartitionTask:
             taken = pc.take(values, pa.array(index, mask=index < 0))
             columns.append(taken if isinstance(taken, pa.ChunkedArray) else pa.chunked_array([taken]))
         total = sum(segments.count for segments in pieces)
-        codes = key_codes([*columns, *self._chunks_of(pieces)], total)
+        codes = key_codes([*columns, *self._apart(pieces)], total)
         first = first_of_each(codes)
         cuts = np.cumsum([segments.count for segments in pieces])[:-1]
         return np.split(codes, cuts), [pc.take(column, pa.array(first)).combine_chunks() for column in columns]
 
-    def _chunks_of(self, pieces: list[Segments]) -> list[pa.ChunkedArray]:
-        """A moving window is told by group and time; chunks must not add copied rows to the windows of others."""
+    def _apart(self, pieces: list[Segments]) -> list[pa.ChunkedArray]:
+        """What groups of equal values must not be one for. A moving window is told by group and time; chunks must not
+        add copied rows to the windows of others. A session belongs to its partition."""
+        if isinstance(self.plan.window, SessionWindow):
+            return [pa.chunked_array([np.concatenate([segments.partition for segments in pieces])])] if pieces else []
         if self.options.chunk is None or not isinstance(self.plan.window, MovingWindow):
             return []
         rows = np.concatenate([self.rows.partitions.starts[:-1][segments.partition] for segments in pieces])
@@ -110,6 +114,9 @@ class PartitionTask:
     def number_windows(self, pieces: list[Piece], groups: list[np.ndarray]) -> WindowNumbers:
         """How the windows of all rows are numbered; moving windows stand where trends may end, per group."""
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        if isinstance(self.plan.window, SessionWindow):
+            starts = self.rows.tick[self.rows.partitions.starts[:-1]]
+            return number_sessions(self.plan.window, self.rows.time_type, self.rows.tick_steps, starts)
         if isinstance(self.plan.window, MovingWindow) and self.plan.window.by != "time":
             return self._number_trend_windows(self.plan.window, pieces)
         if isinstance(self.plan.window, MovingWindow):

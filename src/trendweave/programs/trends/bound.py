@@ -8,7 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
-from trendweave.planning.plan import MovingWindow, Plan, SlidingWindow
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
@@ -78,7 +78,7 @@ class BoundTrends:
             columns=self.preparation.columns,
             flags=tuple(flags),
             words=tuple(f"{LETTERS}{word}" for word in range(-(-len(flags) // 64))),
-            only_flagged=plan.strategy != "contiguous",
+            only_flagged=not plan.needs_every_event,
             together=tuple((name,) for name in self._meeting_keys()),
             merged=tuple((name,) for name in self._grouping_keys()),
             rule="each trend once" if isinstance(plan.window, MovingWindow) and plan.window.by != "time" else None,
@@ -89,7 +89,8 @@ class BoundTrends:
         window = self.plan.window
         of_group = isinstance(window, MovingWindow) and window.by == "time"
         chosen = self.plan.choice is not None or (self.plan.limit is not None and self.plan.returns != "aggregates")
-        return self._grouping_keys() if of_group or chosen else self.preparation.partition_key
+        of_group |= chosen and not isinstance(window, SessionWindow)
+        return self._grouping_keys() if of_group else self.preparation.partition_key
 
     def _grouping_keys(self) -> tuple[str, ...]:
         """Keys that rows of the result are grouped by."""

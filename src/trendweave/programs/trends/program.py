@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
-from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import prepare
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Work
+from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.lists import WrittenTrends, list_trends
+from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
@@ -60,6 +61,8 @@ class TrendAggregates(BoundTrends):
 
     def partials(self) -> PartialResults | None:
         """Where several keys, and so several tasks, belong to one group of a window, or its groups are ordered."""
+        if isinstance(self.plan.window, SessionWindow):
+            return None
         if self.plan.limit is not None:
             return PartialAggregates(self)
         if isinstance(self.plan.window, MovingWindow):
@@ -68,7 +71,9 @@ class TrendAggregates(BoundTrends):
         spread = any(key.path not in grouped for key in self.plan.partition_key)
         return PartialAggregates(self) if spread else None
 
-    def steps(self, in_parts: bool = False) -> TrendSteps | None:
+    def steps(self, in_parts: bool = False) -> Steps | None:
+        if isinstance(self.plan.window, SessionWindow):
+            return session_steps(self, self.plan.window)
         closing = self.closing()
         if closing is None:
             return None
@@ -83,6 +88,9 @@ class TrendAggregates(BoundTrends):
         if self.plan.having or self.plan.order_by:
             message = "early results of this query could be withdrawn by later events (HAVING or ORDER BY)"
             return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
+        if isinstance(self.plan.window, SessionWindow):
+            message = "a session may still grow, and join with another, so there are no early results"
+            return [Problem("TW409", message, "leave early out, and take rows when their sessions end")]
         if not self.plan.negations and self.plan.strategy == "skip-till-any-match":
             return []
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
@@ -152,13 +160,19 @@ class TrendLists(BoundTrends):
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
         return None
 
-    def steps(self, in_parts: bool = False) -> TrendSteps | None:
+    def steps(self, in_parts: bool = False) -> Steps | None:
+        if isinstance(self.plan.window, SessionWindow):
+            return session_steps(self, self.plan.window)
         closing = self.closing()
         return None if closing is None else TrendSteps(closing, self.time_type, self.compute)
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "trends come out when their window closes; there are no early ones"
         return [Problem("TW409", message, "leave early out, or return aggregates")]
+
+
+def session_steps(program: TrendAggregates | TrendLists, window: SessionWindow) -> Steps:
+    return SessionSteps(window, program.time_type, program.preparation.partition_key, program.compute)
 
 
 def bind_trends(
