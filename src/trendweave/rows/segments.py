@@ -86,8 +86,15 @@ def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
     )
 
 
-def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.ndarray) -> Segments:
-    """Cut segments by the key of a variable: its rows of one value, and all rows that can be read as something else.
+def refine_segments(
+    segments: Segments,
+    variable: str,
+    bit: np.ndarray,
+    key: np.ndarray,
+    tick: np.ndarray,
+    reach: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Segments:
+    """Cut segments by the key of a variable: its rows of one value, and the rows near them that can be read as others.
 
     Segments without any row of the variable disappear: a trend that is looked for here contains one.
 
@@ -96,6 +103,8 @@ def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.
         variable: The name of the variable.
         bit: Its bit.
         key: The number of the key's value per row of the table.
+        tick: The tick of each row of the table.
+        reach: The ticks that may share a window with each tick, as `find_reach` gives them; None: all do.
 
     Returns:
         One segment per value.
@@ -112,21 +121,20 @@ def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.
     parent = values // width
     own_child = np.full(bound.size, -1, np.int64)
     own_child[bound_at] = child
-    # Rows that can be read as another variable go into every child of their segment, without the bound variable's
-    # letter; into their own child they go once, with all letters.
-    first_child = np.searchsorted(parent, np.arange(segments.count))
-    children = np.searchsorted(parent, np.arange(segments.count), side="right") - first_child
+    # Rows that can be read as another variable go into every child of their segment that has a row near them, without
+    # the bound variable's letter; into their own child they go once, with all letters.
     free_at = np.flatnonzero(other_letters.any(axis=1))
-    copies = children[segment[free_at]]
-    if int(copies.sum()) > MAX_COPIES:
-        message = (
-            f"{variable} has a key of its own, so {free_at.size:,} other events would be copied {copies.sum():,} times"
-        )
-        hint = "use the key for all events, or filter the events that do not have it"
-        raise ExecutionError([Problem("TW406", message, hint)])
-    copied_at = np.repeat(free_at, copies)
-    within = np.arange(copied_at.size) - np.repeat(np.cumsum(copies) - copies, copies)
-    target = first_child[segment[copied_at]] + within
+    if reach is None:
+        first_row, end_row = segments.starts[segment[bound_at]], segments.starts[segment[bound_at] + 1]
+        low, high = np.searchsorted(free_at, first_row), np.searchsorted(free_at, end_row)
+    else:
+        ticks = np.int64(reach[0].size) + 1
+        places = segment[free_at] * ticks + tick[segments.row[free_at]]
+        base, own_tick = segment[bound_at] * ticks, tick[segments.row[bound_at]]
+        low = np.searchsorted(places, base + reach[0][own_tick])
+        high = np.searchsorted(places, base + reach[1][own_tick])
+    target, copied = _list_ranges(child, low, high, variable, free_at.size)
+    copied_at = free_at[copied]
     foreign = target != own_child[copied_at]
     position, letters = bound_at, segments.letters[bound_at]
     if foreign.any():
@@ -145,4 +153,43 @@ def refine_segments(segments: Segments, variable: str, bit: np.ndarray, key: np.
         letters=letters[order],
         partition=segments.partition[parent],
         keys={name: rows[parent] for name, rows in segments.keys.items()} | {variable: first_bound},
+    )
+
+
+def _list_ranges(
+    child: np.ndarray, low: np.ndarray, high: np.ndarray, variable: str, others: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers in the ranges low:high of each child, each number once per child; both ends grow inside a child."""
+    order = np.argsort(child, kind="stable")
+    child, low, high = child[order], low[order], high[order]
+    same = child[1:] == child[:-1]
+    low[1:][same] = np.maximum(low[1:][same], high[:-1][same])
+    sizes = np.maximum(high - low, 0)
+    total = int(sizes.sum())
+    if total > MAX_COPIES:
+        message = f"{variable} has a key of its own, so {others:,} other events would be copied {total:,} times"
+        hint = "use the key for all events, smaller windows, or filter the events that do not have it"
+        raise ExecutionError([Problem("TW406", message, hint)])
+    within = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(child, sizes), np.repeat(low, sizes) + within
+
+
+def take_segments(segments: Segments, first: int, end: int) -> Segments:
+    """Take the segments first:end.
+
+    Args:
+        segments: The segments.
+        first: The first one to take.
+        end: The one after the last.
+
+    Returns:
+        These segments, with their rows.
+    """
+    low, high = segments.starts[first], segments.starts[end]
+    return Segments(
+        row=segments.row[low:high],
+        starts=segments.starts[first : end + 1] - low,
+        letters=segments.letters[low:high],
+        partition=segments.partition[first:end],
+        keys={name: rows[first:end] for name, rows in segments.keys.items()},
     )

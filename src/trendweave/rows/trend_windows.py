@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.planning.plan import MovingWindow
+from trendweave.rows.reach import find_far_ticks
 from trendweave.rows.times import TimeType, moving_span
 from trendweave.rows.windows import Chunks
 
@@ -74,7 +75,7 @@ def number_trend_windows(
         at, asked = at[asked], asked[asked]
     here = np.arange(tick_steps.size)
     from_first = window.by == "first"
-    far = _find_far_ticks(tick_steps, partition_starts, moving_span(window, kind), from_first)
+    far = find_far_ticks(tick_steps, partition_starts, moving_span(window, kind), from_first)
     own = np.full(tick_steps.size, -1, np.int64)
     own[at] = np.arange(at.size)
     if from_first:
@@ -82,22 +83,3 @@ def number_trend_windows(
     else:
         firsts, lasts = np.searchsorted(at, here), np.searchsorted(at, far) - 1
     return TrendNumbers(from_first, at, firsts, lasts, own, asked, tick_steps)
-
-
-def _find_far_ticks(tick_steps: np.ndarray, partition_starts: np.ndarray, span: int, back: bool) -> np.ndarray:
-    """Per tick, the first later one of the partition that is `span` away or, back, the first that is not."""
-    times, rank = np.unique(tick_steps, return_inverse=True)
-    limits = np.iinfo(np.int64)
-    if back:
-        bound = np.where(times < limits.min + span, limits.min, times - min(span, limits.max))
-        place = np.searchsorted(times, bound, side="right")
-        place[times < limits.min + span] = 0
-    else:
-        bound = np.where(times > limits.max - span, limits.max, times + min(span, limits.max))
-        place = np.searchsorted(times, bound)
-        place[times > limits.max - span] = times.size
-    width = times.size + 1
-    partition = np.zeros(tick_steps.size, np.int64)
-    partition[partition_starts[1:]] = 1
-    base = np.cumsum(partition) * width
-    return np.searchsorted(base + rank, base + place[rank])

@@ -4,6 +4,7 @@ group out."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +21,16 @@ from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
-from trendweave.rows.segments import Segments
+from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.sessions import number_sessions
 from trendweave.rows.times import moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
+
+#: Results of segments and windows, from which on they are merged.
+_AT_ONCE = 1 << 21
+#: Segments of a group, from which on merging leaves much less.
+_MANY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +63,47 @@ class PartitionTask:
         pieces = [piece for template in self.plan.templates for piece in self.inputs.pieces(template)]
         groups, columns = self.number_groups([piece.segments for piece in pieces])
         windows = self.number_windows(pieces, groups)
-        parts = [self.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
         if self.plan.is_conjunction:
             # All three patterns are looked for in the same partitions, so their groups are the same.
-            one, other, both = parts
-            parts, groups_of_parts = [pair_trends(one, other, both, outputs=len(self.plan.aggregates))], groups[:1]
+            one, other, both = (self.aggregate_piece(piece, groups[0], windows) for piece in pieces)
+            merged = merge([pair_trends(one, other, both, outputs=len(self.plan.aggregates)).of_groups(groups[0])])
         else:
-            groups_of_parts = groups
-        merged = merge([part.of_groups(group) for part, group in zip(parts, groups_of_parts, strict=True)])
+            merged = self._merge_pieces(pieces, groups, windows)
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
         return TaskResult(replace(merged, window=windows.keys(merged.window)), taken)
+
+    def _merge_pieces(self, pieces: list[Piece], groups: list[np.ndarray], windows: WindowNumbers) -> Partials:
+        """Aggregates of all pieces per window and group. They are merged while they are made: many segments and windows
+        of one group are never there at the same time."""
+        parts: list[Partials] = []
+        waiting = 0
+        for piece, group in zip(pieces, groups, strict=True):
+            cuts = self._cut_segments(piece, group, windows)
+            for first, end in pairwise(cuts):
+                whole = len(cuts) == 2
+                taken = piece if whole else replace(piece, segments=take_segments(piece.segments, first, end))
+                parts.append(self.aggregate_piece(taken, group[first:end], windows).of_groups(group[first:end]))
+                waiting += parts[-1].window.size
+                if len(parts) > 1 and waiting > max(_AT_ONCE, parts[0].window.size):
+                    parts, waiting = [merge(parts)], 0
+        return merge(parts)
+
+    def _cut_segments(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> list[int]:
+        """Where to cut the segments of a piece so that each part has not too many results. No cuts where all fit, or
+        where merging leaves about as many."""
+        segments = piece.segments
+        if not segments.row.size or segments.count < _MANY * (int(group.max()) + 1):
+            return [0, segments.count]
+        occupied = np.diff(segments.starts) > 0
+        first = self.rows.tick[segments.row[segments.starts[:-1][occupied]]]
+        last = self.rows.tick[segments.row[segments.starts[1:][occupied] - 1]]
+        spans = np.zeros(segments.count, np.int64)
+        spans[occupied] = windows.last(last, group[occupied]) - windows.first(first, group[occupied]) + 1
+        total = np.cumsum(np.maximum(spans, 0))
+        wanted = np.arange(_AT_ONCE, int(total[-1]), _AT_ONCE)
+        return np.unique(np.concatenate([[0], np.searchsorted(total, wanted) + 1, [segments.count]])).tolist()
 
     # Groups
 

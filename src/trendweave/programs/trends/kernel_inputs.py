@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from trendweave.planning.ways import PiecePlan, plan_pieces
 from trendweave.programs.trends.pair_tests import pair_test
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.reach import find_reach
 from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_segments
 
 #: After all ticks: no later match of a negated pattern. `NO_MATCH` is before all ticks.
@@ -76,7 +78,8 @@ class KernelInputs:
         names = {state.variable for state in part.template.states}
         segments = keep_readable(self.rows.partitions, self.bits(names))
         for variable in part.bound:
-            segments = refine_segments(segments, variable, self.bits({variable}), self._key(variable))
+            key, tick = self._key(variable), self.rows.tick
+            segments = refine_segments(segments, variable, self.bits({variable}), key, tick, self._reach)
         return segments
 
     def bits(self, names: set[str]) -> np.ndarray:
@@ -97,6 +100,13 @@ class KernelInputs:
             columns = [self.rows.table.column(name) for name in names]
             self._keys[variable] = key_codes(columns, self.rows.table.num_rows)
         return self._keys[variable]
+
+    @cached_property
+    def _reach(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The ticks that may share a window with each tick; None where all of a partition do."""
+        rows = self.rows
+        starts = rows.tick[rows.partitions.starts[:-1]]
+        return find_reach(self.plan.window, rows.time_type, rows.tick_steps, starts)
 
     # What kernels read
 
