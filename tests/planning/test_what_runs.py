@@ -17,6 +17,8 @@ from trendweave.kernels.aggregates import passes, propagate, sliding_sums, state
 from trendweave.kernels.aggregates.vectors import EXTREMUM, LATEST_START, SUM
 from trendweave.kernels.aggregates.workspace import Ask
 from trendweave.planning.plan import Kernel, Plan, Way
+from trendweave.programs.trends.contiguous import counts as contiguous_counts
+from trendweave.programs.trends.contiguous import lists as contiguous_lists
 from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
 
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
@@ -29,6 +31,8 @@ KERNEL_LOOPS: tuple[tuple[Any, str, str], ...] = (
     (state_sums, "sum_states", "state sums"),
     (sliding_sums, "slide_states", "sliding sums"),
     (sliding_sums, "slide_one_state", "sliding sums"),
+    (contiguous_counts, "count_runs", "neighbour sums"),
+    (contiguous_lists, "count_runs", "neighbour sums"),
 )
 
 

@@ -182,6 +182,10 @@ class Kernel(Enum):
         "sliding sums: each event enters a queue once, whatever the overlap of windows; "
         "state sums where no event lies in two windows, blocks where numbers pass 61 bits"
     )
+    NEIGHBOUR_SUMS = (
+        "neighbour sums: each event looks at the one before it; "
+        "blocks where events of a partition share a time, or numbers pass 53 bits"
+    )
     RANKED_BLOCKS = "ranked blocks: one state searched by rank, windows of a block share the search"
     BLOCKS = "blocks: predecessors are found per transition, windows of a block share the search"
 

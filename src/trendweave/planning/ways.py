@@ -19,9 +19,12 @@ from trendweave.planning.plan import (
     Template,
     Transition,
     Way,
+    WholeInput,
     Window,
 )
 
+#: States and transitions that one word of bits can tell apart.
+_MOST_STEPS = 64
 _ANY, _NEXT, _CONTIGUOUS = "skip-till-any-match", "skip-till-next-match", "contiguous"
 
 
@@ -142,6 +145,8 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
         *(step.guard for step in template.transitions),
         *(end.guard for end in template.ends),
     )
+    if steps_from_row_to_row(plan):
+        return Kernel.NEIGHBOUR_SUMS
     closed = any(step.closed != NEVER for step in template.transitions)
     shows_each_once = isinstance(plan.window, MovingWindow) and plan.window.by != "time"
     skips_less = plan.strategy != _ANY or closed
@@ -149,14 +154,29 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
         return Kernel.BLOCKS
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):
-        return Kernel.SLIDING_SUMS if _windows_overlap(plan.window) else Kernel.STATE_SUMS
+        return Kernel.SLIDING_SUMS if windows_overlap(plan.window) else Kernel.STATE_SUMS
     one_state = len(template.states) == len(template.starts) == len(template.ends) == 1
     if one_state and ways == [Way.SUMS_OVER_RANKS] and not _sums(plan):
         return Kernel.RANKED_BLOCKS
     return Kernel.BLOCKS
 
 
-def _windows_overlap(window: Window) -> bool:
+def steps_from_row_to_row(plan: Plan) -> bool:
+    """Are trends counted and listed by steps from each row to the next, without search and graph?"""
+    if plan.strategy != _CONTIGUOUS or plan.is_conjunction or plan.negations or plan.bound_keys or plan.complete:
+        return False
+    if not isinstance(plan.window, WholeInput | SlidingWindow):
+        return False
+    if max(len(plan.template.states), len(plan.template.transitions)) > _MOST_STEPS:
+        return False
+    if plan.returns == "aggregates":
+        only_counts = all(column.function == "COUNT" and column.variable is None for column in plan.aggregates)
+        return only_counts and not windows_overlap(plan.window)
+    return plan.choice is None
+
+
+def windows_overlap(window: Window) -> bool:
+    """Can an event lie in several windows?"""
     match window:
         case MovingWindow():
             return True

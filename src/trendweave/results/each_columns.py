@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
-from trendweave.results.shown_trends import ShownTrends, join_chunks
+from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends, join_chunks
 from trendweave.results.types import Numbers
 from trendweave.rows.numbers import as_numbers
 
@@ -23,27 +24,34 @@ _FOLDS = {"COUNT": COUNT, "FIRST": FIRST, "LAST": LAST, "MIN": LARGEST, "MAX": L
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedColumn:
-    """One output: the column of the table that it is about, and its place among the folds of whole numbers or
-    floats."""
+class OutputFold:
+    """What is folded for one output, over the events of which variable; of which numbers (None: they are not read), and
+    where these are known (None: everywhere)."""
 
-    values: pa.Array | None
-    floats: bool
-    place: int
+    kind: int
+    variable: int
+    values: np.ndarray | None = None
+    known: np.ndarray | None = None
+
+    @property
+    def is_float(self) -> bool:
+        """Are floats added?"""
+        return self.values is not None and self.values.dtype == np.float64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EachColumns:
-    """The outputs of RETURN EACH, in order, and what is folded for them."""
+    """The outputs of RETURN EACH, in order: what is folded for each of them over how many rows, and the column of the
+    table that it is about."""
 
     plan: Plan
-    columns: list[FoldedColumn]
-    whole: Folds
-    floats: Folds
+    rows: int
+    folds: list[OutputFold]
+    values: list[pa.Array | None]
 
     def write(
         self,
-        trends: ShownTrends,
+        trends: ShownTrends | FoldedTrends,
         types: list[pa.DataType],
         events: pa.Schema,
         numbers: Numbers,
@@ -61,26 +69,38 @@ class EachColumns:
         Returns:
             The columns in order.
         """
-        results = {False: _fold_trends(self.whole, trends), True: _fold_trends(self.floats, trends)}
+        folded = trends.outputs if isinstance(trends, FoldedTrends) else self._fold(trends)
         written = []
-        for output, column, type_ in zip(self.plan.aggregates, self.columns, types, strict=True):
-            sums, counts, rows = (part[column.place] for part in results[column.floats])
+        for output, values, type_, found in zip(self.plan.aggregates, self.values, types, folded, strict=True):
             if output.function == "COUNT":
-                written.append(pa.array(counts))
+                written.append(pa.array(found.counts))
             elif output.function in ("SUM", "AVG"):
-                component = Component("sum", sums, counts > 0, counts)
+                component = Component("sum", found.sums, found.counts > 0, found.counts)
                 written.append(write_aggregate(output, type_, events, numbers, component, places))
             else:
-                written.append(pc.take(column.values, pa.array(rows, mask=rows < 0)).cast(type_))
+                missing = found.rows < 0
+                written.append(
+                    pc.take(values, pa.array(found.rows, mask=missing if missing.any() else None)).cast(type_)
+                )
         return written
 
+    def _fold(self, trends: ShownTrends) -> list[FoldedOutput]:
+        """Fold the events of listed trends: whole numbers, and floats."""
+        results = {False: _fold_trends(self._whole, trends), True: _fold_trends(self._floats, trends)}
+        folded, used = [], {False: 0, True: 0}
+        for fold_ in self.folds:
+            sums, counts, rows = (part[used[fold_.is_float]] for part in results[fold_.is_float])
+            used[fold_.is_float] += 1
+            folded.append(FoldedOutput(sums, counts, rows))
+        return folded
 
-@dataclass(frozen=True, slots=True)
-class _Fold:
-    kind: int
-    variable: int
-    values: np.ndarray
-    known: np.ndarray | None
+    @cached_property
+    def _whole(self) -> Folds:
+        return _tabulate([one for one in self.folds if not one.is_float], self.rows, np.int64)
+
+    @cached_property
+    def _floats(self) -> Folds:
+        return _tabulate([one for one in self.folds if one.is_float], self.rows, np.float64)
 
 
 def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachColumns:
@@ -95,33 +115,26 @@ def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachC
         What writes the columns.
     """
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
-    columns: list[FoldedColumn] = []
-    whole: list[_Fold] = []
-    floats: list[_Fold] = []
-    nothing = np.zeros(table.num_rows, np.int64)
+    folds, columns = [], []
     for output, name in zip(plan.aggregates, preparation.values, strict=True):
         assert output.variable is not None
-        kind = _FOLDS[output.function]
-        values: np.ndarray = nothing
-        known: np.ndarray | None = None
+        kind, variable = _FOLDS[output.function], number[output.variable]
+        values = known = None
         if name is not None and kind in (SUM, LARGEST):
             values, known = as_numbers(table.column(name), output)
             if kind == LARGEST:
                 values, _ = extremum_codes(Aggregate(output.function.lower(), 0, values, None))
-        is_float = values.dtype == np.float64
-        listed = floats if is_float else whole
-        columns.append(FoldedColumn(None if name is None else join_chunks(table.column(name)), is_float, len(listed)))
-        listed.append(_Fold(kind, number[output.variable], values, known))
-    return EachColumns(
-        plan, columns, _tabulate(whole, table.num_rows, np.int64), _tabulate(floats, table.num_rows, np.float64)
-    )
+        folds.append(OutputFold(kind, variable, values, known))
+        columns.append(None if name is None else join_chunks(table.column(name)))
+    return EachColumns(plan, table.num_rows, folds, columns)
 
 
-def _tabulate(folds: list[_Fold], rows: int, dtype: type) -> Folds:
+def _tabulate(folds: list[OutputFold], rows: int, dtype: type) -> Folds:
     values: np.ndarray = np.zeros((len(folds), rows), dtype)
     known = np.ones((len(folds), rows), np.bool_)
     for place, one in enumerate(folds):
-        values[place] = one.values
+        if one.values is not None:
+            values[place] = one.values
         if one.known is not None:
             known[place] = one.known
     kinds = np.array([one.kind for one in folds], np.int64)

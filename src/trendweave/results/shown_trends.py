@@ -25,6 +25,30 @@ class ShownTrends:
         return int(self.group.size)
 
 
+@dataclass(frozen=True, slots=True)
+class FoldedOutput:
+    """What was folded for one output of RETURN EACH, per trend: a sum, the number of values (of COUNT: of events), and
+    the row of the first, last or largest one (-1: none). Only those are there that the output asks for."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedTrends:
+    """Trends of which nothing is kept but what was folded for each output; window and group as of `ShownTrends`."""
+
+    outputs: list[FoldedOutput]
+    window: np.ndarray
+    group: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many trends there are."""
+        return int(self.window.size)
+
+
 def join_chunks(column: pa.ChunkedArray) -> pa.Array:
     """Make one array of a column, of dictionaries what they hold; taking from one array is quicker than from many.
 

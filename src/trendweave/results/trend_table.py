@@ -12,7 +12,7 @@ from trendweave.planning.outputs import TREND_COLUMNS
 from trendweave.planning.plan import Plan, ShownAttribute
 from trendweave.planning.preparation import Preparation
 from trendweave.results.each_columns import EachColumns, fold_columns
-from trendweave.results.shown_trends import ShownTrends, join_chunks
+from trendweave.results.shown_trends import FoldedTrends, ShownTrends, join_chunks
 from trendweave.results.types import Numbers, shown_attributes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.windows import window_columns
@@ -64,7 +64,7 @@ class TrendWriter:
     group_columns: list[pa.Array]
     columns: EventColumns | EachColumns
 
-    def write(self, trends: ShownTrends) -> pa.RecordBatch:
+    def write(self, trends: ShownTrends | FoldedTrends) -> pa.RecordBatch:
         """Write a row per trend.
 
         Args:
@@ -84,6 +84,7 @@ class TrendWriter:
             places = dict(zip(self.schema.names, columns, strict=False))
             columns += self.columns.write(trends, kinds, self.events, self.numbers, places)
         else:
+            assert isinstance(trends, ShownTrends), "events are shown"
             columns += self.columns.write(trends)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

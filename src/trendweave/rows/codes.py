@@ -120,7 +120,7 @@ def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarr
         A number per row of both, -1 for NULL, all others not negative.
     """
     columns = make_columns_comparable([left] if left is right else [left, right])
-    ordered = [part for part in map(_order_numbers, columns) if part is not None]
+    ordered = [part for part in map(order_numbers, columns) if part is not None]
     if len(ordered) < len(columns):
         codes = _rank_values(columns)
     else:
@@ -151,9 +151,15 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     return codes[:length], codes[length:]
 
 
-def _order_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """Order-preserving int64 numbers and where they are known (None: everywhere); None for values without such
-    numbers."""
+def order_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """Write values as int64 numbers of the same order.
+
+    Args:
+        column: The values.
+
+    Returns:
+        The numbers and where they are known (None: everywhere); None for values without such numbers.
+    """
     kind = column.type
     known = np.asarray(column.is_valid()) if column.null_count else None
     if pa.types.is_floating(kind):

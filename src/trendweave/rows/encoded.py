@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -63,9 +65,113 @@ class EncodedRows:
             self._codes[pairs] = joint_codes([self.order_codes_of(*pair) for pair in pairs])
         return self._codes[pairs]
 
+    def to_write(self, names: list[str]) -> EncodedRows:
+        """What is left of the rows to write results: some columns.
 
-def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows:
-    """Sort and number prepared rows. Rows that no partition holds (NULL in an equivalence) are left out.
+        Args:
+            names: The columns.
+
+        Returns:
+            Rows that no kernel reads any more.
+        """
+        nothing = np.empty(0, np.int64)
+        segments = Segments(nothing, nothing, nothing, nothing, {})
+        return EncodedRows(self.table.select(names), self.time_type, nothing, nothing, segments, {})
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPartitions:
+    """Prepared rows, and the order that brings them by (partition, time); None where they stand in it.
+    `starts` says where each partition begins, with the end of the last."""
+
+    table: pa.Table
+    time_type: TimeType
+    order: np.ndarray | None
+    starts: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many partitions there are."""
+        return self.starts.size - 1
+
+    def in_blocks(self, rows: int) -> Iterator[PartitionBlock]:
+        """Cut the partitions into blocks.
+
+        Args:
+            rows: A block of several partitions has no more rows.
+
+        Yields:
+            The blocks in order.
+        """
+        cuts = [0]
+        while cuts[-1] < self.count:
+            fitting = int(np.searchsorted(self.starts, self.starts[cuts[-1]] + rows, side="right")) - 1
+            cuts.append(max(fitting, cuts[-1] + 1))
+        # Blocks are taken from one array quicker than from many.
+        whole = replace(self, table=self.table.combine_chunks()) if len(cuts) > 2 else self
+        return (PartitionBlock(whole, first, end) for first, end in pairwise(cuts))
+
+    def encode(self, first: int, end: int, names: Sequence[str] | None = None) -> EncodedRows:
+        """Number the rows of some partitions.
+
+        Args:
+            first: The first of them.
+            end: The one after the last.
+            names: The columns that are read; None: all.
+
+        Returns:
+            Their rows by (partition, time).
+        """
+        low, high = int(self.starts[first]), int(self.starts[end])
+        table = self.table if names is None else self.table.select(names)
+        if self.order is not None:
+            table = table.take(pa.array(self.order[low:high]))
+        elif high - low < table.num_rows:
+            table = table.slice(low, high - low)
+        moment, starts = as_steps(table.column(TIME), self.time_type), self.starts[first : end + 1] - low
+        new_tick = np.ones(moment.size, np.bool_)
+        new_tick[1:] = moment[1:] != moment[:-1]
+        new_tick[starts[:-1]] = True
+        tick = np.cumsum(new_tick) - 1
+        partitions = Segments(np.arange(moment.size), starts, _read_letters(table), np.arange(starts.size - 1), {})
+        return EncodedRows(table, self.time_type, tick, moment[new_tick], partitions, {})
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBlock:
+    """Some partitions one after the other: the first, and the one after the last."""
+
+    partitions: SortedPartitions
+    first: int
+    end: int
+
+    def encode(self, names: Sequence[str] | None = None) -> EncodedRows:
+        """Number the rows of the block.
+
+        Args:
+            names: The columns that are read; None: all.
+
+        Returns:
+            The rows by (partition, time).
+        """
+        return self.partitions.encode(self.first, self.end, names)
+
+    def first_values(self, name: str) -> pa.Array:
+        """The value of a column in the first row of each partition.
+
+        Args:
+            name: The column.
+
+        Returns:
+            A value per partition.
+        """
+        rows, order = self.partitions.starts[self.first : self.end], self.partitions.order
+        values = self.partitions.table.column(name).take(pa.array(rows if order is None else order[rows]))
+        return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+
+
+def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> SortedPartitions:
+    """Find the partitions of prepared rows. Rows that no partition holds (NULL in an equivalence) are left out.
 
     Args:
         plan: The plan of the query.
@@ -73,7 +179,7 @@ def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> Encode
         table: Prepared rows.
 
     Returns:
-        The rows by (partition, time).
+        The rows, and their order by (partition, time).
     """
     for key, name in zip(plan.partition_key, preparation.partition_key, strict=True):
         if not key.nullable and table.column(name).null_count:
@@ -84,14 +190,22 @@ def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> Encode
     moment = as_steps(table.column(TIME), kind)
     count = int(partition.max(initial=-1)) + 1
     order, starts = sort_by_key_and_time(partition, moment, count, keys_in_order=False)
-    if order is not None:
-        moment, table = moment[order], table.take(pa.array(order))
-    new_tick = np.ones(moment.size, np.bool_)
-    new_tick[1:] = moment[1:] != moment[:-1]
-    new_tick[starts[:-1]] = True
-    tick = np.cumsum(new_tick) - 1
-    partitions = Segments(np.arange(moment.size), starts, _read_letters(table), np.arange(starts.size - 1), {})
-    return EncodedRows(table, kind, tick, moment[new_tick], partitions, {})
+    return SortedPartitions(table, kind, order, starts)
+
+
+def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows:
+    """Sort and number prepared rows.
+
+    Args:
+        plan: The plan of the query.
+        preparation: The names of prepared columns.
+        table: Prepared rows.
+
+    Returns:
+        The rows of all partitions by (partition, time).
+    """
+    partitions = sort_partitions(plan, preparation, table)
+    return partitions.encode(0, partitions.count)
 
 
 def _read_letters(table: pa.Table) -> np.ndarray:

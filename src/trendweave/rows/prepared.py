@@ -15,6 +15,9 @@ from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS, TIME
 from trendweave.rows.times import keep_rows_with_time
 
+#: So few types are compared with quicker than they are numbered.
+_FEW_TYPES = 4
+
 
 def prepare_rows(
     plan: Plan, preparation: Preparation, events: pa.Table, time: str, type_: str | None
@@ -70,6 +73,8 @@ def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict
     if type_ is None:
         return {name: np.ones(events.num_rows, np.bool_) for name in names}
     column = events.column(type_)
+    if len(names) <= _FEW_TYPES and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return {name: pc.equal(column, pa.scalar(name, column.type)).to_numpy() for name in names}
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     column = column.unify_dictionaries()
@@ -87,9 +92,15 @@ def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict
 
 def _find_letters(plan: Plan, preparation: Preparation, events: pa.Table, of_type: dict[str, np.ndarray]) -> np.ndarray:
     letters = np.zeros((events.num_rows, -(-len(plan.variables) // 64)), np.uint64)
+    # Variables of one type and condition are read alike, and written together.
+    alike: dict[tuple[str, st.Expression | None], list[int]] = {}
     for index, (variable, condition) in enumerate(zip(plan.variables, preparation.readable, strict=True)):
-        can_be_read = of_type[variable.type]
+        alike.setdefault((variable.type, condition), []).append(index)
+    for (type_, condition), places in alike.items():
+        can_be_read = of_type[type_]
         if condition is not None:
             can_be_read = can_be_read & is_true(condition, events)
-        letters[:, index // 64] |= can_be_read.astype(np.uint64) << np.uint64(index % 64)
+        for word in {place // 64 for place in places}:
+            bits = np.uint64(sum(1 << place % 64 for place in places if place // 64 == word))
+            np.bitwise_or(letters[:, word], bits, out=letters[:, word], where=can_be_read)
     return letters

@@ -7,6 +7,7 @@ of a time and the ends of negated matches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ import pyarrow as pa
 from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
+
+#: NULLs that are kept to be shared: as many as a batch of trends has rows.
+_SHARED = 1 << 16
 
 
 class WindowNumbers(Protocol):
@@ -126,6 +130,16 @@ class MovingNumbers:
         return self.times[self.starts[windows] % self.width]
 
 
+@lru_cache(maxsize=16)
+def _shared_nulls(kind: pa.DataType) -> pa.Array:
+    return pa.nulls(_SHARED, kind)
+
+
+def _nulls(kind: pa.DataType, size: int) -> pa.Array:
+    """NULLs, of which batches share one array: they take as much room as values."""
+    return _shared_nulls(kind).slice(0, size) if size <= _SHARED else pa.nulls(size, kind)
+
+
 def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str, pa.Array]:
     """Write windows as the result columns that tell them apart.
 
@@ -145,7 +159,7 @@ def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str
         case SessionWindow():
             columns = (as_times(keys[:, 0], kind), as_times(keys[:, 1] + steps_of(window.gap, kind, "WITHIN"), kind))
         case WholeInput():
-            nothing = pa.nulls(keys.size, kind.arrow)
+            nothing = _nulls(kind.arrow, keys.size)
             columns = (nothing, nothing)
     return dict(zip(window_names(window), columns, strict=True))
 

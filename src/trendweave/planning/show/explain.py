@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
-from trendweave.planning.ways import finds_extrema, plan_pieces
+from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_to_row
 
 _LABEL = 13
 
@@ -100,6 +100,8 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
     way = ways[plan.complete]
     if plan.complete and not plan.reduced_graph_is_exact:
         way = "paths through the graph, each step checked for a longer trend around it"
+    if steps_from_row_to_row(plan):
+        way = "runs from row to row, by their first events; the graph where events of a partition share a time"
     rows = [("detection", way)]
     if plan.choice is not None:
         count = f"{plan.choice.count:,}"

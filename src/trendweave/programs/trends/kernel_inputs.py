@@ -42,6 +42,7 @@ WAYS = {
 KERNELS = {
     Kernel.STATE_SUMS: KernelCode.TOTALS,
     Kernel.SLIDING_SUMS: KernelCode.TOTALS,
+    Kernel.NEIGHBOUR_SUMS: KernelCode.BLOCKS,  # what takes its place; by itself it is no kernel of `aggregate`
     Kernel.RANKED_BLOCKS: KernelCode.RANKED_BLOCKS,
     Kernel.BLOCKS: KernelCode.BLOCKS,
 }

@@ -178,7 +178,8 @@ def list_trends(
         seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
         share, graphs = _share_out(plan.choice, graphs, seeds, once is None or not once.leaves_out)
     listing = TrendListing(plan, detection, mode, counted, graphs, share, seeds, once)
-    _check_number(listing)
+    if listing.is_counted:
+        check_number(listing.trends, detection.max_trends, plan)
     return listing
 
 
@@ -220,16 +221,22 @@ def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str], shows_al
     return share_sample(place, entries.counts.tolist(), choice.count, seeds), graphs
 
 
-def _check_number(listing: TrendListing) -> None:
-    number, most = listing.trends, listing.detection.max_trends
-    if number is not None:
-        _LOG.info("%s trends to show", _write_number(number))
-    if not listing.is_counted:
-        return
+def check_number(number: int | None, most: int, plan: Plan) -> None:
+    """Raise where there are more trends to show than may be.
+
+    Args:
+        number: How many there are; None where that is more than can be counted.
+        most: How many may be shown.
+        plan: The plan that shows them.
+
+    Raises:
+        ExecutionError: TW412.
+    """
     if number is None:
-        raise ExecutionError([describe_too_many("more than 2^62", most, listing.plan)])
+        raise ExecutionError([describe_too_many("more than 2^62", most, plan)])
+    _LOG.info("%s trends to show", _write_number(number))
     if number > most:
-        raise ExecutionError([describe_too_many(_write_number(number), most, listing.plan)])
+        raise ExecutionError([describe_too_many(_write_number(number), most, plan)])
 
 
 def describe_too_many(number: str, most: int, plan: Plan) -> Problem:

@@ -12,9 +12,12 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import prepare
+from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
+from trendweave.programs.trends.contiguous.counts import count_all_runs
+from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.lists import WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
@@ -23,9 +26,10 @@ from trendweave.results.aggregate_table import result_table
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge
-from trendweave.results.trend_table import make_writer
+from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.results.types import Numbers
 from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.encoded import EncodedRows
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class TrendAggregates(BoundTrends):
         """Numbers per window and group, before they are written."""
         options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk)
         try:
+            if self.way is None and steps_from_row_to_row(self.plan):
+                counted = count_all_runs(self.plan, self.preparation, rows, options)
+                if counted is not None:
+                    return counted
             return PartitionTask(self.plan, self.preparation, rows, options).run()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
@@ -134,16 +142,20 @@ class TrendLists(BoundTrends):
     def work(self) -> Work:
         return "trends"
 
-    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
+    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
         """The trends of prepared rows in batches. They are counted here."""
         options = TaskOptions(only=scope.windows, chunk=scope.chunk)
         try:
+            if steps_from_row_to_row(self.plan):
+                return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
             listing = list_trends(self.plan, self.preparation, rows, options, self.detection)
         except CountTooLargeError as error:
             raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+        return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
+
+    def _make_writer(self, rows: EncodedRows, groups: list[pa.Array]) -> TrendWriter:
         columns = (self.base, self.events, self.time, self.type, self.numbers)
-        encoded, groups = listing.counted.task.rows, listing.counted.group_columns
-        return WrittenTrends(listing, make_writer(self.plan, self.preparation, *columns, encoded, groups))
+        return make_writer(self.plan, self.preparation, *columns, rows, groups)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         written = self.show(rows, scope)

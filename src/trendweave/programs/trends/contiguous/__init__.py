@@ -1,0 +1,1 @@
+"""Contiguous trends by steps from row to row: lists of them, and their number."""

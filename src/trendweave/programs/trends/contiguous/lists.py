@@ -1,0 +1,227 @@
+"""Contiguous trends one by one, block of partitions by block: counted first, and found while they are written.
+
+A block in which several rows of a partition have one time goes the general way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.kernels.listing.contiguous import (
+    BEGINNING,
+    Automaton,
+    FoundRuns,
+    RunFolds,
+    count_runs,
+    find_ends,
+    new_folding,
+    new_path,
+    walk_runs,
+)
+from trendweave.planning.plan import Plan
+from trendweave.planning.preparation import Preparation
+from trendweave.planning.ways import windows_overlap
+from trendweave.programs.trends.aggregates import TaskOptions
+from trendweave.programs.trends.choice import NO_LIMIT
+from trendweave.programs.trends.contiguous.folds import NO_FOLDS, read_folded, tabulate_folds
+from trendweave.programs.trends.contiguous.steps import (
+    ROWS_AT_ONCE,
+    PackedSteps,
+    WindowRanges,
+    columns_read,
+    find_steps,
+    find_windows,
+    group_values,
+    has_ties,
+    make_automaton,
+)
+from trendweave.programs.trends.detection import Detection
+from trendweave.programs.trends.lists import WrittenTrends, check_number, list_trends
+from trendweave.programs.trends.walking import TRENDS_AT_ONCE, VERTICES_AT_ONCE
+from trendweave.results.each_columns import EachColumns
+from trendweave.results.shown_trends import FoldedTrends, ShownTrends
+from trendweave.results.trend_table import TrendWriter
+from trendweave.rows.encoded import TIME, EncodedRows, sort_partitions
+
+#: Floats count whole numbers up to here.
+MOST_COUNTED = 2.0**53
+#: Makes the writer of some rows, of whose partitions the grouping attributes are given.
+MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
+
+
+class ListedPart(Protocol):
+    """The trends of some partitions, counted and not yet built."""
+
+    @property
+    def trends(self) -> int | None:
+        """How many trends there are."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Build and write them, some at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedParts:
+    """The trends of all partitions, part by part."""
+
+    parts: list[ListedPart]
+
+    @property
+    def trends(self) -> int:
+        return sum(part.trends or 0 for part in self.parts)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        for part in self.parts:
+            yield from part.batches()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRuns:
+    """The trends of a block, by steps from row to row.
+
+    `windows` are those that have any, `rows` what is written of the rows, `groups` the grouping attributes of the
+    partitions. `pruned`: all steps that are left lead to an end.
+    """
+
+    automaton: Automaton
+    steps: PackedSteps
+    pruned: bool
+    windows: WindowRanges
+    trends: int
+    rows: EncodedRows
+    groups: list[pa.Array]
+    make_writer: MakeWriter
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        if self.trends:
+            writer = self.make_writer(self.rows, self.groups)
+            folds = None
+            if isinstance(writer.columns, EachColumns):
+                folds = tabulate_folds(writer.columns, self._longest)
+            for found in self._find(folds):
+                yield writer.write(found)
+
+    @property
+    def _longest(self) -> int:
+        """The most rows that a trend can have."""
+        return int((self.windows.ranges.high - self.windows.ranges.low).max())
+
+    def _find(self, folds: RunFolds | None) -> Iterator[ShownTrends | FoldedTrends]:
+        """Find all trends. With folds they are folded on the way; otherwise their events are listed."""
+        automaton, given = self.automaton, self.steps.unpack()
+        ahead = np.empty((0 if self.pruned else given.steps.size, automaton.variable.size), np.int32)
+        if not self.pruned:
+            find_ends(automaton, given, ahead)
+        longest = self._longest
+        found = _make_buffers(folds, longest)
+        path, place = new_path(longest), BEGINNING
+        wanted = NO_FOLDS if folds is None else folds
+        stack = new_folding(longest, wanted.kind.size)
+        while True:
+            trends, place = walk_runs(automaton, given, ahead, self.windows.ranges, path, wanted, stack, found, place)
+            if trends == 0:
+                return
+            yield self._show(found, trends) if folds is None else self._show_folded(folds, found, trends)
+
+    def _show(self, found: FoundRuns, trends: int) -> ShownTrends:
+        starts, of = found.starts[: trends + 1].copy(), found.range[:trends]
+        # A trend is made of the rows from its first one on.
+        rows = np.arange(starts[-1]) + np.repeat(found.first[:trends] - starts[:-1], np.diff(starts))
+        variables = found.variables[: starts[-1]]
+        return ShownTrends(rows, variables, starts, self.windows.window[of], self.windows.segment[of])
+
+    def _show_folded(self, folds: RunFolds, found: FoundRuns, trends: int) -> FoldedTrends:
+        of = found.range[:trends]
+        return FoldedTrends(read_folded(folds, found.folded, trends), self.windows.window[of], self.windows.segment[of])
+
+
+def _make_buffers(folds: RunFolds | None, longest: int) -> FoundRuns:
+    """Buffers for what is folded, or for events; each trend fits."""
+    of = np.empty(TRENDS_AT_ONCE, np.int64)
+    nothing = np.empty(0, np.int64)
+    if folds is not None:
+        folded = new_folding(folds.kind.size, TRENDS_AT_ONCE)
+        return FoundRuns(of, folded, nothing, nothing, np.empty(0, np.int32))
+    events = np.empty(max(VERTICES_AT_ONCE, longest), np.int32)
+    starts = np.empty(TRENDS_AT_ONCE + 1, np.int64)
+    return FoundRuns(of, new_folding(0, 0), np.empty(TRENDS_AT_ONCE, np.int64), starts, events)
+
+
+def list_runs(
+    plan: Plan,
+    preparation: Preparation,
+    table: pa.Table,
+    options: TaskOptions,
+    detection: Detection,
+    make_writer: MakeWriter,
+) -> ListedParts:
+    """Count the contiguous trends of prepared rows.
+
+    Args:
+        plan: A plan that shows trends, which are found by steps from row to row.
+        preparation: What the rows were prepared for.
+        table: Prepared rows.
+        options: Windows and chunks.
+        detection: Limits.
+        make_writer: Writes trends.
+
+    Returns:
+        The trends, ready to be built in batches.
+
+    Raises:
+        ExecutionError: TW412 if there are too many.
+    """
+    automaton, read = make_automaton(plan), columns_read(plan, preparation, table)
+    parts: list[ListedPart] = []
+    for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
+        rows = block.encode(read)
+        part: ListedPart | None = None
+        if not has_ties(rows):
+            groups = group_values(plan, preparation, block)
+            part = _list_block(plan, preparation, automaton, rows, groups, options, make_writer)
+        if part is None:
+            # Their number is checked below, with that of all others.
+            unlimited = replace(detection, max_trends=NO_LIMIT)
+            listing = list_trends(plan, preparation, block.encode().table, options, unlimited)
+            counted = listing.counted
+            part = WrittenTrends(listing, make_writer(counted.task.rows, counted.group_columns))
+        parts.append(part)
+    listed = ListedParts(parts)
+    check_number(listed.trends, detection.max_trends, plan)
+    return listed
+
+
+def _list_block(
+    plan: Plan,
+    preparation: Preparation,
+    automaton: Automaton,
+    rows: EncodedRows,
+    groups: list[pa.Array],
+    options: TaskOptions,
+    make_writer: MakeWriter,
+) -> ListedRuns | None:
+    """The trends of a block; None where there are too many windows or trends for this way."""
+    windows = find_windows(plan, rows, options)
+    if windows is None:
+        return None
+    packed = find_steps(plan, preparation, rows)
+    given = packed.unpack()
+    counts = np.zeros(windows.segment.size)
+    apart = not windows_overlap(plan.window)
+    count_runs(automaton, given, windows.ranges, counts, apart)
+    total = float(counts.sum())
+    if total >= MOST_COUNTED:
+        return None
+    shown = {*preparation.shown, *(name for name in preparation.values if name is not None)}
+    if plan.returns != "each":
+        shown.add(TIME)
+    left = rows.to_write([name for name in rows.table.column_names if name in shown])
+    chosen = windows.take(np.flatnonzero(counts))
+    if apart:
+        packed = packed.repack(given)
+    return ListedRuns(automaton, packed, apart, chosen, int(total), left, groups, make_writer)

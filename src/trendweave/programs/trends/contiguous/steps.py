@@ -1,0 +1,214 @@
+"""The steps from each row to the next: what a block of partitions gives to the kernels of contiguous trends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, find_ranges
+from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Plan, Template
+from trendweave.planning.planner import columns_of
+from trendweave.planning.preparation import Preparation, PreparedEdge
+from trendweave.programs.trends.aggregates import TaskOptions
+from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock
+from trendweave.rows.neighbours import compare_neighbours
+from trendweave.rows.windows import Chunks, OneWindow, WindowNumbers, number_windows
+
+#: Rows of several partitions that are worked on together, so that their columns stay in caches.
+ROWS_AT_ONCE = 1 << 18
+#: Windows of small segments that are listed for each row at most; with more, the general way is taken.
+_RANGES_PER_ROW = 8
+_NOTHING = np.empty(0, np.int64)
+
+
+def columns_read(plan: Plan, preparation: Preparation, table: pa.Table) -> list[str]:
+    """The columns that steps and results are made of; grouping attributes are read once per partition."""
+    read = {TIME, CHUNK, *preparation.shown, *(name for name in preparation.values if name is not None)}
+    for edge in preparation.edges:
+        read |= {name for one in edge.comparisons for name in (one.previous, one.next)}
+        read |= {path[0] for test in edge.general for later in (False, True) for path in columns_of(test, later)}
+    return [name for name in table.column_names if name in read or name.startswith(LETTERS)]
+
+
+def group_values(plan: Plan, preparation: Preparation, block: PartitionBlock) -> list[pa.Array]:
+    """The grouping attributes of each partition of a block: all events of one have them in common."""
+    names = {key.path: name for key, name in zip(plan.partition_key, preparation.partition_key, strict=True)}
+    return [block.first_values(names[group.path]) for group in plan.groups]
+
+
+def has_ties(rows: EncodedRows) -> bool:
+    """Whether several rows of a partition have one time."""
+    return rows.tick_steps.size < rows.tick.size
+
+
+def make_automaton(plan: Plan) -> Automaton:
+    """The template of a plan in numbers."""
+    template = plan.template
+    number = {variable.name: index for index, variable in enumerate(plan.variables)}
+    source = np.array([step.source for step in template.transitions], np.int64)
+    leaving = np.argsort(source, kind="stable")
+    is_final = np.zeros(len(template.states), np.bool_)
+    is_final[[end.state for end in template.ends]] = True
+    return Automaton(
+        np.array([number[state.variable] for state in template.states], np.int32),
+        np.array([start.state for start in template.starts], np.int64),
+        is_final,
+        source,
+        np.array([step.target for step in template.transitions], np.int64),
+        leaving,
+        np.searchsorted(source[leaving], np.arange(len(template.states) + 1)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSteps:
+    """Steps and beginnings of rows, in as few bytes as there are transitions and states while they wait."""
+
+    steps: np.ndarray
+    begins: np.ndarray
+
+    def unpack(self) -> NeighbourSteps:
+        return NeighbourSteps(self.steps.astype(np.uint64), self.begins.astype(np.uint64))
+
+    def repack(self, given: NeighbourSteps) -> PackedSteps:
+        """The same after the kernels have changed it."""
+        return PackedSteps(given.steps.astype(self.steps.dtype), given.begins.astype(self.begins.dtype))
+
+
+def find_steps(plan: Plan, preparation: Preparation, rows: EncodedRows) -> PackedSteps:
+    """Find which transitions lead from each row to the next, and where trends begin.
+
+    Args:
+        plan: A plan whose trends are contiguous.
+        preparation: The names of prepared columns.
+        rows: Rows of which no two of a partition have one time.
+
+    Returns:
+        Bits per row.
+    """
+    template, readable = plan.template, _Readable(plan, rows)
+    has_previous = np.ones(rows.tick.size, np.bool_)
+    has_previous[rows.partitions.starts[:-1]] = False
+    edges = {(edge.earlier, edge.later): place for place, edge in enumerate(plan.edges)}
+    tests = _NeighbourTests(rows.table)
+    steps = np.zeros(rows.tick.size, _bits_type(len(template.transitions)))
+    for place, step in enumerate(template.transitions):
+        source, target = template.states[step.source].variable, template.states[step.target].variable
+        holds = tests.holds(preparation.edges[edges[source, target]], has_previous) & readable.of(target)
+        holds[1:] &= readable.of(source)[:-1]
+        steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
+    return PackedSteps(steps, _find_begins(template, readable, rows.tick.size))
+
+
+def _find_begins(template: Template, readable: _Readable, count: int) -> np.ndarray:
+    begins = np.zeros(count, _bits_type(len(template.states)))
+    for start in template.starts:
+        begins |= readable.of(template.states[start.state].variable).astype(begins.dtype) << begins.dtype.type(
+            start.state
+        )
+    return begins
+
+
+def _bits_type(bits: int) -> np.dtype:
+    return np.dtype(next(kind for size, kind in ((8, "u1"), (16, "u2"), (32, "u4"), (64, "u8")) if bits <= size))
+
+
+class _Readable:
+    """Which rows can be read as a variable; found once for each."""
+
+    def __init__(self, plan: Plan, rows: EncodedRows) -> None:
+        self._number = {variable.name: index for index, variable in enumerate(plan.variables)}
+        self._letters = rows.partitions.letters
+        self._known: dict[str, np.ndarray] = {}
+
+    def of(self, variable: str) -> np.ndarray:
+        if variable not in self._known:
+            number = self._number[variable]
+            bit = np.uint64(1) << np.uint64(number % 64)
+            self._known[variable] = (self._letters[:, number // 64] & bit) != 0
+        return self._known[variable]
+
+
+class _NeighbourTests:
+    """Conditions between a row and the one before it; each is tested once, however many transitions ask for it."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._known: dict[object, np.ndarray] = {}
+
+    def holds(self, edge: PreparedEdge, allowed: np.ndarray) -> np.ndarray:
+        """A new array: where it is allowed and the conditions of an edge hold."""
+        holds = allowed.copy()
+        for one in edge.comparisons:
+            if one not in self._known:
+                left = self._table.column(one.previous)
+                right = left if one.previous == one.next else self._table.column(one.next)
+                self._known[one] = compare_neighbours(left, one.operator, right)
+            holds &= self._known[one]
+        if edge.general:
+            holds &= self._general(st.all_of(edge.general))
+        return holds
+
+    def _general(self, condition: st.Expression) -> np.ndarray:
+        if condition not in self._known:
+            count = self._table.num_rows
+            holds = np.zeros(count, np.bool_)
+            if count > 1:
+                holds[1:] = is_true(condition, self._table.slice(0, count - 1), self._table.slice(1))
+            self._known[condition] = holds
+        return self._known[condition]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRanges:
+    """Windows of the segments of a block, with the keys that tell windows apart everywhere."""
+
+    segment: np.ndarray
+    window: np.ndarray
+    ranges: Ranges
+
+    def take(self, chosen: np.ndarray) -> WindowRanges:
+        ranges = self.ranges
+        return WindowRanges(
+            self.segment[chosen], self.window[chosen], Ranges(ranges.low[chosen], ranges.high[chosen], ranges.until)
+        )
+
+
+def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowRanges | None:
+    """Find the windows of each segment that hold rows.
+
+    Args:
+        plan: A plan with sliding windows, or one over all events.
+        rows: Rows of which no two of a partition have one time.
+        options: Which windows are asked for.
+
+    Returns:
+        The windows; None where there are too many of them to list.
+    """
+    starts = rows.partitions.starts
+    numbers = _number_windows(plan, rows, options)
+    if isinstance(numbers, OneWindow):
+        window = np.zeros(starts.size - 1, np.int64)
+        return WindowRanges(np.arange(starts.size - 1), window, Ranges(starts[:-1], starts[1:], _NOTHING))
+    tick = rows.tick
+    first, last = numbers.first(tick, _NOTHING), numbers.last(tick, _NOTHING)
+    segment, window, low, high = np.empty((4, _RANGES_PER_ROW * tick.size), np.int64)
+    found = int(find_ranges(starts, first, last, segment, window, low, high))
+    if found > low.size:
+        return None
+    return WindowRanges(
+        segment[:found].copy(),
+        numbers.keys(window[:found]).copy(),
+        Ranges(low[:found].copy(), high[:found].copy(), _NOTHING),
+    )
+
+
+def _number_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowNumbers:
+    # Without ties a tick is a row, so the chunk of a row is that of its tick.
+    chunks = None if options.chunk is None else Chunks(rows.table.column(CHUNK).to_numpy(), options.chunk)
+    ends = (_NOTHING, _NOTHING)
+    return number_windows(plan.window, rows.time_type, rows.tick_steps, ends, options.only, chunks)
