@@ -64,6 +64,42 @@ def test_with_negation_on_one_side(run):
     assert count(run(COUNT + "SEQ(A, NOT C, B) AND D", stream("a1 c2 a3 b4 d5 d6"))) == 2
 
 
+def test_readings_that_differ_in_their_nots(run):
+    # SEQ(A+, NOT C, A): (a1, a2) alone, as c3 stands before a4. A{2}: three pairs, of which one is (a1, a2) again.
+    assert count(run(COUNT + "SEQ(A+, NOT C, A) AND A{2}", stream("a1 a2 c3 a4"))) == 2
+
+
+def test_in_a_window_that_moves_with_the_stream(run):
+    # At 1 there is a1 alone. At 2: a1-b2. At 4 (1, 4]: b2-a4. c5 ends nothing. At 9 (6, 9]: b9 alone.
+    found = run(COUNT + "A AND B WITHIN 3 seconds", stream("a1 b2 a4 c5 b9"))
+    assert [(row["time"], row["count"]) for row in found] == [(2, 1), (4, 1)]
+
+
+def test_in_a_moving_window_of_groups(run):
+    # Pairs are of one partition: k = 2 has none before a4 meets b3.
+    events = stream("a1 b2 b3 a4", k=[1, 1, 2, 2])
+    found = run("RETURN k, COUNT(*) PATTERN A AND B GROUP-BY k WITHIN 3 seconds", events)
+    assert [(row["time"], row["k"], row["count"]) for row in found] == [(2, 1, 1), (4, 2, 1)]
+
+
+def test_with_keys_of_one_variable(run):
+    # A+ with one k: a1, a2, a3, (a1, a3). B: b4. Groups of a's of different k are no trends, whatever b they meet.
+    events = stream("a1 a2 a3 b4", k=[1, 2, 1, 3])
+    assert count(run(COUNT + "A+ AND B WHERE [A.k]", events)) == 4
+    # A+ and A{2}: (a1, a3) is of both; it makes a pair with each of a1, a2, a3.
+    assert count(run(COUNT + "A+ AND A{2} WHERE [A.k]", events)) == 3
+
+
+def test_each_side_skips_what_it_cannot_read(run):
+    # SEQ(A, C) skips b2, SEQ(A, B) ends with it.
+    clauses = " SEMANTICS skip-till-next-match"
+    assert count(run(COUNT + "SEQ(A, C) AND SEQ(A, B)" + clauses, stream("a1 b2 c3"))) == 1
+    # (a1, c3) is a trend of SEQ(A, C), but not of SEQ(A, (B OR C)), where b2 comes first: so (a1, c3) meets (a1, b2).
+    assert count(run(COUNT + "SEQ(A, C) AND SEQ(A, (B OR C))" + clauses, stream("a1 b2 c3"))) == 1
+    # Without b2 both have (a1, c3) alone, and no pair of different trends.
+    assert run(COUNT + "SEQ(A, C) AND SEQ(A, (B OR C))" + clauses, stream("a1 c3")) == []
+
+
 def test_large_counts(run):
     # 2^100 - 1 trends on each side.
     events = stream(" ".join(f"a{time} b{time}" for time in range(100)))

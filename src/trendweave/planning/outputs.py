@@ -380,12 +380,6 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
-    if query.within is not None and query.slide is None and not query.session:
-        message = "a conjunction cannot be counted in a window that moves with the stream"
-        problems.append(problem_at(query.within.span, "TW211", message, "add SLIDE"))
-    if query.strategy == "skip-till-next-match":
-        message = "a conjunction cannot be counted with skip-till-next-match"
-        problems.append(problem_at(query.pattern.span, "TW211", message, "use another strategy, or query each side"))
     for output in (*query.returns.outputs, *query.having, *query.order_by):
         for node in output.walk():
             if isinstance(node, st.Aggregate) and node.argument is not None:

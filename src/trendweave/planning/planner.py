@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
-from trendweave.language.printer import print_pattern, print_query
+from trendweave.language.printer import print_expression, print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
 from trendweave.planning.automata.automaton import Automaton
@@ -24,7 +24,7 @@ from trendweave.planning.outputs import (
     plan_shown,
 )
 from trendweave.planning.positions import MAX_STATES, TooManyStates
-from trendweave.planning.predicates import Predicates, classify
+from trendweave.planning.predicates import Predicates, classify, split_key
 from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables
 from trendweave.planning.ways import choose_negated_ways, choose_ways
@@ -58,7 +58,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     )
     predicates = classify(query.where, variables, neighbours, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
-    _check_bound_keys(query, bound_keys, strategy, problems)
+    _check_bound_keys(query, bound_keys, variables, strategy, problems)
     needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), outputs.aggregates)
     shown = plan_shown(query, variables, needed, problems)
     if problems:
@@ -220,7 +220,11 @@ def _plan_keys(
 
 
 def _check_bound_keys(
-    query: st.QueryTree, bound_keys: tuple[p.KeyColumn, ...], strategy: str, problems: list[Problem]
+    query: st.QueryTree,
+    bound_keys: tuple[p.KeyColumn, ...],
+    variables: Variables,
+    strategy: str,
+    problems: list[Problem],
 ) -> None:
     """Keys of one variable split trends apart; not all that queries can say goes together with that."""
     if not bound_keys:
@@ -230,9 +234,11 @@ def _check_bound_keys(
     if strategy == "skip-till-next-match":
         message = f"skip-till-next-match cannot be combined with {name}, a key of one variable"
         problems.append(problem_at(query.span, "TW223", message, hint))
-    if isinstance(query.pattern, st.Conjunction):
-        message = f"a conjunction cannot be combined with {name}, a key of one variable"
-        problems.append(problem_at(query.pattern.span, "TW211", message, hint))
+    grouped = [attribute for attribute in query.group_by if split_key(attribute, variables)[0] is not None]
+    if isinstance(query.pattern, st.Conjunction) and grouped:
+        name = print_expression(grouped[0])
+        message = f"a conjunction cannot be grouped by {name}: a pair is two trends, and each may have another {name}"
+        problems.append(problem_at(grouped[0].span, "TW211", message, "group by an attribute of all events"))
 
 
 def _plan_edges(

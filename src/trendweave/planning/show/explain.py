@@ -130,7 +130,8 @@ def _kernels(plan: Plan) -> list[tuple[str, str]]:
             with_keys = (
                 f"trends with {' and '.join(piece.bound)}" if piece.bound else f"trends without {', '.join(every)}"
             )
-            served.setdefault(piece.kernel, []).append(title if plan.is_conjunction else with_keys)
+            whom = with_keys if not plan.is_conjunction else f"{title}: {with_keys}" if every else title
+            served.setdefault(piece.kernel, []).append(whom)
     rows = [
         ("kernel", kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})")
         for kernel, whom in served.items()

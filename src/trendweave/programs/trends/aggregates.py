@@ -60,31 +60,49 @@ class PartitionTask:
 
     def run(self) -> TaskResult:
         """Aggregates of all trends, merged per window and group."""
-        pieces = [piece for template in self.plan.templates for piece in self.inputs.pieces(template)]
+        of_templates = [self.inputs.pieces(template) for template in self.plan.templates]
+        pieces = [piece for of_template in of_templates for piece in of_template]
         groups, columns = self.number_groups([piece.segments for piece in pieces])
         windows = self.number_windows(pieces, groups)
         if self.plan.is_conjunction:
-            # All three patterns are looked for in the same partitions, so their groups are the same.
-            one, other, both = (self.aggregate_piece(piece, groups[0], windows) for piece in pieces)
-            merged = merge([pair_trends(one, other, both, outputs=len(self.plan.aggregates)).of_groups(groups[0])])
+            merged = self._pair_pieces(of_templates, groups, windows)
         else:
-            merged = self._merge_pieces(pieces, groups, windows)
+            merged = self._merge_pieces(pieces, groups, windows, groups)
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
         return TaskResult(replace(merged, window=windows.keys(merged.window)), taken)
 
-    def _merge_pieces(self, pieces: list[Piece], groups: list[np.ndarray], windows: WindowNumbers) -> Partials:
-        """Aggregates of all pieces per window and group. They are merged while they are made: many segments and windows
-        of one group are never there at the same time."""
+    def _pair_pieces(
+        self, of_templates: list[list[Piece]], groups: list[np.ndarray], windows: WindowNumbers
+    ) -> Partials:
+        """Pairs of trends per window and group. A pair is of one partition, so trends are counted by partition first."""
+        sides: list[Partials] = []
+        of_partition = np.zeros(self.rows.partitions.count, np.int64)
+        first = 0
+        for pieces in of_templates:
+            of_pieces = groups[first : first + len(pieces)]
+            partitions = [piece.segments.partition for piece in pieces]
+            sides.append(self._merge_pieces(pieces, of_pieces, windows, partitions))
+            for partition, group in zip(partitions, of_pieces, strict=True):
+                of_partition[partition] = group
+            first += len(pieces)
+        pairs = pair_trends(sides[0], sides[1], sides[2], outputs=len(self.plan.aggregates))
+        return merge([replace(pairs, group=of_partition[pairs.group])])
+
+    def _merge_pieces(
+        self, pieces: list[Piece], groups: list[np.ndarray], windows: WindowNumbers, into: list[np.ndarray]
+    ) -> Partials:
+        """Aggregates of all pieces, merged by window and a number of each segment: its group, or its partition. They are
+        merged while they are made: many segments and windows of one group are never there at the same time."""
         parts: list[Partials] = []
         waiting = 0
-        for piece, group in zip(pieces, groups, strict=True):
+        for piece, group, place in zip(pieces, groups, into, strict=True):
             cuts = self._cut_segments(piece, group, windows)
             for first, end in pairwise(cuts):
                 whole = len(cuts) == 2
                 taken = piece if whole else replace(piece, segments=take_segments(piece.segments, first, end))
-                parts.append(self.aggregate_piece(taken, group[first:end], windows).of_groups(group[first:end]))
+                parts.append(self.aggregate_piece(taken, group[first:end], windows).of_groups(place[first:end]))
                 waiting += parts[-1].window.size
                 if len(parts) > 1 and waiting > max(_AT_ONCE, parts[0].window.size):
                     parts, waiting = [merge(parts)], 0
