@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
@@ -28,6 +28,8 @@ from trendweave.planning.variables import Variables
 #: What a row that shows a trend has besides its window and group, and what each of its events has besides attributes.
 TREND_COLUMNS = ("length", "events")
 EVENT_FIELDS = ("variable", "time", "type")
+#: What tells the trends of a window apart where each event has a row.
+MATCH_COLUMN = "match"
 
 
 def not_built(span: Span | None, what: str) -> Problem:
@@ -38,6 +40,12 @@ def not_built(span: Span | None, what: str) -> Problem:
 def window_names(window: Window) -> tuple[str, ...]:
     """Name the columns of a result that tell windows apart: one for a window that moves with the stream, else two."""
     return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")
+
+
+def row_fields(window: Window) -> tuple[str, ...]:
+    """Name what a row that shows one event has besides attributes; `time` may be that of the window."""
+    variable, moment, type_ = EVENT_FIELDS
+    return variable, f"event_{moment}" if moment in window_names(window) else moment, type_
 
 
 def plan_groups(query: st.QueryTree, variables: Variables, problems: list[Problem]) -> tuple[GroupColumn, ...]:
@@ -101,7 +109,7 @@ def plan_outputs(
     computed = tuple(
         OutputColumn(name_output(output), planning.rewrite(output.value))
         for output in outputs
-        if not isinstance(output.value, st.Attribute)
+        if not isinstance(output.value, st.Attribute) or planning.is_length(output.value)
     )
     having = tuple(planning.rewrite(condition) for condition in resolve_names(query, query.having, groups))
     order_by = resolve_names(query, tuple(item.value for item in query.order_by), groups)
@@ -112,11 +120,12 @@ def plan_outputs(
     return PlannedOutputs(tuple(planning.aggregates.values()), computed, having, ordered)
 
 
-#: The number of events of a trend.
+#: The number of events of a trend; among aggregates it stands as one without an argument.
 LENGTH = "LENGTH"
+_OF_ONE_TREND = st.Aggregate(LENGTH, None)
 
 
-def is_length(value: st.Expression) -> bool:
+def is_length(value: st.Expression) -> TypeGuard[st.Attribute]:
     """Is it LENGTH, the number of events of a trend?"""
     return isinstance(value, st.Attribute) and [name.upper() for name in value.names] == [LENGTH]
 
@@ -199,6 +208,7 @@ class _Planning:
         problems: list[Problem],
     ) -> None:
         self._each = query.return_kind == "each"
+        self._finds_trends = query.complete or query.after_match is not None or query.per_start is not None
         self._variables, self._problems = variables, problems
         self._groups = {(group.variable, group.path): group.name for group in groups}
         outputs = query.returns.outputs if query.returns is not None else ()
@@ -212,9 +222,15 @@ class _Planning:
             if column is not None:
                 self.aggregates.setdefault(output.value, column)
             return column
+        if self.is_length(output.value):
+            return self.aggregates.setdefault(_OF_ONE_TREND, AggregateColumn(name_output(output), LENGTH))
         if isinstance(output.value, st.Attribute):
             self._name_group(output.value)
         return None
+
+    def is_length(self, value: st.Expression) -> bool:
+        """Is it LENGTH, and no grouping attribute of that name?"""
+        return self._each and is_length(value) and split_key(value, self._variables) not in self._groups
 
     def rewrite(self, expression: st.Expression) -> st.Expression:
         """The expression with the names of columns for aggregates and grouping attributes."""
@@ -223,6 +239,8 @@ class _Planning:
         return without_places(map_leaves(expression, self._name))
 
     def _name(self, node: st.Attribute | st.Aggregate) -> st.Expression:
+        if self.is_length(node):
+            node = _OF_ONE_TREND
         if isinstance(node, st.Attribute):
             return st.Attribute((self._name_group(node),))
         if node not in self.aggregates:
@@ -247,6 +265,10 @@ class _Planning:
 
     def _plan_aggregate(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
         function, variables, problems = value.function, self._variables, self._problems
+        if value == _OF_ONE_TREND:
+            return AggregateColumn(name, LENGTH)
+        if not self._each and value.argument is not None and is_length(value.argument):
+            return self._plan_lengths(value, name)
         names = value.argument.names if value.argument is not None else ()
         wrong = ""
         if self._each and function == "COUNT" and not names:
@@ -276,6 +298,20 @@ class _Planning:
         variable, path = (names[0], names[1:]) if names else (None, ())
         return AggregateColumn(name, function, variable, path or None, value.distinct)
 
+    def _plan_lengths(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
+        """Trends that nobody finds one by one have no lengths to look at."""
+        text = print_expression(value)
+        if value.function not in ("SUM", "AVG", "MIN", "MAX") or value.distinct:
+            message = f"{text} has the wrong kind of argument"
+            self._problems.append(problem_at(value.span, "TW213", message, "SUM, AVG, MIN and MAX take LENGTH"))
+            return None
+        if not self._finds_trends:
+            message = f"{text} looks at trends one by one, and aggregates over all trends do not"
+            hint = f"RETURN COMPLETE {text}, add AFTER MATCH SKIP, or RETURN EACH LENGTH; COUNT(S) counts events"
+            self._problems.append(problem_at(value.span, "TW238", message, hint))
+            return None
+        return AggregateColumn(name, value.function)
+
 
 def without_places(node: st.Expression) -> st.Expression:
     """Copy an expression without its places in the text, as they would only make plans differ."""
@@ -301,6 +337,9 @@ def plan_shown(
         return ()
     if returns is None or not returns.attributes:
         paths = {path for of_type in needed.values() for path in of_type}
+        if query.return_kind == "rows":
+            # What all events of a trend have in common stands beside each of them anyway.
+            paths -= {path for variable, path in (split_key(key, variables) for key in query.group_by) if not variable}
         return tuple(ShownAttribute("_".join(path), path, None) for path in sorted(paths))
     wanted: dict[Path, list[str] | None] = {}
     for attribute in returns.attributes:
@@ -364,10 +403,29 @@ def check_names(
     outputs = list(values)
     if query.return_kind == "trends":
         outputs = list(TREND_COLUMNS)
+    if query.return_kind == "rows":
+        outputs = [MATCH_COLUMN, *row_fields(window)]
     for name in (*window_names(window), *(group.name for group in groups), *outputs):
         if name in seen:
             problems.append(problem_at(span, "TW214", f"two output columns are named {name}", "rename one with AS"))
         seen.add(name)
+
+
+def check_row_names(
+    query: st.QueryTree,
+    window: Window,
+    groups: tuple[GroupColumn, ...],
+    shown: tuple[ShownAttribute, ...],
+    problems: list[Problem],
+) -> None:
+    """Attributes of events stand beside what tells their trend."""
+    taken = {*window_names(window), *(group.name for group in groups), MATCH_COLUMN, row_fields(window)[0]}
+    taken -= {EVENT_FIELDS[1]}  # the time column itself is not shown twice; another of that name is told with the table
+    for attribute in shown:
+        if attribute.name in taken:
+            span = query.returns.span if query.returns is not None else query.span
+            message = f"two columns of the result are named {attribute.name}"
+            problems.append(problem_at(span, "TW214", message, "list what to show of each event: ROWS(...)"))
 
 
 def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
-from trendweave.language.syntax_tree import ChoiceKind, ComparisonOperator, Expression, ReturnKind
+from trendweave.language.syntax_tree import AfterMatchKind, ChoiceKind, ComparisonOperator, Expression, ReturnKind
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -268,13 +268,19 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
-    """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path. `distinct`: different values are counted."""
+    """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path. `LENGTH` and aggregates of it have neither.
+    `distinct`: different values are counted."""
 
     name: str
     function: str
     variable: str | None = None
     path: Path | None = None
     distinct: bool = False
+
+    @property
+    def is_length(self) -> bool:
+        """Is it about the number of events of trends?"""
+        return self.variable is None and self.function != "COUNT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +318,17 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Trends are taken in order of their first event; of those that begin together the one that ends last, or first
+    where `shortest`. A taken trend takes its own beginning away, and those that `skip` names, before events of
+    `variable`."""
+
+    skip: AfterMatchKind = "next"
+    variable: str | None = None
+    shortest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TypeColumns:
     """The columns that events of a type must carry."""
 
@@ -324,7 +341,8 @@ class Plan:
     """Everything a runner needs to know about a query, apart from the data.
 
     `templates` holds one template; a conjunction has three: both sides, and what both match (GRETA, Section 9).
-    `complete`: only trends are asked for that are no part of a longer one.
+    `complete`: only trends are asked for that are no part of a longer one. In `match_conditions`, which a trend must
+    meet as a whole, aggregates stand for what is computed of it.
     `outputs` are shown instead of the aggregates where they are more than these in their order; then some aggregates
     may be there for outputs, HAVING or ORDER BY alone. `limit`: so many rows in this order, per window of aggregates
     and per window and group of lists.
@@ -346,6 +364,8 @@ class Plan:
     shown: tuple[ShownAttribute, ...] = ()
     choice: Choice | None = None
     complete: bool = False
+    match_conditions: tuple[Expression, ...] = ()
+    selection: Selection | None = None
     outputs: tuple[OutputColumn, ...] | None = None
     having: tuple[Expression, ...] = ()
     order_by: tuple[OrderColumn, ...] = ()
@@ -359,6 +379,11 @@ class Plan:
     @property
     def template(self) -> Template:
         return self.templates[0]
+
+    @property
+    def finds_trends(self) -> bool:
+        """Are trends found one by one, whether they are shown or aggregated?"""
+        return self.returns != "aggregates" or self.complete or self.selection is not None
 
     @property
     def is_conjunction(self) -> bool:

@@ -13,10 +13,19 @@ from trendweave.planning import plan as p
 from trendweave.planning.automata.automaton import Automaton
 from trendweave.planning.automata.determinise import NegationsNotKeptApart
 from trendweave.planning.guards import FREE_WAY
+from trendweave.planning.matches.conditions import (
+    aggregates_of,
+    find_orders,
+    is_match_condition,
+    match_paths,
+    plan_match_conditions,
+)
+from trendweave.planning.matches.selection import check_matches, plan_selection
 from trendweave.planning.outputs import (
     check_choice,
     check_conjunction,
     check_names,
+    check_row_names,
     limits_ordered_rows,
     not_built,
     plan_groups,
@@ -40,6 +49,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     check_conjunction(query, problems)
     check_choice(query, problems)
     _check_not_built(query, problems)
+    selection = plan_selection(query, variables, problems)
     window = plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
     outputs = plan_outputs(query, window, groups, variables, problems)
@@ -49,18 +59,29 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     built = _build_templates(query.pattern, variables, strategy, problems) if not of_pattern else None
     if built is None:
         everything = frozenset((one, other) for one in variables.types for other in variables.types)
-        classify(query.where, variables, everything, problems)
+        of_events = tuple(condition for condition in query.where if not any(aggregates_of(condition)))
+        classify(of_events, variables, everything, problems)
         return None
     templates, negations = built
     window = settle_window(query, window, templates, problems)
+    orders = find_orders((*templates, *(negated.template for negated in negations)))
+    of_matches = tuple(condition for condition in query.where if is_match_condition(condition, orders))
+    of_events = tuple(condition for condition in query.where if condition not in of_matches)
+    match_conditions = plan_match_conditions(of_matches, variables, problems)
+    for condition in of_events:
+        problems += [not_built(node.span, "FIRST and LAST of an earlier event") for node in aggregates_of(condition)]
     neighbours = frozenset[tuple[str, str]]().union(
         *(template.neighbours() for template in (*templates, *(negated.template for negated in negations)))
     )
-    predicates = classify(query.where, variables, neighbours, problems)
+    predicates = classify(of_events, variables, neighbours, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
     _check_bound_keys(query, bound_keys, variables, strategy, problems)
     needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), outputs.aggregates)
+    for variable, paths in match_paths(match_conditions).items():
+        needed[variables.types[variable]] |= paths
     shown = plan_shown(query, variables, needed, problems)
+    if query.return_kind == "rows":
+        check_row_names(query, window, groups, shown, problems)
     if problems:
         return None
     edges = _plan_edges(neighbours, variables, predicates)
@@ -90,27 +111,21 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         needed_columns=_with_shown(needed, shown, variables),
         shown=shown,
         choice=None if limits_ordered_rows(query) else _plan_choice(query.choice),
+        match_conditions=match_conditions,
+        selection=selection,
     )
-    _check_complete(query, plan, problems)
+    check_matches(query, plan, problems)
     check_listing(query, plan, problems)
     return None if problems else plan
 
 
 def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
-    if query.after_match is not None:
-        problems.append(not_built(query.after_match.span, "AFTER MATCH SKIP"))
-    if query.per_start is not None:
-        problems.append(not_built(query.span, f"{query.per_start.upper()} PER START"))
-    if query.return_kind == "rows":
-        problems.append(not_built(query.returns.span if query.returns else query.span, "RETURN ROWS"))
-    if query.complete and query.return_kind in ("aggregates", "each"):
-        problems.append(not_built(query.returns.span if query.returns else query.span, "COMPLETE of this kind"))
     for output in query.returns.outputs if query.returns is not None else ():
         if isinstance(output.value, st.Aggregate) and (output.value.distinct or output.value.function == "STDDEV"):
             problems.append(not_built(output.span, "DISTINCT or STDDEV"))
     for conjunct in query.where:
         for node in conjunct.walk():
-            if isinstance(node, st.PreviousAttribute | st.Aggregate):
+            if isinstance(node, st.PreviousAttribute):
                 problems.append(not_built(node.span, type(node).__name__))
 
 
@@ -291,17 +306,6 @@ def _with_shown(
 
 def _plan_choice(choice: st.Choice | None) -> p.Choice | None:
     return None if choice is None else p.Choice(choice.kind, choice.count, choice.seed or 0)
-
-
-def _check_complete(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:
-    """Complete trends can be counted, and so drawn or ordered, only where they are the paths of a graph."""
-    if plan.choice is None or plan.choice.kind == "limit" or not plan.complete or plan.reduced_graph_is_exact:
-        return
-    why = "keys of one variable" if plan.bound_keys else "a variable at several places of the pattern"
-    name = plan.choice.kind.upper()
-    message = f"{name} of complete trends cannot be combined with {why}"
-    span = query.choice.span if query.choice is not None else query.span
-    problems.append(problem_at(span, "TW224", message, f"use LIMIT, or RETURN TRENDS with {name}"))
 
 
 def columns_of(expression: st.Expression, of_next: bool = False) -> set[p.Path]:

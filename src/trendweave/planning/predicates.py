@@ -71,7 +71,7 @@ def _references_are_good(conjunct: st.Expression, variables: Variables, problems
             if node.variable not in variables.types:
                 problems.append(variables.unknown(node.variable, node.span))
         elif isinstance(node, st.Attribute):
-            problem = _attribute_problem(node, variables)
+            problem = attribute_problem(node, variables)
             if problem is not None:
                 problems.append(problem)
         elif isinstance(node, st.Literal) and not _is_storable(node.value):
@@ -86,7 +86,8 @@ def _is_storable(value: bool | int | float | str | None) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem | None:
+def attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem | None:
+    """What is wrong with the name of an attribute in a condition, if anything."""
     head = attribute.names[0]
     if len(attribute.names) > 1:
         return None if head in variables.types else variables.unknown(head, attribute.span)

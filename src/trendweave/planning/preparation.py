@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trendweave.language import syntax_tree as st
+from trendweave.planning.matches.conditions import match_columns
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import rewrite_columns
 
@@ -33,7 +34,7 @@ class PreparedEdge:
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown`
-    to the attributes that it shows."""
+    to the attributes that it shows, `matched` to what its conditions on whole matches compute."""
 
     columns: tuple[tuple[str, st.Expression], ...]
     readable: tuple[st.Expression | None, ...]
@@ -42,6 +43,7 @@ class Preparation:
     edges: tuple[PreparedEdge, ...]
     values: tuple[str | None, ...]
     shown: tuple[str, ...]
+    matched: tuple[str | None, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,6 +85,10 @@ def prepare(plan: Plan) -> Preparation:
             None if aggregate.path is None else columns.name_of_path(aggregate.path) for aggregate in plan.aggregates
         ),
         shown=tuple(columns.name_of_path(attribute.path) for attribute in plan.shown),
+        matched=tuple(
+            None if column.path is None else columns.name_of_path(column.path)
+            for column in match_columns(plan.match_conditions).values()
+        ),
         columns=tuple((name, expression) for expression, name in columns.names.items()),
     )
 

@@ -165,6 +165,10 @@ def steps_from_row_to_row(plan: Plan) -> bool:
     """Are trends counted and listed by steps from each row to the next, without search and graph?"""
     if plan.strategy != _CONTIGUOUS or plan.is_conjunction or plan.negations or plan.bound_keys or plan.complete:
         return False
+    if plan.selection is not None or plan.match_conditions or plan.returns == "rows":
+        return False
+    if any(column.is_length for column in plan.aggregates):
+        return False
     if not isinstance(plan.window, WholeInput | SlidingWindow):
         return False
     if max(len(plan.template.states), len(plan.template.transitions)) > _MOST_STEPS:
@@ -187,11 +191,11 @@ def windows_overlap(window: Window) -> bool:
 
 def _sums(plan: Plan) -> bool:
     """Does the pass that counts trends carry anything beside their number? Trends that are shown are only counted."""
-    return plan.returns == "aggregates" and any(
+    return not plan.finds_trends and any(
         column.variable is not None and column.function not in ("MIN", "MAX") for column in plan.aggregates
     )
 
 
 def finds_extrema(plan: Plan) -> bool:
     """Is there a pass for MIN and MAX?"""
-    return plan.returns == "aggregates" and any(column.function in ("MIN", "MAX") for column in plan.aggregates)
+    return not plan.finds_trends and any(column.function in ("MIN", "MAX") for column in plan.aggregates)

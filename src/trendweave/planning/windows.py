@@ -70,13 +70,6 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
             problems.append(problem_at(query.span, "TW234", message, hint))
     if not isinstance(window, p.MovingWindow) or window.by == "time":
         return
-    if window.wide and plan.choice is not None and plan.choice.kind != "limit":
-        kind = plan.choice.kind.upper()
-        message = (
-            f"{kind} chooses among trends that can be counted; complete ones, and those with NOT at both ends, cannot"
-        )
-        span = query.choice.span if query.choice is not None else query.span
-        problems.append(problem_at(span, "TW232", message, f"use LIMIT, add SLIDE, or leave {kind} out"))
     if window.by != "first":
         return
     ends, starts = plan.template.ends, plan.template.starts

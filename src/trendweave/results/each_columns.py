@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold
-from trendweave.planning.plan import Plan
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends, join_chunks
@@ -23,10 +22,14 @@ from trendweave.rows.numbers import as_numbers
 _FOLDS = {"COUNT": COUNT, "FIRST": FIRST, "LAST": LAST, "MIN": LARGEST, "MAX": LARGEST, "SUM": SUM, "AVG": SUM}
 
 
+#: The number of events of a trend, and that of trends, need no fold: no event is read as this.
+NO_VARIABLE = -1
+
+
 @dataclass(frozen=True, slots=True)
 class OutputFold:
-    """What is folded for one output, over the events of which variable; of which numbers (None: they are not read), and
-    where these are known (None: everywhere)."""
+    """What is folded for one output, over the events of which variable (NO_VARIABLE: of none); of which numbers (None:
+    they are not read), and where these are known (None: everywhere)."""
 
     kind: int
     variable: int
@@ -41,10 +44,10 @@ class OutputFold:
 
 @dataclass(frozen=True)
 class EachColumns:
-    """The outputs of RETURN EACH, in order: what is folded for each of them over how many rows, and the column of the
+    """Aggregates of single trends, in order: what is folded for each of them over how many rows, and the column of the
     table that it is about."""
 
-    plan: Plan
+    aggregates: tuple[AggregateColumn, ...]
     rows: int
     folds: list[OutputFold]
     values: list[pa.Array | None]
@@ -69,10 +72,13 @@ class EachColumns:
         Returns:
             The columns in order.
         """
-        folded = trends.outputs if isinstance(trends, FoldedTrends) else self._fold(trends)
+        folded = trends.outputs if isinstance(trends, FoldedTrends) else self.fold(trends)
         written = []
-        for output, values, type_, found in zip(self.plan.aggregates, self.values, types, folded, strict=True):
-            if output.function == "COUNT":
+        for output, values, type_, found in zip(self.aggregates, self.values, types, folded, strict=True):
+            if output.is_length:
+                assert isinstance(trends, ShownTrends), "lengths are those of listed events"
+                written.append(pa.array(trends.lengths))
+            elif output.function == "COUNT":
                 written.append(pa.array(found.counts))
             elif output.function in ("SUM", "AVG"):
                 component = Component("sum", found.sums, found.counts > 0, found.counts)
@@ -84,8 +90,15 @@ class EachColumns:
                 )
         return written
 
-    def _fold(self, trends: ShownTrends) -> list[FoldedOutput]:
-        """Fold the events of listed trends: whole numbers, and floats."""
+    def fold(self, trends: ShownTrends) -> list[FoldedOutput]:
+        """Fold the events of listed trends: whole numbers, and floats.
+
+        Args:
+            trends: The trends.
+
+        Returns:
+            What was found, per aggregate. Nothing is folded for lengths.
+        """
         results = {False: _fold_trends(self._whole, trends), True: _fold_trends(self._floats, trends)}
         folded, used = [], {False: 0, True: 0}
         for fold_ in self.folds:
@@ -103,12 +116,15 @@ class EachColumns:
         return _tabulate([one for one in self.folds if one.is_float], self.rows, np.float64)
 
 
-def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachColumns:
+def fold_columns(
+    plan: Plan, aggregates: tuple[AggregateColumn, ...], names: tuple[str | None, ...], table: pa.Table
+) -> EachColumns:
     """Settle what is folded over the events of each trend.
 
     Args:
         plan: The plan of the query.
-        preparation: The names of prepared columns.
+        aggregates: What is told of each trend.
+        names: The prepared column of each of them, if any.
         table: Prepared rows, sorted.
 
     Returns:
@@ -116,9 +132,9 @@ def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachC
     """
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
     folds, columns = [], []
-    for output, name in zip(plan.aggregates, preparation.values, strict=True):
-        assert output.variable is not None
-        kind, variable = _FOLDS[output.function], number[output.variable]
+    for output, name in zip(aggregates, names, strict=True):
+        kind = COUNT if output.variable is None else _FOLDS[output.function]
+        variable = NO_VARIABLE if output.variable is None else number[output.variable]
         values = known = None
         if name is not None and kind in (SUM, LARGEST):
             values, known = as_numbers(table.column(name), output)
@@ -126,7 +142,7 @@ def fold_columns(plan: Plan, preparation: Preparation, table: pa.Table) -> EachC
                 values, _ = extremum_codes(Aggregate(output.function.lower(), 0, values, None))
         folds.append(OutputFold(kind, variable, values, known))
         columns.append(None if name is None else join_chunks(table.column(name)))
-    return EachColumns(plan, table.num_rows, folds, columns)
+    return EachColumns(aggregates, table.num_rows, folds, columns)
 
 
 def _tabulate(folds: list[OutputFold], rows: int, dtype: type) -> Folds:

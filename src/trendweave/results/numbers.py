@@ -106,7 +106,7 @@ class _NumberWriter:
         if values.dtype == np.int64 and self._is_plain():
             return pa.array(values, pa.int64(), mask=unknown).cast(self.kind)
         pairs = self._pairs(values, unknown)
-        if self.numbers == "log2" and self.column.path is None:
+        if self.numbers == "log2" and self.column.function == "COUNT":
             return pa.array([math.log2(int(v)) if v else -math.inf for v, _ in pairs], pa.float64(), mask=unknown)
         if pa.types.is_floating(self.kind):
             return pa.array([self._as_float(i, v) for i, (v, _) in enumerate(pairs)], pa.float64(), mask=unknown)

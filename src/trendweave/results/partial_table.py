@@ -48,7 +48,7 @@ def partial_schema(plan: Plan, events: pa.Schema, numbers: Numbers) -> pa.Schema
     for index, column in enumerate((None, *plan.aggregates)):
         is_float = _is_float(column, events, numbers)
         fields += _number_fields(f"value_{index}", is_float)
-        if column is not None and column.path is not None:
+        if column is not None and column.function != "COUNT":
             fields.append(pa.field(f"known_{index}", pa.bool_()))
             if column.function in ("SUM", "AVG"):
                 fields += _number_fields(f"weight_{index}", numbers == "float64")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+
+from trendweave.rows.encoded import EncodedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,62 @@ class ShownTrends:
     def count(self) -> int:
         """How many trends there are."""
         return int(self.group.size)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many events each trend has."""
+        return np.diff(self.starts)
+
+    def take(self, chosen: np.ndarray) -> ShownTrends:
+        """Take some of the trends.
+
+        Args:
+            chosen: Their numbers, in the order that is wanted.
+
+        Returns:
+            These trends.
+        """
+        lengths = self.lengths[chosen]
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if ends.size else 0
+        events = np.arange(total) + np.repeat(self.starts[chosen] - (ends - lengths), lengths)
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        return ShownTrends(self.rows[events], self.variables[events], starts, self.window[chosen], self.group[chosen])
+
+
+def join_trends(parts: Sequence[ShownTrends]) -> ShownTrends:
+    """Put trends of one task one after the other.
+
+    Args:
+        parts: Some trends each; at least one part.
+
+    Returns:
+        All of them.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([part.lengths for part in parts]))]).astype(np.int64)
+    return ShownTrends(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.variables for part in parts]),
+        starts,
+        np.concatenate([part.window for part in parts]),
+        np.concatenate([part.group for part in parts]),
+    )
+
+
+def find_partitions(rows: EncodedRows, trends: ShownTrends) -> np.ndarray:
+    """Find the partition of each trend.
+
+    Args:
+        rows: The rows that trends are made of.
+        trends: The trends.
+
+    Returns:
+        The number of the partition of each.
+    """
+    first = trends.rows[trends.starts[:-1]]
+    return np.searchsorted(rows.partitions.starts, first, side="right") - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.planning.outputs import TREND_COLUMNS
+from trendweave.planning.outputs import MATCH_COLUMN, TREND_COLUMNS
 from trendweave.planning.plan import Plan, ShownAttribute
 from trendweave.planning.preparation import Preparation
 from trendweave.results.each_columns import EachColumns, fold_columns
-from trendweave.results.shown_trends import FoldedTrends, ShownTrends, join_chunks
+from trendweave.results.shown_trends import FoldedTrends, ShownTrends, find_partitions, join_chunks
 from trendweave.results.types import Numbers, shown_attributes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.windows import window_columns
@@ -40,6 +40,19 @@ class EventColumns:
         Returns:
             Both columns.
         """
+        struct = pa.StructArray.from_arrays(self.fields(trends), fields=list(self.struct))
+        events = pa.ListArray.from_arrays(pa.array(trends.starts.astype(np.int32)), struct)
+        return [pa.array(np.diff(trends.starts)), events]
+
+    def fields(self, trends: ShownTrends) -> list[pa.Array]:
+        """Write the events of all trends one after the other.
+
+        Args:
+            trends: Some trends.
+
+        Returns:
+            A column per field of an event.
+        """
         rows, variables = pa.array(trends.rows), pa.array(trends.variables)
         children = [pc.take(self.names, variables), pc.take(self.moments, rows), pc.take(self.types, variables)]
         for values, of_variables in self.attributes:
@@ -47,9 +60,40 @@ class EventColumns:
             if of_variables is not None:
                 at = pa.array(trends.rows, mask=~of_variables[trends.variables])
             children.append(pc.take(values, at))
-        struct = pa.StructArray.from_arrays(children, fields=list(self.struct))
-        events = pa.ListArray.from_arrays(pa.array(trends.starts.astype(np.int32)), struct)
-        return [pa.array(np.diff(trends.starts)), events]
+        return children
+
+
+@dataclass(slots=True)
+class MatchNumbers:
+    """Counts the trends of each window and partition, from 1 on, however many batches they come in."""
+
+    places: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def number(self, window: np.ndarray, partition: np.ndarray) -> np.ndarray:
+        """Give each trend the next number of its window and partition.
+
+        Args:
+            window: The key of each trend's window.
+            partition: The number of its partition.
+
+        Returns:
+            Their numbers.
+        """
+        before = self.counts.size
+        own_places = np.column_stack([window, partition])
+        places = np.concatenate([self.places, own_places]) if before else own_places
+        self.places, place = np.unique(places, axis=0, return_inverse=True)
+        place = place.reshape(-1)
+        counts = np.zeros(len(self.places), np.int64)
+        counts[place[:before]] = self.counts
+        own = place[before:]
+        order = np.argsort(own, kind="stable")
+        rank = np.empty(own.size, np.int64)
+        rank[order] = np.arange(own.size) - np.searchsorted(own[order], own[order])
+        numbers: np.ndarray = counts[own] + rank + 1
+        self.counts = counts + np.bincount(own, minlength=counts.size)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +107,10 @@ class TrendWriter:
     rows: EncodedRows
     group_columns: list[pa.Array]
     columns: EventColumns | EachColumns
+    matches: MatchNumbers = field(default_factory=MatchNumbers)
 
     def write(self, trends: ShownTrends | FoldedTrends) -> pa.RecordBatch:
-        """Write a row per trend.
+        """Write a row per trend, or per event of each.
 
         Args:
             trends: Some trends.
@@ -83,6 +128,11 @@ class TrendWriter:
             kinds = [self.schema.field(len(columns) + place).type for place in range(len(self.plan.aggregates))]
             places = dict(zip(self.schema.names, columns, strict=False))
             columns += self.columns.write(trends, kinds, self.events, self.numbers, places)
+        elif self.plan.returns == "rows":
+            assert isinstance(trends, ShownTrends), "events are shown"
+            columns.append(pa.array(self.matches.number(trends.window, find_partitions(self.rows, trends))))
+            of_event = pa.array(np.repeat(np.arange(trends.count), trends.lengths))
+            columns = [pc.take(column, of_event) for column in columns] + self.columns.fields(trends)
         else:
             assert isinstance(trends, ShownTrends), "events are shown"
             columns += self.columns.write(trends)
@@ -118,9 +168,12 @@ def make_writer(
     """
     columns: EventColumns | EachColumns
     if plan.returns == "each":
-        columns = fold_columns(plan, preparation, rows.table)
+        columns = fold_columns(plan, plan.aggregates, preparation.values, rows.table)
     else:
-        struct = schema.field(TREND_COLUMNS[1]).type.value_type
+        if plan.returns == "rows":
+            struct = pa.struct(list(schema)[schema.get_field_index(MATCH_COLUMN) + 1 :])
+        else:
+            struct = schema.field(TREND_COLUMNS[1]).type.value_type
         shown = shown_attributes(plan, time, type_)
         columns = EventColumns(
             struct,

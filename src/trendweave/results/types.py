@@ -16,7 +16,7 @@ from trendweave.expressions.arrow.evaluate import evaluate_exactly
 from trendweave.language.syntax_tree import Attribute
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_plan import OutputColumn as IntervalOutput
-from trendweave.planning.outputs import EVENT_FIELDS, TREND_COLUMNS, window_names
+from trendweave.planning.outputs import EVENT_FIELDS, LENGTH, MATCH_COLUMN, TREND_COLUMNS, row_fields, window_names
 from trendweave.planning.plan import AggregateColumn, OutputColumn, Path, Plan, ShownAttribute
 from trendweave.rows.times import time_type
 
@@ -104,7 +104,7 @@ def single_aggregate_type(function: str, column: pa.DataType | None, numbers: Nu
     Returns:
         The type of the result.
     """
-    return aggregate_type(function, column, "int64" if function == "COUNT" else numbers)
+    return aggregate_type(function, column, "int64" if function in ("COUNT", LENGTH) else numbers)
 
 
 # Trends
@@ -157,13 +157,15 @@ def base_columns(
         find_type = aggregate_type if plan.returns == "aggregates" else single_aggregate_type
         for aggregate in plan.aggregates:
             kind = None if aggregate.path is None else column_type(events, aggregate.path)
-            own = find_type(aggregate.function, kind, numbers)
+            own = find_type(aggregate.function, pa.int64() if aggregate.is_length else kind, numbers)
             columns.append(ResultColumn(aggregate.name, own, _source_of(aggregate)))
         return tuple(columns)
     length, listed = TREND_COLUMNS
-    variable, moment, name = EVENT_FIELDS
+    variable, moment, name = row_fields(plan.window) if plan.returns == "rows" else EVENT_FIELDS
     fields = [ResultColumn(variable, pa.string()), _shown(moment, (time,), events), ResultColumn(name, pa.string())]
     fields += [_shown(shown.name, shown.path, events) for _, shown in shown_attributes(plan, time, type_)]
+    if plan.returns == "rows":
+        return (*columns, ResultColumn(MATCH_COLUMN, pa.int64()), *fields)
     struct = pa.struct([field.field for field in fields])
     columns += [ResultColumn(length, pa.int64()), ResultColumn(listed, pa.list_(struct), None, tuple(fields))]
     return tuple(columns)

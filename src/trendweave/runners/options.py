@@ -222,7 +222,7 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     if not any(name in options for name in ("memory", "max_trends", "strategy")):
         return _DEFAULTS.detection
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
-    if isinstance(trend, IntervalPlan) or trend.returns == "aggregates":
+    if isinstance(trend, IntervalPlan) or not trend.finds_trends:
         others = "interval queries" if isinstance(trend, IntervalPlan) else "aggregates"
         message = f"memory, max_trends and strategy are for queries that show trends, not for {others}"
         raise refuse(message, "leave them out", "TW414")

@@ -13,7 +13,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
-from trendweave.planning.outputs import EVENT_FIELDS, map_leaves, resolve_names
+from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
@@ -36,6 +36,9 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
     for conjunct in query.where:
         if not isinstance(conjunct, st.Equivalence):
             _check_condition(conjunct, column, problems)
+            for node in conjunct.walk():
+                if isinstance(node, st.Aggregate):
+                    _check_aggregate(node, column, problems)
     keys = [
         attribute
         for conjunct in query.where
@@ -137,8 +140,10 @@ def _check_outputs(
 
 
 def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], problems: list[Problem]) -> None:
-    if aggregate.argument is None or aggregate.function in ("COUNT", "FIRST", "LAST"):
-        if aggregate.argument is not None and len(aggregate.argument.names) > 1:
+    if aggregate.argument is None or is_length(aggregate.argument):
+        return
+    if aggregate.function in ("COUNT", "FIRST", "LAST"):
+        if len(aggregate.argument.names) > 1:
             column(aggregate.argument.names[1:], aggregate.argument.span)
         return
     found = column(aggregate.argument.names[1:], aggregate.argument.span)

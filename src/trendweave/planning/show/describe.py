@@ -17,6 +17,7 @@ from trendweave.planning.plan import (
     MovingWindow,
     Path,
     Plan,
+    Selection,
     SessionWindow,
     SlidingWindow,
     Summing,
@@ -142,7 +143,24 @@ def key_text(key: KeyColumn) -> str:
     return qualified(key.variable, key.path) + (" (NULL is a group)" if key.nullable else "")
 
 
+def selection_text(selection: Selection) -> str:
+    """Which trends are taken."""
+    text = f"per beginning, the one that ends {'first' if selection.shortest else 'last'}"
+    name = selection.variable
+    return (
+        text
+        + {
+            "next": "",
+            "past last": "; then the next that begins behind its last event",
+            "first": f"; then the next that begins with its first {name} or later",
+            "last": f"; then the next that begins with its last {name} or later",
+        }[selection.skip]
+    )
+
+
 def aggregate_text(column: AggregateColumn) -> str:
+    if column.is_length:
+        return column.function if column.function == "LENGTH" else f"{column.function}(LENGTH)"
     if column.variable is None:
         return f"{column.function}(*)"
     distinct = "DISTINCT " if column.distinct else ""
@@ -165,6 +183,9 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
         found = [column for column in plan.aggregates if (column.name,) == getattr(node, "names", None)]
         if not found:
             return node
+        if found[0].is_length:
+            length = st.Attribute(("LENGTH",))
+            return length if found[0].function == "LENGTH" else st.Aggregate(found[0].function, length)
         names = () if found[0].variable is None else (found[0].variable, *(found[0].path or ()))
         return st.Aggregate(found[0].function, st.Attribute(names) if names else None, found[0].distinct)
 

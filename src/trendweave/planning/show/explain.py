@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trendweave.language.printer import print_expression
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
@@ -60,13 +61,16 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
 
 
 def _returns(plan: Plan) -> str:
-    if plan.returns == "trends":
+    of = "complete trends" if plan.complete else "trends"
+    if plan.returns in ("trends", "rows"):
         shown = ", ".join(_shown(attribute) for attribute in plan.shown)
-        return f"{'complete trends' if plan.complete else 'trends'}, each as its events in order" + (
-            f" with {shown}" if shown else ""
-        )
+        each = f"{of}, each as its events in order" if plan.returns == "trends" else f"one row per event of {of}"
+        return each + (f" with {shown}" if shown else "")
     shown = ", ".join(describe.output_text(plan, name) for name in plan.shown_values)
-    return f"one row per trend: {shown}" if plan.returns == "each" else shown or "groups that have a trend"
+    if plan.returns == "each":
+        return f"one row per {'complete trend' if plan.complete else 'trend'}: {shown}"
+    over = f", over {of} that are found one by one" if plan.finds_trends else ""
+    return (shown or "groups that have a trend") + over
 
 
 def _chosen_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -90,8 +94,8 @@ def _shown(attribute: ShownAttribute) -> str:
 
 
 def _detection(plan: Plan) -> list[tuple[str, str]]:
-    """How trends are found, where they are shown one by one; the kernel then counts them beforehand."""
-    if plan.returns == "aggregates":
+    """How trends are found, where that is done one by one; the kernel then counts them beforehand."""
+    if not plan.finds_trends:
         return []
     ways = {
         False: "paths through the graph of events and states",
@@ -103,7 +107,23 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
     if steps_from_row_to_row(plan):
         way = "runs from row to row, by their first events; the graph where events of a partition share a time"
     rows = [("detection", way)]
-    if plan.choice is not None:
+    rows += [("matches", f"only those with {print_expression(condition)}") for condition in plan.match_conditions]
+    if plan.selection is not None:
+        rows.append(("taken", describe.selection_text(plan.selection)))
+    if plan.choice is not None and (plan.match_conditions or plan.selection is not None or not _is_countable(plan)):
+        count = f"{plan.choice.count:,}"
+        rows.append(
+            (
+                "chosen",
+                {
+                    "limit": f"the first {count} found",
+                    "longest": f"the {count} longest, while trends are found",
+                    "sample": f"{count} at random, while trends are found; seed {plan.choice.seed}",
+                }[plan.choice.kind]
+                + ", per window and group",
+            )
+        )
+    elif plan.choice is not None:
         count = f"{plan.choice.count:,}"
         rows.append(
             (
@@ -118,6 +138,11 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
             )
         )
     return rows
+
+
+def _is_countable(plan: Plan) -> bool:
+    """Can trends be counted without being found?"""
+    return not plan.complete or plan.reduced_graph_is_exact
 
 
 def _kernels(plan: Plan) -> list[tuple[str, str]]:

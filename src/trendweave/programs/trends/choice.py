@@ -13,6 +13,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from trendweave.results.shown_trends import ShownTrends
+
 #: More than any number of trends or events.
 NO_LIMIT = 1 << 62
 #: An entry with so many times as many trends as are wanted, or with so few, is enumerated instead of drawn from.
@@ -23,7 +25,8 @@ _FEW_TIMES, _FEW = 4, 1_000
 class Share:
     """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
 
-    `picks`: the ordinals of the trends to show. `drawn`: this many are drawn at random instead of walked to.
+    `picks`: the ordinals of the trends to show. `drawn`: this many are drawn at random instead of walked to. `closes`:
+    quotas may become 0 while trends are found.
     """
 
     quota: np.ndarray
@@ -31,6 +34,7 @@ class Share:
     shortest: np.ndarray
     drawn: np.ndarray
     picks: list[np.ndarray] | None = None
+    closes: bool = False
 
 
 def share_all(entries: int) -> Share:
@@ -42,12 +46,9 @@ def share_all(entries: int) -> Share:
     return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
 
 
-def share_limit(place: np.ndarray, counts: np.ndarray | None, limit: int) -> Share:
-    """The first ones of each place (a number per window and group); without counts, each entry may show that many."""
+def share_limit(place: np.ndarray, counts: np.ndarray, limit: int) -> Share:
+    """The first ones of each place (a number per window and group)."""
     share = share_all(place.size)
-    share.quota[:] = limit
-    if counts is None:
-        return share
     capped = np.array([min(int(count), limit) for count in counts], np.int64)
     order = np.argsort(place, kind="stable")
     shown = capped[order]
@@ -116,3 +117,42 @@ def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> 
             share.quota[entry] = longer + share.shortest[entry]
             left -= int(share.shortest[entry])
     return share
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many trends each window and group may still show, where nobody could share them out beforehand.
+
+    A window and group is told by a code: the rank of the window's key, times the number of groups, plus the group.
+    """
+
+    windows: np.ndarray
+    groups: int
+    codes: np.ndarray
+    left: np.ndarray
+    of_entry: np.ndarray
+
+    @staticmethod
+    def of(keys: np.ndarray, group: np.ndarray, limit: int) -> Limits:
+        """`keys` and `group` tell the window and the group of each entry."""
+        groups = int(group.max(initial=0)) + 1
+        windows, rank = np.unique(keys, return_inverse=True)
+        codes, of_entry = np.unique(rank.reshape(-1) * groups + group, return_inverse=True)
+        return Limits(windows, groups, codes, np.full(codes.size, limit, np.int64), of_entry.reshape(-1))
+
+    def apply(self, trends: ShownTrends) -> ShownTrends:
+        """Take only as many trends of each place as are left, and count them."""
+        codes = np.searchsorted(self.windows, trends.window) * self.groups + trends.group
+        place = np.searchsorted(self.codes, codes)
+        order = np.argsort(place, kind="stable")
+        of = place[order]
+        rank = np.empty(of.size, np.int64)
+        rank[order] = np.arange(of.size) - np.searchsorted(of, of)
+        chosen = np.flatnonzero(rank < self.left[place])
+        np.subtract.at(self.left, place[chosen], 1)
+        return trends.take(chosen)
+
+    def close(self, share: Share) -> None:
+        """Let nobody look further into windows and groups that have shown all they may."""
+        if share.closes:
+            share.quota[self.left[self.of_entry] == 0] = 0

@@ -20,10 +20,13 @@ from trendweave.kernels.listing.walk import new_walk
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
-from trendweave.programs.trends.choice import Share, share_all, share_limit, share_longest, share_sample
+from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
 from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, WindowEntries, choose_mode, count_trends
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.listed.choosing import Chooser
+from trendweave.programs.trends.listed.conditions import MatchConditions
+from trendweave.programs.trends.listed.selection import Selector
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
@@ -31,6 +34,8 @@ from trendweave.results.shown_trends import ShownTrends
 from trendweave.results.trend_table import TrendWriter
 
 _LOG = logging.getLogger("trendweave")
+#: How many times as many trends as may be shown are looked at to choose among them.
+LOOKED_AT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class TrendListing:
     """The trends of some rows: counted and shared out, but not built. `counted.task.rows` are the rows."""
 
     plan: Plan
+    preparation: Preparation
     detection: Detection
     mode: int
     counted: CountedTrends
@@ -49,7 +55,7 @@ class TrendListing:
     @property
     def is_counted(self) -> bool:
         """Whether all trends that are found are shown."""
-        return self.mode != CHECKED and (self.once is None or not self.once.leaves_out)
+        return is_counted(self.plan, self.mode, self.once)
 
     @property
     def trends(self) -> int | None:
@@ -66,23 +72,87 @@ class TrendListing:
         Raises:
             ExecutionError: TW412 after more than `max_trends`, where their number was not known beforehand.
         """
-        entries, detection = self.counted.entries, self.detection
-        if not entries.size:
+        if not self.counted.entries.size:
             return
-        shown = 0
-        limits = self._open_limits()
+        if self.is_counted:
+            for part in self.graphs.parts():
+                yield from self._find_in(part)
+            return
+        shown, most = 0, self.detection.max_trends
+        for trends in self._choose():
+            shown += trends.count
+            if shown > most:
+                raise ExecutionError([describe_too_many(f"more than {most:,}", most, self.plan)])
+            yield trends
+
+    def _find_in(self, part: SegmentGraph) -> Iterator[ShownTrends]:
+        entries, detection = self.counted.entries, self.detection
+        strategy = choose_strategy(part, entries, self.mode, self.plan.choice is not None, detection)
+        for found in walk_trends(part, entries, self.share, self.mode, detection, strategy):
+            kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
+            yield self._show(part, kept)
+        for drawn in draw_trends(part, entries, self.share, self.seeds, self.mode):
+            yield self._show(part, drawn)
+
+    def _choose(self) -> Iterator[ShownTrends]:
+        """Find trends, leave out those that do not meet the conditions on whole matches, select among the others where
+        AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
+        taken = self._select(self._find_some())
+        choice = self.plan.choice
+        if choice is None:
+            yield from taken
+            return
+        if choice.kind == "limit":
+            limits = Limits.of(*self._keys(), choice.count)
+            for trends in taken:
+                yield limits.apply(trends)
+                limits.close(self.share)
+                if not limits.left.any():
+                    return
+            return
+        chooser = Chooser.of(self.plan, self.preparation, self.counted.task.rows)
+        for trends in taken:
+            chooser.add(trends)
+        chosen = chooser.take()
+        if chosen is not None:
+            yield chosen
+
+    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """What tells the window of each entry, as the trends of it show it, and its group."""
+        entries = self.counted.entries
+        ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
+        return self.counted.windows.keys(entries.window) + ahead, entries.group
+
+    def _find_some(self) -> Iterator[ShownTrends | None]:
+        """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
+        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        looked_at = 0
         for part in self.graphs.parts():
-            strategy = choose_strategy(part, entries, self.mode, self.plan.choice is not None, detection)
-            for found in walk_trends(part, entries, self.share, self.mode, detection, strategy):
-                kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
-                trends = kept if limits is None else limits.apply(kept)
-                shown += trends.entry.size
-                if not self.is_counted and shown > detection.max_trends:
-                    number = f"more than {detection.max_trends:,}"
-                    raise ExecutionError([describe_too_many(number, detection.max_trends, self.plan)])
-                yield self._show(part, trends)
-            for drawn in draw_trends(part, entries, self.share, self.seeds, self.mode):
-                yield self._show(part, drawn)
+            for trends in self._find_in(part):
+                yield trends if conditions is None else conditions.choose(trends)
+                looked_at += trends.count
+                self._check_looked_at(looked_at)
+            if not self.plan.bound_keys:
+                yield None  # segments are partitions, and a graph has whole segments
+        yield None
+
+    def _select(self, found: Iterator[ShownTrends | None]) -> Iterator[ShownTrends]:
+        if self.plan.selection is None:
+            yield from (trends for trends in found if trends is not None)
+            return
+        selector = Selector.of(self.plan, self.counted.task.rows)
+        for trends in found:
+            if trends is not None:
+                selector.add(trends)
+                continue
+            taken = selector.take()
+            if taken is not None:
+                yield taken
+
+    def _check_looked_at(self, number: int) -> None:
+        most = LOOKED_AT * self.detection.max_trends
+        if number > most:
+            raise ExecutionError([describe_too_many_to_look_at(f"more than {most:,}", most, self.plan)])
 
     def _show(self, part: SegmentGraph, trends: FoundTrends) -> ShownTrends:
         entries = self.counted.entries
@@ -97,32 +167,6 @@ class TrendListing:
             keys,
             entries.group[trends.entry],
         )
-
-    def _open_limits(self) -> _Limits | None:
-        """Where the trends of a window and group could not be shared out among its entries beforehand."""
-        if self.is_counted or self.plan.choice is None:
-            return None
-        place = self.counted.number_places()
-        return _Limits(place, np.full(int(place.max()) + 1, self.plan.choice.count, np.int64))
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """How many trends each window and group, the place of an entry, may still show."""
-
-    place: np.ndarray
-    left: np.ndarray
-
-    def apply(self, trends: FoundTrends) -> FoundTrends:
-        """Take only as many trends of each place as are left, and count them."""
-        place = self.place[trends.entry]
-        order = np.argsort(place, kind="stable")
-        of = place[order]
-        rank = np.empty(of.size, np.int64)
-        rank[order] = np.arange(of.size) - np.searchsorted(of, of)
-        chosen = np.flatnonzero(rank < self.left[place])
-        np.subtract.at(self.left, place[chosen], 1)
-        return trends.take(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +188,19 @@ class WrittenTrends:
                 yield self.writer.write(trends)
 
 
+def is_counted(plan: Plan, mode: int, once: EachOnce | None) -> bool:
+    """Is it known how many trends will be shown before the first one is built?"""
+    if mode == CHECKED or plan.match_conditions or plan.selection is not None:
+        return False
+    return once is None or not once.leaves_out
+
+
 def list_trends(
-    plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions, detection: Detection
+    plan: Plan,
+    preparation: Preparation,
+    table: pa.Table,
+    options: TaskOptions,
+    detection: Detection,
 ) -> TrendListing:
     """Count the trends of prepared rows, and settle which of them are shown.
 
@@ -174,12 +229,18 @@ def list_trends(
         graphs = replace(graphs, counted=counted)
     seeds: list[str] = []
     share = share_all(counted.entries.size)
-    if plan.choice is not None:
+    if plan.choice is not None and is_counted(plan, mode, once):
         seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
-        share, graphs = _share_out(plan.choice, graphs, seeds, once is None or not once.leaves_out)
-    listing = TrendListing(plan, detection, mode, counted, graphs, share, seeds, once)
+        share, graphs = _share_out(plan.choice, graphs, seeds)
+    elif plan.choice is not None and plan.choice.kind == "limit" and plan.selection is None:
+        share.closes = True
+        if not plan.match_conditions and (once is None or not once.leaves_out):
+            share.quota[:] = plan.choice.count
+    listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once)
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)
+    else:
+        _check_number_to_look_at(listing)
     return listing
 
 
@@ -199,13 +260,11 @@ def _count_complete(graphs: SegmentGraphs, entries: WindowEntries) -> tuple[np.n
     return counts, graphs
 
 
-def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str], shows_all: bool) -> tuple[Share, SegmentGraphs]:
+def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:
     entries, mode = graphs.counted.entries, graphs.mode
     place = graphs.counted.number_places()
     if choice.kind == "limit":
-        if not shows_all:
-            return share_all(entries.size), graphs
-        return share_limit(place, None if mode == CHECKED else entries.counts, choice.count), graphs
+        return share_limit(place, entries.counts, choice.count), graphs
     if choice.kind == "longest":
         lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
 
@@ -237,6 +296,22 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
     _LOG.info("%s trends to show", _write_number(number))
     if number > most:
         raise ExecutionError([describe_too_many(_write_number(number), most, plan)])
+
+
+def _check_number_to_look_at(listing: TrendListing) -> None:
+    """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
+    number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
+    if listing.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
+        return
+    text = "more than 2^62" if number is None else _write_number(number)
+    raise ExecutionError([describe_too_many_to_look_at(text, most, listing.plan)])
+
+
+def describe_too_many_to_look_at(number: str, most: int, plan: Plan) -> Problem:
+    """Say how many trends would have to be looked at to choose among them, and the ways out."""
+    what = "complete trends" if plan.complete else "trends"
+    ways = "a tighter window or predicate leaves fewer; max_trends= allows a hundred times as many to be looked at"
+    return Problem("TW412", f"there are {number} {what} to choose among; at most {most:,} are looked at", ways)
 
 
 def describe_too_many(number: str, most: int, plan: Plan) -> Problem:

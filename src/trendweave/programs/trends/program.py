@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +21,12 @@ from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
-from trendweave.programs.trends.lists import WrittenTrends, list_trends
+from trendweave.programs.trends.listed.folding import aggregate_trends
+from trendweave.programs.trends.lists import TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.aggregate_table import result_table
+from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge
@@ -144,13 +148,11 @@ class TrendLists(BoundTrends):
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
         """The trends of prepared rows in batches. They are counted here."""
-        options = TaskOptions(only=scope.windows, chunk=scope.chunk)
-        try:
-            if steps_from_row_to_row(self.plan):
+        if steps_from_row_to_row(self.plan):
+            options = TaskOptions(only=scope.windows, chunk=scope.chunk)
+            with too_large_counts():
                 return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
-            listing = list_trends(self.plan, self.preparation, rows, options, self.detection)
-        except CountTooLargeError as error:
-            raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+        listing = count_and_list(self, rows, scope, self.detection)
         return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
 
     def _make_writer(self, rows: EncodedRows, groups: list[pa.Array]) -> TrendWriter:
@@ -187,6 +189,45 @@ def session_steps(program: TrendAggregates | TrendLists, window: SessionWindow) 
     return SessionSteps(window, program.time_type, program.preparation.partition_key, program.compute)
 
 
+@dataclass(frozen=True)
+class ListedAggregates(TrendAggregates):
+    """Aggregates over trends that must be found one by one: complete ones, or those that are taken."""
+
+    detection: Detection = DEFAULTS
+
+    @property
+    def work(self) -> Work:
+        return "trends"
+
+    def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
+        listing = count_and_list(self, rows, scope, self.detection)
+        table = listing.counted.task.rows.table
+        folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, table)
+        partials = aggregate_trends(folded, listing.find_trends())
+        groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
+        return TaskResult(partials, groups)
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        message = "which trends are complete, or taken, is known when their window closes; there are no early rows"
+        return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
+
+
+def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:
+    """The trends of prepared rows, counted and ready to be found."""
+    options = TaskOptions(only=scope.windows, chunk=scope.chunk)
+    with too_large_counts():
+        return list_trends(bound.plan, bound.preparation, rows, options, detection)
+
+
+@contextmanager
+def too_large_counts() -> Iterator[None]:
+    """A count that no kernel can hold, as a problem of ours."""
+    try:
+        yield
+    except CountTooLargeError as error:
+        raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+
+
 def bind_trends(
     plan: Plan,
     events: pa.Schema,
@@ -198,6 +239,8 @@ def bind_trends(
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
     bound = (plan, prepare(plan), events, time, type_, numbers)
+    if plan.returns == "aggregates" and plan.finds_trends:
+        return ListedAggregates(*bound, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":
         return TrendAggregates(*bound, way=way)
     return TrendLists(*bound, detection=detection or DEFAULTS)

@@ -70,6 +70,8 @@ def walk_trends(
     walk = new_walk(part.graph, bool(share.min_length.any()), mode == CHECKED)
     progress = START
     while True:
+        if share.closes:
+            local.quota[:] = share.quota[inside]
         trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
         if trends == 0:
             return

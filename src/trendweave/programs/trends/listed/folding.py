@@ -1,0 +1,97 @@
+"""Aggregates over trends that are found one by one: what each tells of itself, summed up per window and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.planning.plan import AggregateColumn
+from trendweave.results.each_columns import EachColumns
+from trendweave.results.partials import Component, Merging, Partials, merge
+from trendweave.results.shown_trends import FoldedOutput, ShownTrends
+from trendweave.rows.numbers import as_numbers
+
+#: Entries of windows and groups that are merged at once, at least.
+_AT_ONCE = 65_536
+
+
+def aggregate_trends(folded: EachColumns, found: Iterator[ShownTrends]) -> Partials:
+    """Aggregate trends per window and group, some at a time.
+
+    Args:
+        folded: What is told of each trend, as the plan asks for it over all of them.
+        found: The trends.
+
+    Returns:
+        One entry per window, told by its key, and group. The first component is the number of trends.
+
+    Raises:
+        ExecutionError: TW402, a sum of finite floats is beyond all floats.
+    """
+    numbers = [_numbers(output, values) for output, values in zip(folded.aggregates, folded.values, strict=True)]
+    merged = merge([_entries(folded, numbers, _no_trends())])
+    waiting: list[Partials] = []
+    for trends in found:
+        if trends.count:
+            waiting.append(merge([_entries(folded, numbers, trends)]))
+        if sum(part.window.size for part in waiting) > max(_AT_ONCE, merged.window.size):
+            merged, waiting = merge([merged, *waiting]), []
+    merged = merge([merged, *waiting]) if waiting else merged
+    _check_sums(numbers, merged)
+    return merged
+
+
+def _no_trends() -> ShownTrends:
+    nothing = np.empty(0, np.int64)
+    return ShownTrends(nothing, np.empty(0, np.int32), np.zeros(1, np.int64), nothing, nothing)
+
+
+def _numbers(output: AggregateColumn, values: pa.Array | None) -> np.ndarray | None:
+    """The numbers that are added, or of which one is the largest; None where events are counted."""
+    return None if values is None else as_numbers(pa.chunked_array([values]), output)[0]
+
+
+def _entries(folded: EachColumns, numbers: list[np.ndarray | None], trends: ShownTrends) -> Partials:
+    ones = np.ones(trends.count, np.int64)
+    components = [Component("sum", ones)]
+    for output, of, found in zip(folded.aggregates, numbers, folded.fold(trends), strict=True):
+        components.append(_component(output, of, found, trends, ones))
+    return Partials(trends.window, trends.group, tuple(components))
+
+
+def _component(
+    output: AggregateColumn, numbers: np.ndarray | None, found: FoldedOutput, trends: ShownTrends, ones: np.ndarray
+) -> Component:
+    """One number per trend, in the form in which the aggregates over all trends have theirs."""
+    if output.is_length:
+        known = np.ones(trends.count, np.bool_)
+        kind: Merging = _EXTREMA.get(output.function, "sum")
+        return Component(kind, trends.lengths, known, ones if kind == "sum" else None)
+    if output.variable is None:
+        return Component("sum", ones)
+    if output.function == "COUNT":
+        return Component("sum", found.counts)
+    if output.function in _EXTREMA:
+        assert numbers is not None, "an extremum is one of numbers"
+        numbers = numbers if numbers.size else np.zeros(1, numbers.dtype)
+        return Component(_EXTREMA[output.function], numbers[np.maximum(found.rows, 0)], found.rows >= 0)
+    known = found.counts > 0
+    if output.function == "AVG" and found.sums.dtype == np.float64:
+        return Component("avg", found.sums / np.maximum(found.counts, 1), known, found.counts)
+    return Component("sum", found.sums, known, found.counts)
+
+
+_EXTREMA: dict[str, Merging] = {"MIN": "min", "MAX": "max"}
+
+
+def _check_sums(numbers: list[np.ndarray | None], merged: Partials) -> None:
+    """Infinity is the sum of infinities; of finite numbers it would be wrong."""
+    for of, component in zip(numbers, merged.components[1:], strict=True):
+        if component.kind != "sum" or component.values.dtype != np.float64 or of is None:
+            continue
+        if np.isinf(component.values).any() and np.isfinite(of).all():
+            message = "a SUM is beyond all floats"
+            raise ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])

@@ -1,0 +1,146 @@
+"""AFTER MATCH SKIP, LONGEST and SHORTEST PER START: which of the trends of a window and partition are taken.
+
+Of trends that begin together only the first one can ever be taken, as it takes its own beginning away. So whatever the
+clause, trends are first thinned out to one per beginning, which can be done while they are found; what is left are few
+enough to be looked at one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trendweave.kernels.listing.selection import (
+    NOTHING_TAKEN,
+    PAST_LAST,
+    TO_FIRST,
+    TO_LAST,
+    TO_NEXT,
+    mark_after_skips,
+    mark_first_of_beginnings,
+)
+from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
+from trendweave.rows.encoded import EncodedRows
+
+_KINDS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
+#: Trends that are thinned out at once, at least.
+_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`kind` says which beginnings a taken trend takes away, before which events of `variable`; `by_window`: only those
+    in its own window."""
+
+    kind: int
+    variable: int
+    shortest: bool
+    by_window: bool
+
+
+def read_rule(plan: Plan) -> Rule:
+    """Settle what a plan that selects trends asks for."""
+    selection = plan.selection
+    assert selection is not None, "only a plan that selects has a rule"
+    names = [variable.name for variable in plan.variables]
+    variable = -1 if selection.variable is None else names.index(selection.variable)
+    by_window = not isinstance(plan.window, MovingWindow)
+    return Rule(_KINDS[selection.skip], variable, selection.shortest, by_window)
+
+
+def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
+    """Find the trends that come first among those of their window and beginning.
+
+    Args:
+        rule: What the query asks for.
+        trends: Trends of any windows and partitions.
+        ticks: The tick of each of their events.
+
+    Returns:
+        Their numbers, by window, partition and beginning.
+    """
+    window = _windows(rule, trends)
+    order = np.lexsort((ticks[trends.starts[:-1]], window))
+    taken = np.zeros(trends.count, np.bool_)
+    mark_first_of_beginnings(order, window, trends.starts, ticks, trends.variables, rule.shortest, taken)
+    return order[taken[order]]
+
+
+def take_one_after_the_other(
+    rule: Rule, trends: ShownTrends, ticks: np.ndarray, partition: np.ndarray, limit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the trends that are taken, of some that were thinned out to one per beginning.
+
+    Args:
+        rule: What the query asks for.
+        trends: Trends as `first_of_beginnings` orders them.
+        ticks: The tick of each of their events.
+        partition: The partition of each trend.
+        limit: Per partition, the last tick at which none may begin.
+
+    Returns:
+        Which trends are taken, and the limits after that.
+    """
+    taken, reached = np.zeros(trends.count, np.bool_), limit.copy()
+    mark_after_skips(
+        np.arange(trends.count),
+        _windows(rule, trends),
+        partition,
+        trends.starts,
+        ticks,
+        trends.variables,
+        rule.kind,
+        rule.variable,
+        limit,
+        reached,
+        taken,
+    )
+    return taken, reached
+
+
+def _windows(rule: Rule, trends: ShownTrends) -> np.ndarray:
+    return trends.window if rule.by_window else np.zeros(trends.count, np.int64)
+
+
+@dataclass(slots=True)
+class Selector:
+    """Selects among trends while they are found. `limit` is per partition of `rows` the last tick at which none may
+    begin; it grows with what is taken."""
+
+    rule: Rule
+    rows: EncodedRows
+    limit: np.ndarray
+    waiting: list[ShownTrends] = field(default_factory=list)
+    thinned: int = 0
+
+    @staticmethod
+    def of(plan: Plan, rows: EncodedRows) -> Selector:
+        return Selector(read_rule(plan), rows, np.full(rows.partitions.count, NOTHING_TAKEN, np.int64))
+
+    def add(self, trends: ShownTrends) -> None:
+        """Add trends, in any order."""
+        self.waiting.append(trends)
+        # Twice as many as were left the last time, so that none is looked at more than twice on average.
+        if sum(part.count for part in self.waiting) > 2 * self.thinned + _AT_ONCE:
+            self._thin_out()
+
+    def _thin_out(self) -> None:
+        trends = join_trends(self.waiting)
+        kept = trends.take(first_of_beginnings(self.rule, trends, self.rows.tick[trends.rows]))
+        self.waiting, self.thinned = [kept], kept.count
+
+    def take(self) -> ShownTrends | None:
+        """Take what is selected among the trends that were added, which are all of their windows and partitions."""
+        if not self.waiting:
+            return None
+        self._thin_out()
+        (trends,) = self.waiting
+        self.waiting, self.thinned = [], 0
+        partition = find_partitions(self.rows, trends)
+        ticks = self.rows.tick[trends.rows]
+        taken, reached = take_one_after_the_other(self.rule, trends, ticks, partition, self.limit)
+        if not self.rule.by_window:
+            self.limit = reached
+        return trends.take(np.flatnonzero(taken))
