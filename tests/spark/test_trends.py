@@ -37,7 +37,7 @@ def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
         yield
 
 
-@given(case=queries_and_streams(empty=False, conjunction=False, moving=False))
+@given(case=queries_and_streams(empty=False, conjunction=False, lists=True))
 @examples(12)
 def test_random_queries_on_random_streams(spark: SparkSession, case: tuple[Query, list[dict]]) -> None:
     query, events = case

@@ -91,7 +91,7 @@ def event(time: int, kind: str, key: int) -> dict[str, Any]:
     return {"time": time, "type": kind, "x": 0, "y": 0.0, "s": "", "k": key, "g": ""}
 
 
-@given(queries_and_streams(empty=False, conjunction=False, moving=False), hs.booleans(), hs.data())
+@given(queries_and_streams(empty=False, conjunction=False, lists=True), hs.booleans(), hs.data())
 @examples(80)
 def test_trends_come_out_when_their_window_closes(
     case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject
