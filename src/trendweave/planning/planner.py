@@ -13,6 +13,7 @@ from trendweave.planning import plan as p
 from trendweave.planning.automata.automaton import Automaton
 from trendweave.planning.automata.determinise import NegationsNotKeptApart
 from trendweave.planning.guards import FREE_WAY
+from trendweave.planning.latest_values import spell_out
 from trendweave.planning.matches.conditions import (
     aggregates_of,
     find_orders,
@@ -46,6 +47,8 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     variables = find_variables(query.pattern, of_pattern)
     check_places(query.pattern, of_pattern)
     problems += of_pattern
+    text = print_query(query)
+    query = spell_out(query, variables)
     check_conjunction(query, problems)
     check_choice(query, problems)
     _check_not_built(query, problems)
@@ -86,7 +89,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         return None
     edges = _plan_edges(neighbours, variables, predicates)
     plan = p.Plan(
-        text=print_query(query),
+        text=text,
         returns=query.return_kind,
         complete=query.complete,
         strategy=strategy,

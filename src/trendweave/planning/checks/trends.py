@@ -13,6 +13,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
+from trendweave.planning.latest_values import spell_out
 from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
@@ -29,6 +30,7 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
     types = {variable.name: variable.type for variable in plan.variables}
     positive = frozenset(variable.name for variable in plan.variables if not variable.negated)
     variables = Variables(types, positive)
+    query = spell_out(query, variables)
 
     def column(path: Path, span: Span | None) -> ColumnType | None:
         return find_column(schema, path, span, problems)
