@@ -36,6 +36,8 @@ def choose_chunks(plan: Plan, wanted: int | None = None) -> TimeChunks | None:
     """None where there is one window over the whole input, or windows look to both sides. `wanted` is a length that the
     user asks for."""
     factor = _WITH_KEYS if plan.partition_key else _WITHOUT_KEYS
+    if plan.selection is not None and isinstance(plan.window, MovingWindow):
+        return None  # what a trend takes away may lie in the next chunk
     match plan.window:
         case SlidingWindow(length=length, slide=slide):
             beyond = length - slide

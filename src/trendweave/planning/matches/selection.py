@@ -5,7 +5,6 @@ from __future__ import annotations
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import problem_at
-from trendweave.planning.outputs import not_built
 from trendweave.planning.plan import MovingWindow, Plan, Selection
 from trendweave.planning.variables import Variables
 
@@ -41,9 +40,12 @@ def check_matches(query: st.QueryTree, plan: Plan, problems: list[Problem]) -> N
         hint = "add SLIDE, or leave WITHIN out; RETURN EACH lists them one by one"
         span = query.returns.span if query.returns is not None else query.span
         problems.append(problem_at(span, "TW236", message, hint))
-    if plan.selection is not None and isinstance(plan.window, MovingWindow):
-        span = query.span if query.after_match is None else query.after_match.span
-        problems.append(not_built(span, "AFTER MATCH or PER START in a window that moves with the stream"))
+    overlap = plan.selection is not None and plan.selection.skip != "past last"
+    if overlap and plan.returns == "rows" and isinstance(plan.window, MovingWindow):
+        message = "matches are numbered per time, and those that overlap become known at different times"
+        hint = "AFTER MATCH SKIP PAST LAST EVENT, add SLIDE, or RETURN TRENDS"
+        span = query.returns.span if query.returns is not None else query.span
+        problems.append(problem_at(span, "TW236", message, hint))
     if plan.match_conditions and not plan.finds_trends:
         message = "a condition on a whole match chooses among trends that are found one by one, and COUNT(*), SUM and "
         message += "so on count trends that are not"

@@ -194,7 +194,7 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
 
 def chunks_text(chunks: TimeChunks | None, window: Window) -> str:
     if chunks is None and isinstance(window, MovingWindow):
-        return "a task per key at least; complete trends, and NOT at both ends, look to both sides of a chunk of time"
+        return "a task per key at least; what is asked looks to both sides of a chunk of time"
     if chunks is None and isinstance(window, SessionWindow):
         return "a task per key at least; sessions are not cut by time"
     if chunks is None:

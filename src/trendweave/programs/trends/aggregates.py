@@ -76,7 +76,7 @@ class PartitionTask:
     def _pair_pieces(
         self, of_templates: list[list[Piece]], groups: list[np.ndarray], windows: WindowNumbers
     ) -> Partials:
-        """Pairs of trends per window and group. A pair is of one partition, so trends are counted by partition first."""
+        """Pairs of trends per window and group. Pairs are of one partition, so trends are counted by partition first."""
         sides: list[Partials] = []
         of_partition = np.zeros(self.rows.partitions.count, np.int64)
         first = 0
@@ -93,8 +93,8 @@ class PartitionTask:
     def _merge_pieces(
         self, pieces: list[Piece], groups: list[np.ndarray], windows: WindowNumbers, into: list[np.ndarray]
     ) -> Partials:
-        """Aggregates of all pieces, merged by window and a number of each segment: its group, or its partition. They are
-        merged while they are made: many segments and windows of one group are never there at the same time."""
+        """Aggregates of all pieces, merged by window and a number of each segment: its group, or its partition. They
+        are merged while they are made: many segments and windows of one group are never there at the same time."""
         parts: list[Partials] = []
         waiting = 0
         for piece, group, place in zip(pieces, groups, into, strict=True):

@@ -123,27 +123,24 @@ def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> 
 class Limits:
     """How many trends each window and group may still show, where nobody could share them out beforehand.
 
-    A window and group is told by a code: the rank of the window's key, times the number of groups, plus the group.
+    Windows and groups, the `places` of entries, are told by several numbers each; `values` are those that there are.
     """
 
-    windows: np.ndarray
-    groups: int
+    values: list[np.ndarray]
     codes: np.ndarray
     left: np.ndarray
     of_entry: np.ndarray
 
     @staticmethod
-    def of(keys: np.ndarray, group: np.ndarray, limit: int) -> Limits:
-        """`keys` and `group` tell the window and the group of each entry."""
-        groups = int(group.max(initial=0)) + 1
-        windows, rank = np.unique(keys, return_inverse=True)
-        codes, of_entry = np.unique(rank.reshape(-1) * groups + group, return_inverse=True)
-        return Limits(windows, groups, codes, np.full(codes.size, limit, np.int64), of_entry.reshape(-1))
+    def of(places: np.ndarray, limit: int) -> Limits:
+        """`places` has a line per entry."""
+        values = [np.unique(column) for column in places.T]
+        codes, of_entry = np.unique(_join_codes(values, places), return_inverse=True)
+        return Limits(values, codes, np.full(codes.size, limit, np.int64), of_entry.reshape(-1))
 
-    def apply(self, trends: ShownTrends) -> ShownTrends:
+    def apply(self, trends: ShownTrends, places: np.ndarray) -> ShownTrends:
         """Take only as many trends of each place as are left, and count them."""
-        codes = np.searchsorted(self.windows, trends.window) * self.groups + trends.group
-        place = np.searchsorted(self.codes, codes)
+        place = np.searchsorted(self.codes, _join_codes(self.values, places))
         order = np.argsort(place, kind="stable")
         of = place[order]
         rank = np.empty(of.size, np.int64)
@@ -156,3 +153,11 @@ class Limits:
         """Let nobody look further into windows and groups that have shown all they may."""
         if share.closes:
             share.quota[self.left[self.of_entry] == 0] = 0
+
+
+def _join_codes(values: list[np.ndarray], places: np.ndarray) -> np.ndarray:
+    """One number per line, from the ranks of all columns."""
+    codes = np.zeros(len(places), np.int64)
+    for known, column in zip(values, places.T, strict=True):
+        codes = codes * known.size + np.searchsorted(known, column)
+    return codes

@@ -21,12 +21,20 @@ from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
-from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, WindowEntries, choose_mode, count_trends
+from trendweave.programs.trends.counting import (
+    UNKNOWN,
+    CountedTrends,
+    WindowEntries,
+    choose_mode,
+    count_trends,
+    join_arrays,
+)
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.listed.choosing import Chooser
+from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.selection import Selector
+from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
@@ -51,6 +59,7 @@ class TrendListing:
     share: Share
     seeds: list[str]
     once: EachOnce | None = None
+    selector: Selector | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -103,9 +112,9 @@ class TrendListing:
             yield from taken
             return
         if choice.kind == "limit":
-            limits = Limits.of(*self._keys(), choice.count)
+            limits = Limits.of(self._places(), choice.count)
             for trends in taken:
-                yield limits.apply(trends)
+                yield limits.apply(trends, places_of(trends, self.counted.task.rows))
                 limits.close(self.share)
                 if not limits.left.any():
                     return
@@ -117,11 +126,15 @@ class TrendListing:
         if chosen is not None:
             yield chosen
 
-    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
-        """What tells the window of each entry, as the trends of it show it, and its group."""
+    def _places(self) -> np.ndarray:
+        """What tells the window and group of each entry, as its trends show them."""
         entries = self.counted.entries
         ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
-        return self.counted.windows.keys(entries.window) + ahead, entries.group
+        keys = self.counted.windows.keys(entries.window) + ahead
+        if keys.ndim == 1:
+            return np.column_stack([keys, entries.group])
+        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])[entries.segment]
+        return np.column_stack([keys, entries.group, partition])
 
     def _find_some(self) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
@@ -137,10 +150,10 @@ class TrendListing:
         yield None
 
     def _select(self, found: Iterator[ShownTrends | None]) -> Iterator[ShownTrends]:
-        if self.plan.selection is None:
+        selector = self.selector
+        if selector is None:
             yield from (trends for trends in found if trends is not None)
             return
-        selector = Selector.of(self.plan, self.counted.task.rows)
         for trends in found:
             if trends is not None:
                 selector.add(trends)
@@ -201,6 +214,7 @@ def list_trends(
     table: pa.Table,
     options: TaskOptions,
     detection: Detection,
+    taken: TakenAway | None = None,
 ) -> TrendListing:
     """Count the trends of prepared rows, and settle which of them are shown.
 
@@ -210,6 +224,7 @@ def list_trends(
         table: Prepared rows.
         options: Windows and chunks; how numbers are counted is settled here.
         detection: Limits, and the strategy.
+        taken: Beginnings that trends before these rows have taken away.
 
     Returns:
         The trends, ready to be built in batches.
@@ -236,7 +251,9 @@ def list_trends(
         share.closes = True
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = plan.choice.count
-    listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once)
+    rows = counted.task.rows
+    selector = Selector.of(plan, rows, None if taken is None else taken.limits(rows))
+    listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)
     else:

@@ -22,6 +22,8 @@ from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.listed.folding import aggregate_trends
+from trendweave.programs.trends.listed.steps import SelectionSteps
+from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.lists import TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
@@ -34,6 +36,7 @@ from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.results.types import Numbers
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.sessions import SessionNumbers
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,9 @@ class TrendLists(BoundTrends):
         return make_writer(self.plan, self.preparation, *columns, rows, groups)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        written = self.show(rows, scope)
+        return self._finish(self.show(rows, scope), scope)
+
+    def _finish(self, written: WrittenTrends | ListedParts, scope: Scope) -> Output:
         batches = written.batches()
         if scope.counted:
             batches = (batch.append_column(TRENDS, pa.array(np.ones(batch.num_rows))) for batch in batches)
@@ -178,7 +183,21 @@ class TrendLists(BoundTrends):
         if isinstance(self.plan.window, SessionWindow):
             return session_steps(self, self.plan.window)
         closing = self.closing()
-        return None if closing is None else TrendSteps(closing, self.time_type, self.compute)
+        if closing is None:
+            return None
+        steps = TrendSteps(closing, self.time_type, self.compute)
+        if self.plan.selection is None or not isinstance(self.plan.window, MovingWindow):
+            return steps
+        return SelectionSteps(steps, self.preparation.partition_key, self.select)
+
+    def select(self, rows: pa.Table, scope: Scope, taken: TakenAway) -> tuple[list[pa.RecordBatch], TakenAway]:
+        """Result rows where earlier trends have taken beginnings away, and what is taken away after them."""
+        listing = count_and_list(self, rows, scope, self.detection, taken)
+        encoded = listing.counted.task.rows
+        batches = self._finish(WrittenTrends(listing, self._make_writer(encoded, listing.counted.group_columns)), scope)
+        found = list(batches.batches)
+        assert listing.selector is not None, "only a selection takes beginnings away"
+        return found, taken.after(listing.selector.limit, encoded)
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "trends come out when their window closes; there are no early ones"
@@ -201,9 +220,16 @@ class ListedAggregates(TrendAggregates):
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         listing = count_and_list(self, rows, scope, self.detection)
-        table = listing.counted.task.rows.table
-        folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, table)
-        partials = aggregate_trends(folded, listing.find_trends())
+        encoded = listing.counted.task.rows
+        folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
+        windows = listing.counted.windows
+        found = listing.find_trends()
+        if isinstance(windows, SessionNumbers):
+            # By number: sessions of several partitions may have the same times.
+            found = (replace(one, window=windows.of_tick[encoded.tick[one.rows[one.starts[:-1]]]]) for one in found)
+        partials = aggregate_trends(folded, found)
+        if isinstance(windows, SessionNumbers):
+            partials = replace(partials, window=windows.keys(partials.window))
         groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
         return TaskResult(partials, groups)
 
@@ -212,11 +238,13 @@ class ListedAggregates(TrendAggregates):
         return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
 
 
-def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:
+def count_and_list(
+    bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection, taken: TakenAway | None = None
+) -> TrendListing:
     """The trends of prepared rows, counted and ready to be found."""
     options = TaskOptions(only=scope.windows, chunk=scope.chunk)
     with too_large_counts():
-        return list_trends(bound.plan, bound.preparation, rows, options, detection)
+        return list_trends(bound.plan, bound.preparation, rows, options, detection, taken)
 
 
 @contextmanager

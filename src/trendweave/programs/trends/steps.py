@@ -53,9 +53,12 @@ class TrendSteps:
         return self._compute(rows, self.closing.touched(*changed, before))
 
     def _compute(self, rows: pa.Table, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
+        needed = self.select_rows(rows, windows)
+        return self.compute(needed, Scope(windows)).batches if needed.num_rows else ()
+
+    def select_rows(self, rows: pa.Table, windows: tuple[int, int]) -> pa.Table:
+        """The rows that lie in some windows."""
         steps = as_steps(rows.column(TIME), self.time_type)
         first, last = self.closing.times(windows)
         needed = (steps >= first) & (steps < last)
-        if not needed.any():
-            return ()
-        return self.compute(rows if needed.all() else rows.filter(pa.array(np.asarray(needed))), Scope(windows)).batches
+        return rows if needed.all() else rows.filter(pa.array(np.asarray(needed)))

@@ -53,9 +53,9 @@ class Chooser:
 
     def _thin_out(self) -> None:
         trends = join_trends(self.waiting)
-        place = trends.window
+        place = trends.group
         if trends.count:
-            _, place = np.unique(np.stack([trends.window, trends.group], axis=1), axis=0, return_inverse=True)
+            _, place = np.unique(places_of(trends, self.rows), axis=0, return_inverse=True)
             place = place.reshape(-1)
         # The last key counts most; what is equal in all of them stays in the order in which it was found.
         order = np.lexsort((*self._ranks(trends), place))
@@ -77,6 +77,14 @@ class Chooser:
         seeds = self.seeds[find_partitions(self.rows, trends)]
         mark_at_random(trends.starts, moments, trends.variables, seeds, marks)
         return marks
+
+
+def places_of(trends: ShownTrends, rows: EncodedRows) -> np.ndarray:
+    """What tells the window and group of each trend; sessions of several partitions may have the same times."""
+    places = [trends.window, trends.group]
+    if trends.window.ndim > 1:
+        places.append(find_partitions(rows, trends))
+    return np.column_stack(places)
 
 
 def _seed_partitions(seed: int, preparation: Preparation, rows: EncodedRows) -> np.ndarray:

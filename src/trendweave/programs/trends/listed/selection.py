@@ -101,7 +101,10 @@ def take_one_after_the_other(
 
 
 def _windows(rule: Rule, trends: ShownTrends) -> np.ndarray:
-    return trends.window if rule.by_window else np.zeros(trends.count, np.int64)
+    if not rule.by_window:
+        return np.zeros(trends.count, np.int64)
+    # A session is told by its first and last time; those of one partition also by the first alone.
+    return trends.window if trends.window.ndim == 1 else np.ascontiguousarray(trends.window[:, 0])
 
 
 @dataclass(slots=True)
@@ -116,8 +119,12 @@ class Selector:
     thinned: int = 0
 
     @staticmethod
-    def of(plan: Plan, rows: EncodedRows) -> Selector:
-        return Selector(read_rule(plan), rows, np.full(rows.partitions.count, NOTHING_TAKEN, np.int64))
+    def of(plan: Plan, rows: EncodedRows, limit: np.ndarray | None = None) -> Selector | None:
+        """None where a plan takes all trends."""
+        if plan.selection is None:
+            return None
+        nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
+        return Selector(read_rule(plan), rows, nothing if limit is None else limit)
 
     def add(self, trends: ShownTrends) -> None:
         """Add trends, in any order."""
