@@ -76,7 +76,7 @@ class PartitionTask:
     def _pair_pieces(
         self, of_templates: list[list[Piece]], groups: list[np.ndarray], windows: WindowNumbers
     ) -> Partials:
-        """Pairs of trends per window and group. Pairs are of one partition, so trends are counted by partition first."""
+        """Pairs of trends per window and group. Pairs are of one partition, so its trends are counted first."""
         sides: list[Partials] = []
         of_partition = np.zeros(self.rows.partitions.count, np.int64)
         first = 0
