@@ -7,7 +7,7 @@ from dataclasses import replace
 from .aggregates import of_one_trend
 from .brute_force import Found, Row
 from .detection import listed
-from .query import Attribute, Leaf, Output, Query, columns, text
+from .query import Attribute, Leaf, Moving, Output, Query, columns, text
 from .ranking import Ranked, rank
 from .results import group_values, window_columns
 from .scalars import Scalar, identity
@@ -47,10 +47,14 @@ def flat_rows(
     """RETURN ROWS(...), match by match: what TRENDS shows of each event, one row each.
 
     `match`, which tells the matches of a window (or time) and partition apart, is left out: which of them is the first
-    is nobody's business.
+    is nobody's business. Where rows have a time of their own, the event's is its `event_time`.
     """
+    time = "event_time" if isinstance(query.window, Moving) else "time"
     return [
-        [place(query, events, found) | event for event in _shown_events(found, events, attributes)]
+        [
+            place(query, events, found) | {time if name == "time" else name: value for name, value in event.items()}
+            for event in _shown_events(found, events, attributes)
+        ]
         for found in shown(query, events, complete)
     ]
 
