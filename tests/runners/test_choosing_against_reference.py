@@ -38,7 +38,7 @@ def complete_text(query: Query) -> str:
 @given(data=hs.data())
 @examples(120)
 def test_lists(kind: str, data: hs.DataObject) -> None:
-    query, events = data.draw(queries_and_streams(**base, **kinds[kind], lists=True, moving=False))
+    query, events = data.draw(queries_and_streams(**base, **kinds[kind], lists=True))
     asked = list_planned(shown_text(query, f"{complete_text(query)}TRENDS(x, s)"))
     assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
 
@@ -51,7 +51,7 @@ def test_aggregates(kind: str, data: hs.DataObject) -> None:
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
-@given(queries_and_streams(**base, **kinds["all"], lists=True, moving=False), hs.data())
+@given(queries_and_streams(**base, **kinds["all"], lists=True), hs.data())
 @examples(120)
 def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
