@@ -9,8 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from tests.features.runs import assert_trends, codes, count, stream, table
-from trendweave.errors import PlanningError
+from tests.features.runs import assert_trends, count, stream, table
 
 NAN, INF = math.nan, math.inf
 
@@ -86,12 +85,6 @@ def test_two_variables_in_either_order_the_first_written_is_the_earlier(run):
     events = stream("a1 b2 a3", x=[5, 1, 9])
     assert_trends(run, "PATTERN (A OR B){2} WHERE A.x < B.x", events, "b2 a3", "a1 a3")
     assert_trends(run, "PATTERN (A OR B){2} WHERE B.x > A.x", events, "a1 b2", "a1 a3")
-
-
-def test_two_variables_say_nothing_when_another_stands_between(run):
-    # SEQ(A, B*, C)
-    events = stream("a1 b2 c3", x=[9, 0, 1])
-    assert_trends(run, "PATTERN SEQ(A, B*, C) WHERE A.x < C.x", events, "a1 b2 c3")
 
 
 def test_at_the_last_of_a_repetition(run):
@@ -223,9 +216,3 @@ def test_many_events(run):
     assert rising == 11**20 - 1
     # Strictly falling: single events.
     assert count(run("RETURN COUNT(*) PATTERN A+ WHERE A.x > NEXT(A).x", events)) == 1_000
-
-
-def test_variables_that_are_never_neighbours(run):
-    with pytest.raises(PlanningError) as refused:
-        run("RETURN COUNT(*) PATTERN SEQ(A, B, C) WHERE A.x < C.x", stream("a1", x=[1]))
-    assert codes(refused) == ["TW216"]

@@ -120,7 +120,16 @@ def test_in_windows_and_with_edges(run):
     assert [(row["window_start"], row["count"]) for row in found] == [(0, 4), (4, 1)]
 
 
-def test_with_skip_till_next_match_a_key_of_one_variable_is_refused(run):
+def test_with_skip_till_next_match(run):
+    # a1 is followed by b2 of k 1; only b's of k 1 can follow that: b3 is skipped, b4 is not.
+    events = stream("a1 b2 b3 b4", k=[0, 1, 2, 1])
+    query = "RETURN COUNT(*), COUNT(B) PATTERN SEQ(A, B+) SEMANTICS skip-till-next-match WHERE [B.k]"
+    # (a1 b2), (a1 b2 b4)
+    found = run(query, events)
+    assert [(row["count"], row["count_B"]) for row in found] == [(2, 3)]
+
+
+def test_with_skip_till_next_match_groups_of_one_variable_are_refused(run):
     with pytest.raises(PlanningError) as refused:
-        run("RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS skip-till-next-match WHERE [B.k]", stream("a1", k=[1]))
+        run("RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS skip-till-next-match GROUP-BY B.k", stream("a1", k=[1]))
     assert codes(refused) == ["TW223"]

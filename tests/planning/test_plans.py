@@ -176,3 +176,12 @@ def test_an_unknown_format_is_refused() -> None:
 def test_the_way_to_sum_follows_the_strategy(strategy: str, where: str, way: Way) -> None:
     plan = plan_of(f"RETURN COUNT(*) PATTERN A+ SEMANTICS {strategy} {where}")
     assert [step.summing.way for step in plan.template.transitions] == [way]
+
+
+def test_conditions_that_neighbours_hand_on_need_no_lanes() -> None:
+    # A.x > B.x for the first b, and falling from there on: all b's are below the a.
+    falling = "RETURN COUNT(*) PATTERN SEQ(A, {}) WHERE A.x > B.x AND B.x {} NEXT(B).x"
+    assert not plan_of(falling.format("B+", ">=")).anchors
+    assert plan_of(falling.format("B+", "<")).anchors
+    # With a c between two b's nothing is handed on.
+    assert plan_of(falling.format("(SEQ(B+, C?))+", ">=")).anchors

@@ -43,6 +43,8 @@ class ExpressionTypes:
                 return self._column_kind(names[1:], expression.span)
             case st.NextAttribute(names=names) | st.PreviousAttribute(names=names):
                 return self._column_kind(names, expression.span)
+            case st.Aggregate(function="FIRST" | "LAST", argument=st.Attribute(names=names)):
+                return self._column_kind(names[1:], expression.span)
             case st.Aggregate():
                 return self._aggregate(expression)
             case st.Negative(operand=operand):

@@ -200,6 +200,33 @@ class EdgePlan:
     general: tuple[Expression, ...]
 
 
+AnchorKind: TypeAlias = Literal["last", "first", "previous"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Anchor:
+    """An earlier event of the trend: the latest or the first one read as the variable, or the one directly before."""
+
+    kind: AnchorKind
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorPlan:
+    """What must hold for each event read as `variable` before which the trend has all of the anchors.
+
+    With one anchor, `comparisons` compare one row expression of it with one of the event. In `general`, a
+    `NextAttribute` is a column of the event, and an `Attribute` begins with the number of its anchor. `text` is the
+    condition as the query has it.
+    """
+
+    variable: str
+    anchors: tuple[Anchor, ...]
+    comparisons: tuple[EdgeComparison, ...]
+    general: tuple[Expression, ...]
+    text: str
+
+
 # Windows and keys
 
 
@@ -370,6 +397,7 @@ class Plan:
     having: tuple[Expression, ...] = ()
     order_by: tuple[OrderColumn, ...] = ()
     limit: int | None = None
+    anchors: tuple[AnchorPlan, ...] = ()
 
     @property
     def shown_values(self) -> tuple[str, ...]:
@@ -394,10 +422,11 @@ class Plan:
         """Are the paths of the reduced graph the complete trends, all of them and no others?
 
         They are where an event read as a variable is one vertex. Where a variable has several states, or keys of its
-        own, a longer trend may pass through other vertices of the same events.
+        own, or its events stand in lanes, a longer trend may pass through other vertices of the same events.
         """
         variables = [state.variable for state in self.template.states]
-        return not self.bound_keys and len(set(variables)) == len(variables)
+        in_lanes = any(condition.variable in variables for condition in self.anchors)
+        return not self.bound_keys and not in_lanes and len(set(variables)) == len(variables)
 
     @property
     def needs_every_event(self) -> bool:

@@ -10,6 +10,8 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression, print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
+from trendweave.planning.anchors.lanes import plan_lanes
+from trendweave.planning.anchors.orders import AnyOrder, Orders
 from trendweave.planning.automata.automaton import Automaton
 from trendweave.planning.automata.determinise import NegationsNotKeptApart
 from trendweave.planning.guards import FREE_WAY
@@ -34,7 +36,7 @@ from trendweave.planning.outputs import (
     plan_shown,
 )
 from trendweave.planning.positions import MAX_STATES, TooManyStates
-from trendweave.planning.predicates import Predicates, classify, split_key
+from trendweave.planning.predicates import Predicates, bind_key, classify, split_key
 from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables
 from trendweave.planning.ways import choose_negated_ways, choose_ways
@@ -61,23 +63,21 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     strategy = query.strategy or "skip-till-any-match"
     built = _build_templates(query.pattern, variables, strategy, problems) if not of_pattern else None
     if built is None:
-        everything = frozenset((one, other) for one in variables.types for other in variables.types)
         of_events = tuple(condition for condition in query.where if not any(aggregates_of(condition)))
-        classify(of_events, variables, everything, problems)
+        classify(of_events, variables, AnyOrder(), problems)
         return None
     templates, negations = built
     window = settle_window(query, window, templates, problems)
-    orders = find_orders((*templates, *(negated.template for negated in negations)))
-    of_matches = tuple(condition for condition in query.where if is_match_condition(condition, orders))
+    every = (*templates, *(negated.template for negated in negations))
+    pairs = find_orders(every)
+    of_matches = tuple(condition for condition in query.where if is_match_condition(condition, pairs))
     of_events = tuple(condition for condition in query.where if condition not in of_matches)
     match_conditions = plan_match_conditions(of_matches, variables, problems)
-    for condition in of_events:
-        problems += [not_built(node.span, "FIRST and LAST of an earlier event") for node in aggregates_of(condition)]
-    neighbours = frozenset[tuple[str, str]]().union(
-        *(template.neighbours() for template in (*templates, *(negated.template for negated in negations)))
-    )
-    predicates = classify(of_events, variables, neighbours, problems)
+    orders = Orders(every, frozenset(variables.types) - variables.positive)
+    predicates = classify(of_events, variables, orders, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
+    if strategy == "skip-till-next-match":
+        bound_keys = _remember_keys(bound_keys, groups, variables, orders, predicates)
     _check_bound_keys(query, bound_keys, variables, strategy, problems)
     needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), outputs.aggregates)
     for variable, paths in match_paths(match_conditions).items():
@@ -87,7 +87,8 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         check_row_names(query, window, groups, shown, problems)
     if problems:
         return None
-    edges = _plan_edges(neighbours, variables, predicates)
+    edges = _plan_edges(orders.neighbours, variables, predicates)
+    anchors = tuple(predicates.anchors)
     plan = p.Plan(
         text=text,
         returns=query.return_kind,
@@ -98,9 +99,15 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
             p.VariablePlan(name, type_, name not in variables.positive, tuple(predicates.local.get(name, ())))
             for name, type_ in variables.types.items()
         ),
-        templates=tuple(choose_ways(template, edges, strategy) for template in templates),
+        templates=tuple(
+            choose_ways(template, edges, strategy, plan_lanes(anchors, template)) for template in templates
+        ),
         negations=tuple(
-            replace(negated, template=choose_negated_ways(negated.template, edges)) for negated in negations
+            replace(
+                negated,
+                template=choose_negated_ways(negated.template, edges, plan_lanes(anchors, negated.template)),
+            )
+            for negated in negations
         ),
         edges=edges,
         partition_key=partition_key,
@@ -116,6 +123,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
         choice=None if limits_ordered_rows(query) else _plan_choice(query.choice),
         match_conditions=match_conditions,
         selection=selection,
+        anchors=anchors,
     )
     check_matches(query, plan, problems)
     check_listing(query, plan, problems)
@@ -126,10 +134,6 @@ def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
     for output in query.returns.outputs if query.returns is not None else ():
         if isinstance(output.value, st.Aggregate) and (output.value.distinct or output.value.function == "STDDEV"):
             problems.append(not_built(output.span, "DISTINCT or STDDEV"))
-    for conjunct in query.where:
-        for node in conjunct.walk():
-            if isinstance(node, st.PreviousAttribute):
-                problems.append(not_built(node.span, type(node).__name__))
 
 
 def _build_templates(
@@ -237,6 +241,26 @@ def _plan_keys(
     )
 
 
+def _remember_keys(
+    bound_keys: tuple[p.KeyColumn, ...],
+    groups: tuple[p.GroupColumn, ...],
+    variables: Variables,
+    orders: Orders,
+    predicates: Predicates,
+) -> tuple[p.KeyColumn, ...]:
+    """Under skip-till-next-match an event of another value still stands in the way, so rows cannot be split by a key of
+    one variable: it becomes a condition on the variable's events. Keys that are left are those of groups, and of
+    negated patterns, which are matched with skip-till-any-match."""
+    left = []
+    grouped = {(group.variable, group.path) for group in groups}
+    for key in bound_keys:
+        if key.variable in variables.positive and (key.variable, key.path) not in grouped:
+            bind_key(key.variable, key.path, orders, predicates)
+        else:
+            left.append(key)
+    return tuple(left)
+
+
 def _check_bound_keys(
     query: st.QueryTree,
     bound_keys: tuple[p.KeyColumn, ...],
@@ -248,9 +272,10 @@ def _check_bound_keys(
     if not bound_keys:
         return
     name = f"{bound_keys[0].variable}.{'.'.join(bound_keys[0].path)}"
-    hint = f"use the key for all events: {'.'.join(bound_keys[0].path)}"
-    if strategy == "skip-till-next-match":
-        message = f"skip-till-next-match cannot be combined with {name}, a key of one variable"
+    path = ".".join(bound_keys[0].path)
+    if strategy == "skip-till-next-match" and any(key.variable in variables.positive for key in bound_keys):
+        message = f"skip-till-next-match cannot be combined with groups by {name}, an attribute of one variable"
+        hint = f"group by {path} of all events, or use [{name}] alone"
         problems.append(problem_at(query.span, "TW223", message, hint))
     grouped = [attribute for attribute in query.group_by if split_key(attribute, variables)[0] is not None]
     if isinstance(query.pattern, st.Conjunction) and grouped:
@@ -293,6 +318,21 @@ def _needed_columns(
             for expression in expressions:
                 needed.update(columns_of(expression) if earlier == variable else ())
                 needed.update(columns_of(expression, of_next=True) if later == variable else ())
+        for condition in predicates.anchors:
+            needed.update(_anchor_columns(condition, variable))
+    return paths
+
+
+def _anchor_columns(condition: p.AnchorPlan, variable: str) -> set[p.Path]:
+    """What a condition on earlier events looks at of events read as the variable."""
+    paths: set[p.Path] = set()
+    for comparison in condition.comparisons:
+        paths |= columns_of(comparison.previous) if condition.anchors[0].variable == variable else set()
+        paths |= columns_of(comparison.next) if condition.variable == variable else set()
+    for expression in condition.general:
+        paths |= columns_of(expression, of_next=True) if condition.variable == variable else set()
+        for number, *path in columns_of(expression):
+            paths |= {tuple(path)} if condition.anchors[int(number)].variable == variable else set()
     return paths
 
 

@@ -6,11 +6,12 @@ same expression is computed once, however often the query uses it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.matches.conditions import match_columns
-from trendweave.planning.plan import Path, Plan
+from trendweave.planning.plan import AnchorPlan, EdgePlan, Path, Plan
 from trendweave.planning.predicates import rewrite_columns
 
 
@@ -34,7 +35,8 @@ class PreparedEdge:
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown`
-    to the attributes that it shows, `matched` to what its conditions on whole matches compute."""
+    to the attributes that it shows, `matched` to what its conditions on whole matches compute, `anchors` to its
+    conditions on earlier events."""
 
     columns: tuple[tuple[str, st.Expression], ...]
     readable: tuple[st.Expression | None, ...]
@@ -44,6 +46,7 @@ class Preparation:
     values: tuple[str | None, ...]
     shown: tuple[str, ...]
     matched: tuple[str | None, ...] = ()
+    anchors: tuple[PreparedEdge, ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,21 +69,28 @@ def prepare(plan: Plan) -> Preparation:
         name = columns.name_of_path(node.names)
         return st.NextAttribute(node.variable, (name,)) if isinstance(node, st.NextAttribute) else st.Attribute((name,))
 
-    edges = tuple(
-        PreparedEdge(
+    def rename_anchored(node: st.Attribute | st.NextAttribute) -> st.Expression:
+        if isinstance(node, st.NextAttribute):
+            return rename(node)
+        return st.Attribute((node.names[0], columns.name_of_path(node.names[1:])))
+
+    def prepare_edge(edge: EdgePlan | AnchorPlan, renamed: Callable[..., st.Expression]) -> PreparedEdge:
+        return PreparedEdge(
             tuple(
                 ComparedColumns(columns.name(comparison.previous), comparison.operator, columns.name(comparison.next))
                 for comparison in edge.comparisons
             ),
-            tuple(rewrite_columns(expression, rename) for expression in edge.general),
+            tuple(rewrite_columns(expression, renamed) for expression in edge.general),
         )
-        for edge in plan.edges
-    )
+
+    edges = tuple(prepare_edge(edge, rename) for edge in plan.edges)
+    anchors = tuple(prepare_edge(condition, rename_anchored) for condition in plan.anchors)
     return Preparation(
         readable=tuple(_make_condition(plan, variable.name, variable.local) for variable in plan.variables),
         partition_key=tuple(columns.name_of_path(key.path) for key in plan.partition_key),
         bound_keys=tuple(columns.name_of_path(key.path) for key in plan.bound_keys),
         edges=edges,
+        anchors=anchors,
         values=tuple(
             None if aggregate.path is None else columns.name_of_path(aggregate.path) for aggregate in plan.aggregates
         ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trendweave.planning.anchors.lanes import TemplateLanes, plan_lanes
 from trendweave.planning.bindings import bind_templates
 from trendweave.planning.plan import (
     NEVER,
@@ -28,13 +29,16 @@ _MOST_STEPS = 64
 _ANY, _NEXT, _CONTIGUOUS = "skip-till-any-match", "skip-till-next-match", "contiguous"
 
 
-def choose_ways(template: Template, edges: tuple[EdgePlan, ...], strategy: str) -> Template:
+def choose_ways(
+    template: Template, edges: tuple[EdgePlan, ...], strategy: str, lanes: TemplateLanes | None = None
+) -> Template:
     """The template with a way of summing on every transition.
 
     Args:
         template: A template of a query's pattern.
         edges: What must hold between neighbours, for every pair of variables.
         strategy: The query's selection strategy.
+        lanes: What trends remember of earlier events.
 
     Returns:
         The same template, its transitions decided.
@@ -42,7 +46,15 @@ def choose_ways(template: Template, edges: tuple[EdgePlan, ...], strategy: str) 
     by_pair = {(edge.earlier, edge.later): edge for edge in edges}
     variable = [state.variable for state in template.states]
     steps = [
-        replace(step, summing=_choose(by_pair[variable[step.source], variable[step.target]], step, strategy))
+        replace(
+            step,
+            summing=_choose(
+                by_pair[variable[step.source], variable[step.target]],
+                step,
+                strategy,
+                lanes is not None and lanes.asks(variable[step.target]),
+            ),
+        )
         for step in template.transitions
     ]
     if strategy == _NEXT:
@@ -58,20 +70,22 @@ def choose_ways(template: Template, edges: tuple[EdgePlan, ...], strategy: str) 
     return replace(template, transitions=tuple(steps))
 
 
-def choose_negated_ways(template: Template, edges: tuple[EdgePlan, ...]) -> Template:
+def choose_negated_ways(
+    template: Template, edges: tuple[EdgePlan, ...], lanes: TemplateLanes | None = None
+) -> Template:
     """The same for a pattern under NOT: any match counts, and of all its matches the latest start."""
-    decided = choose_ways(template, edges, _ANY)
+    decided = choose_ways(template, edges, _ANY, lanes)
     steps = (replace(step, summing=replace(step.summing, way=step.summing.inexact)) for step in decided.transitions)
     return replace(decided, transitions=tuple(steps))
 
 
-def _choose(edge: EdgePlan, step: Transition, strategy: str) -> Summing:
-    """The cheapest way that fits what must hold between two neighbours."""
+def _choose(edge: EdgePlan, step: Transition, strategy: str, in_lanes: bool) -> Summing:
+    """The cheapest way that fits what must hold between two neighbours; lanes are one more equality."""
     guard = step.guard
     without_predicate = Way.RUNNING_SUMS if guard.always_open else Way.QUEUED_SUMS
     # That a gap is not clean compares the earlier event's time with a time of the later one.
     closed = step.closed != NEVER
-    conditional = bool(edge.comparisons or edge.general or closed)
+    conditional = bool(edge.comparisons or edge.general or closed or in_lanes)
     if strategy == _CONTIGUOUS:
         way = Way.NEIGHBOURS if conditional else without_predicate
         return Summing(way, way, "contiguous: only events at the time just before can precede")
@@ -86,7 +100,7 @@ def _choose(edge: EdgePlan, step: Transition, strategy: str) -> Summing:
     if not conditional:
         reason = "no edge predicate" if guard.always_open else "no edge predicate; events before a NOT leave the queue"
         return Summing(without_predicate, without_predicate, reason)
-    way, reason = _searched(edge, closed)
+    way, reason = _searched(edge, closed, in_lanes)
     if way is Way.SCAN or guard.always_open:
         return Summing(way, way, reason)
     return Summing(
@@ -94,13 +108,16 @@ def _choose(edge: EdgePlan, step: Transition, strategy: str) -> Summing:
     )
 
 
-def _searched(edge: EdgePlan, closed: bool) -> tuple[Way, str]:
+def _searched(edge: EdgePlan, closed: bool, in_lanes: bool) -> tuple[Way, str]:
     """The way for comparisons alone, where any later event may follow."""
     operators = [comparison.operator for comparison in edge.comparisons] + ["<"] * closed
+    if in_lanes and not operators:
+        return Way.SUMS_PER_VALUE, "the same lane"
     equalities = operators.count("=")
     orders = sum(operator in ("<", "<=", ">", ">=") for operator in operators)
     if equalities + orders < len(operators):
         return Way.SCAN, "!= has no order to search in"
+    equalities += in_lanes
     if orders > 1:
         return Way.SCAN, f"{orders} order comparisons at once"
     if not orders:
@@ -118,6 +135,7 @@ class PiecePlan:
     bound: tuple[str, ...]
     template: Template
     kernel: Kernel
+    lanes: TemplateLanes | None = None
 
 
 def plan_pieces(plan: Plan, template: Template) -> tuple[PiecePlan, ...]:
@@ -131,13 +149,14 @@ def plan_pieces(plan: Plan, template: Template) -> tuple[PiecePlan, ...]:
         The pieces; one where no key is bound to a variable.
     """
     bound = tuple(dict.fromkeys(key.variable for key in plan.bound_keys if key.variable is not None))
+    lanes = plan_lanes(plan.anchors, template)
     return tuple(
-        PiecePlan(part.bound, part.template, choose_kernel(plan, part.template))
+        PiecePlan(part.bound, part.template, choose_kernel(plan, part.template, lanes), lanes)
         for part in bind_templates(template, bound)
     )
 
 
-def choose_kernel(plan: Plan, template: Template) -> Kernel:
+def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = None) -> Kernel:
     """The kernel that counts and sums over the trends of a template. MIN, MAX and starts of matches are always found
     in blocks."""
     guards = (
@@ -150,7 +169,8 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
     closed = any(step.closed != NEVER for step in template.transitions)
     shows_each_once = isinstance(plan.window, MovingWindow) and plan.window.by != "time"
     skips_less = plan.strategy != _ANY or closed
-    if shows_each_once or skips_less or not all(guard.always_open for guard in guards):
+    in_blocks = shows_each_once or skips_less or lanes is not None
+    if in_blocks or not all(guard.always_open for guard in guards):
         return Kernel.BLOCKS
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):
@@ -163,7 +183,14 @@ def choose_kernel(plan: Plan, template: Template) -> Kernel:
 
 def steps_from_row_to_row(plan: Plan) -> bool:
     """Are trends counted and listed by steps from each row to the next, without search and graph?"""
-    if plan.strategy != _CONTIGUOUS or plan.is_conjunction or plan.negations or plan.bound_keys or plan.complete:
+    if (
+        plan.strategy != _CONTIGUOUS
+        or plan.is_conjunction
+        or plan.negations
+        or plan.bound_keys
+        or plan.complete
+        or plan.anchors
+    ):
         return False
     if plan.selection is not None or plan.match_conditions or plan.returns == "rows":
         return False

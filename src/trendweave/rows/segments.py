@@ -15,11 +15,24 @@ MAX_COPIES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Lanes:
+    """What copies of rows remember: per anchor the number of its value before the row is read, and after it; 0 where
+    the trend has no such event, or nothing asks for it.
+
+    `begins`: whether a trend may begin with the copy, that is, whether it remembers nothing.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    begins: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class Segments:
     """`row[starts[i]:starts[i+1]]` are the rows of segment i, in order of time; a row may be in several segments.
 
     `letters` says what a row can be read as in that segment. `keys` holds, per bound variable, a row of each segment
-    whose key the segment has.
+    whose key the segment has. `lanes` tells copies of a row apart where trends remember earlier events.
     """
 
     row: np.ndarray
@@ -27,6 +40,7 @@ class Segments:
     letters: np.ndarray
     partition: np.ndarray
     keys: dict[str, np.ndarray]
+    lanes: Lanes | None = None
 
     @property
     def count(self) -> int:
@@ -42,7 +56,7 @@ class Segments:
         Returns:
             A value per row of the segments; the same array where all rows are there in order.
         """
-        in_order = not self.keys and self.row.size == per_row.size
+        in_order = not self.keys and self.lanes is None and self.row.size == per_row.size
         return per_row if in_order else per_row[self.row]
 
     def of_rows(self) -> np.ndarray:

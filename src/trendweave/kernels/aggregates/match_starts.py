@@ -4,7 +4,7 @@ For a transition guarded by NOT N, predecessors before that start are out, for g
 where each of them is marked instead). The same propagation as for aggregates, with maxima of start ticks in place of
 sums."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,12 +23,14 @@ def match_starts(
     transition_conditions: Sequence | None,
     selection: Selection = Selection.ANY,
     force_way: str | None = None,
+    start_guards: Mapping[int, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part."""
+    """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part, so a
+    start guard above 0 keeps a row from beginning matches."""
     count = len(rows.tick)
     nowhere = np.zeros(count, np.int64)
     rows = rows._replace(window_first=nowhere, window_last=nowhere)
-    engine = Engine(rows, template, transition_conditions, selection, force_way)
+    engine = Engine(rows, template, transition_conditions, selection, force_way, start_guards)
     best = np.full(count, NO_TREND, np.int64)
     values = np.ascontiguousarray(engine.rows.tick.reshape(1, 1, count))
     states = np.zeros((1, len(template.state_variable)), np.bool_)

@@ -11,6 +11,7 @@ from trendweave.planning.chunks import TimeChunks
 from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import (
     AggregateColumn,
+    AnchorPlan,
     EdgePlan,
     Guard,
     KeyColumn,
@@ -107,6 +108,15 @@ def _with_variable(
         return st.NextAttribute(variable, node.names) if following else st.Attribute((variable, *node.names))
 
     return rewrite_columns(expression, named)
+
+
+def anchor_text(condition: AnchorPlan) -> str:
+    """A condition on earlier events, and what it costs."""
+    names = {"last": "the latest {}", "first": "the first {}", "previous": "the {} directly before"}
+    anchors = " and ".join(names[anchor.kind].format(anchor.variable) for anchor in condition.anchors)
+    return (
+        f"{condition.text}: one per value of {anchors}; events up to {condition.variable} are looked at once per lane"
+    )
 
 
 def window_text(window: Window) -> str:

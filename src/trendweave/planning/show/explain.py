@@ -50,6 +50,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
     ]
     if bound:
         rows.append(("bound keys", f"{bound}; each binds only events read as its variable"))
+    rows += [("lanes", describe.anchor_text(condition)) for condition in plan.anchors]
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
     rows += _chosen_rows(plan)

@@ -236,8 +236,9 @@ class PartitionTask:
             began = match_starts(
                 self.inputs.kernel_rows(piece.segments, nowhere, nowhere),
                 self.inputs.kernel_template(piece.template),
-                self.inputs.conditions(piece.template, piece.segments),
+                self.inputs.conditions(piece),
                 SELECTION[self.plan.strategy],
+                start_guards=self.inputs.lane_starts(piece),
             )
             at = np.flatnonzero(began != NO_MATCH)
             steps = self.rows.tick_steps
@@ -272,7 +273,7 @@ class PartitionTask:
         results = aggregate(
             self.inputs.kernel_rows(segments, first, last),
             self.inputs.kernel_template(piece.template),
-            self.inputs.conditions(piece.template, segments),
+            self.inputs.conditions(piece),
             [] if only_ending_at is not None else self.measured.of_rows(segments),
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",

@@ -110,7 +110,7 @@ class SegmentGraphs:
         tick, owner = segments.take(task.rows.tick), of_rows(counted.groups[number], segments, windows)
         rows = task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner))
         template = task.inputs.kernel_template(piece.template)
-        conditions = task.inputs.conditions(piece.template, segments)
+        conditions = task.inputs.conditions(piece)
         steps = flatten_steps(template, conditions, SELECTION[task.plan.strategy], tick.size)
         start_guards = guard_starts(task.inputs, piece, windows, tick, owner)
         end_guards = guard_ends(task.inputs, piece, windows, tick, owner)

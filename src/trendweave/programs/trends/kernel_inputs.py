@@ -12,11 +12,13 @@ from trendweave.kernels import Comparison as CodeComparison
 from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
+from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import PiecePlan, plan_pieces
+from trendweave.programs.trends.lanes import LaneCopier, lane_codes
 from trendweave.programs.trends.pair_tests import pair_test
-from trendweave.rows.codes import key_codes
+from trendweave.rows.codes import joint_codes, key_codes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.reach import find_reach
 from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_segments
@@ -56,6 +58,7 @@ class Piece:
     template: Template
     segments: Segments
     kernel: Kernel
+    lanes: TemplateLanes | None = None
 
 
 class KernelInputs:
@@ -73,7 +76,10 @@ class KernelInputs:
 
     def pieces(self, template: Template) -> list[Piece]:
         """One piece per set of bound variables that a trend of the template can contain."""
-        return [Piece(part.template, self._segments(part), part.kernel) for part in plan_pieces(self.plan, template)]
+        return [
+            Piece(part.template, self._segments(part), part.kernel, part.lanes)
+            for part in plan_pieces(self.plan, template)
+        ]
 
     def _segments(self, part: PiecePlan) -> Segments:
         names = {state.variable for state in part.template.states}
@@ -81,6 +87,10 @@ class KernelInputs:
         for variable in part.bound:
             key, tick = self._key(variable), self.rows.tick
             segments = refine_segments(segments, variable, self.bits({variable}), key, tick, self._reach)
+        if part.lanes is not None:
+            beyond = None if self._reach is None else self._reach[1]
+            copier = LaneCopier(self.plan, self.preparation.anchors, self.rows, part.lanes, beyond)
+            segments = copier.copy(segments, {name: self.bits({name}) for name in sorted(names)})
         return segments
 
     def bits(self, names: set[str]) -> np.ndarray:
@@ -138,8 +148,9 @@ class KernelInputs:
             np.array([step.target for step in template.transitions], np.int32),
         )
 
-    def conditions(self, template: Template, segments: Segments) -> list[Condition]:
+    def conditions(self, piece: Piece) -> list[Condition]:
         """One per transition. Transitions between the same variables share their arrays, and so do equal guards."""
+        template, segments = piece.template, piece.segments
         by_pair: dict[tuple[str, str], Condition] = {}
         by_guard: dict[Guard, np.ndarray | None] = {}
         tick = segments.take(self.rows.tick)
@@ -147,7 +158,7 @@ class KernelInputs:
         for step in template.transitions:
             pair = (template.states[step.source].variable, template.states[step.target].variable)
             if pair not in by_pair:
-                by_pair[pair] = self._edge_condition(pair, segments)
+                by_pair[pair] = self._edge_condition(pair, piece)
             for guard in (step.guard, step.closed):
                 if guard not in by_guard:
                     threshold = self.latest_start(guard)
@@ -162,8 +173,8 @@ class KernelInputs:
             )
         return conditions
 
-    def _edge_condition(self, pair: tuple[str, str], segments: Segments) -> Condition:
-        edge = self.preparation.edges[self._edges[pair]]
+    def _edge_condition(self, pair: tuple[str, str], piece: Piece) -> Condition:
+        edge, segments = self.preparation.edges[self._edges[pair]], piece.segments
         equal = tuple((c.previous, c.next) for c in edge.comparisons if c.operator == "=")
         codes = [("=", self.rows.equality_codes_of(equal))] if equal else []
         codes += [
@@ -176,7 +187,21 @@ class KernelInputs:
             comparisons.append(
                 CodeComparison(taken, operator, taken if following is previous else segments.take(following))
             )
+        if piece.lanes is not None and piece.lanes.asks(pair[1]):
+            same_lane = lane_codes(segments, tuple(memory.anchor for memory in piece.lanes.needed[pair[1]]))
+            if equal:
+                same_lane = joint_codes([(comparisons[0].previous, comparisons[0].next), same_lane])
+            comparisons[: bool(equal)] = [CodeComparison(same_lane[0], "=", same_lane[1])]
         return Condition(tuple(comparisons), None, pair_test(edge.general, self.rows.table, segments))
+
+    def lane_starts(self, piece: Piece) -> dict[int, np.ndarray]:
+        """Per state that trends begin in, 0 for the copies of rows that they may begin with, and 1 for all others;
+        nothing where all of them may."""
+        lanes = piece.segments.lanes
+        if lanes is None or lanes.begins.all():
+            return {}
+        beyond = np.where(lanes.begins, 0, 1)
+        return {start.state: beyond for start in piece.template.starts}
 
     # Negation, as ticks. Ticks grow from one partition to the next, so what ended in an earlier partition never
     # matters.
@@ -190,7 +215,8 @@ class KernelInputs:
                 starts = match_starts(
                     self.kernel_rows(piece.segments, nowhere, nowhere),
                     self.kernel_template(piece.template),
-                    self.conditions(piece.template, piece.segments),
+                    self.conditions(piece),
+                    start_guards=self.lane_starts(piece),
                 )
                 np.maximum.at(latest, self.rows.tick[piece.segments.row], starts)
             self._matches[number] = np.maximum.accumulate(latest)

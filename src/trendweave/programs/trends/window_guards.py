@@ -15,6 +15,7 @@ def guard_starts(
     inputs: KernelInputs, piece: Piece, windows: WindowNumbers, tick: np.ndarray, group: np.ndarray
 ) -> dict[int, np.ndarray]:
     """Leading NOT: a trend begins only in windows that begin after the last match that ended before its first event.
+    Rows that are copied into lanes begin trends with one of their copies.
 
     In windows that stand at first events, trends begin only there. Where such a window ends says nothing about the
     leading NOT, which is asked of each trend instead (`once.py`).
@@ -40,6 +41,10 @@ def guard_starts(
             latest = threshold[tick]
             holding = windows.last(np.maximum(latest, 0), group)
             guards[start.state] = np.where(latest == NO_MATCH, windows.first(tick, group), holding + 1)
+    for state, beyond in inputs.lane_starts(piece).items():
+        # A copy that remembers an earlier event is no beginning, in any window.
+        first, last = guards.get(state, windows.first(tick, group)), windows.last(tick, group)
+        guards[state] = np.where(beyond, last + 1, first)
     return guards
 
 
