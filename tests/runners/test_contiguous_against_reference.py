@@ -39,9 +39,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @hs.composite
-def contiguous(draw: hs.DrawFn) -> tuple[Query, list[dict]]:
+def contiguous(draw: hs.DrawFn, moving: bool = False) -> tuple[Query, list[dict]]:
     """Most streams have no ties, with gaps of several sizes."""
-    query, events = draw(queries_and_streams(negation=False, empty=False, conjunction=False, moving=False))
+    query, events = draw(queries_and_streams(negation=False, empty=False, conjunction=False, moving=moving))
     if draw(hs.integers(0, 3)):
         time = 0
         for place, event in enumerate(events):
@@ -93,6 +93,27 @@ def test_counts(case: tuple[Query, list[dict]]) -> None:
     assert_same_rows(rows(query, events), rows_of(asked.run(table_of(events))), text(query))
 
 
+@given(contiguous(moving=True), hs.data())
+@examples(150)
+def test_each_trend_once(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    """Under WITHIN alone, in one run and piece by piece."""
+    query, events = case
+    asked = planned(shown_text(query, "TRENDS(x, s)"))
+    expected = counted(trend_rows(query, events, (Attribute("x"), Attribute("s"))))
+    assert counted(rows_of(asked.run(table_of(events)))) == expected, str(asked)
+    if query.window is None:
+        return
+    in_order = sorted((event for event in events if event["time"] is not None), key=lambda event: event["time"])
+    pieces = asked.incremental(table_of(events).schema)
+    state, found = pieces.start(), []
+    while in_order:
+        cut = data.draw(hs.integers(1, len(in_order)))
+        piece, in_order = in_order[:cut], in_order[cut:]
+        state, closed = pieces.push(state, table_of(piece), watermark=in_order[0]["time"] if in_order else None)
+        found += rows_of(closed)
+    assert counted(found + rows_of(pieces.finish(state))) == expected, str(asked)
+
+
 def walks(count: int, values: int, seed: int) -> pa.Table:
     random = np.random.default_rng(seed)
     x = random.integers(0, values, count).astype(float)
@@ -104,16 +125,19 @@ def walks(count: int, values: int, seed: int) -> pa.Table:
     return pa.table(columns)
 
 
-@pytest.mark.parametrize("window", ["", "WITHIN 90 seconds SLIDE 90 seconds", "WITHIN 90 seconds SLIDE 20 seconds"])
+@pytest.mark.parametrize(
+    "window", ["", "WITHIN 90 seconds SLIDE 90 seconds", "WITHIN 90 seconds SLIDE 20 seconds", "WITHIN 90 seconds"]
+)
 def test_as_many_as_the_graph_has(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN, NULL and zeros among the values; the general way gives the same rows."""
     events = walks(2_000, 30, seed=7)
     each = f"RETURN EACH FIRST(A.x) AS top, LAST(B.x) AS low, SUM(C.x) AS rise, COUNT(C) AS n {V_SHAPE} {window}"
     counting = f"RETURN COUNT(*) {V_SHAPE} {window}"
-    quick = [rows_of(trendweave.query(query).run(events)) for query in (each, counting)]
+    asked = [trendweave.query(query) for query in (each, counting)]
+    quick = [rows_of(query.run(events)) for query in asked]
     for module in (lists, counts):
         monkeypatch.setattr(module, "has_ties", lambda rows: True)
-    slow = [rows_of(trendweave.query(query).run(events)) for query in (each, counting)]
+    slow = [rows_of(query.run(events)) for query in asked]
     assert len(quick[0]) > 100
     assert counted(quick[0]) == counted(slow[0])
     assert quick[1] == slow[1]

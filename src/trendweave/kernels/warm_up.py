@@ -5,6 +5,7 @@ import numpy as np
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, Rows, Template
+from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.kernels.sorting import stable_order
 
@@ -34,6 +35,17 @@ def warm_up() -> None:
                 aggregate(rows, template, conditions, numbers=kind)
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
+    count_steps(numbers)
     add_at(numbers, numbers, ROWS)
     add_at(numbers, numbers / 2, ROWS)
     largest_at(numbers, numbers, numbers > 0, ROWS)
+
+
+def count_steps(numbers: np.ndarray) -> None:
+    """A+, contiguous."""
+    one, ends = np.zeros(1, np.int64), np.array([0, 1])
+    automaton = Automaton(np.zeros(1, np.int32), one, np.ones(1, bool), one, one, one, ends)
+    steps = NeighbourSteps(np.ones(ROWS, np.uint64), np.ones(ROWS, np.uint64))
+    segment, window, low, high = np.empty((4, ROWS), np.int64)
+    found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
+    count_runs(automaton, steps, Ranges(low[:found], high[:found], low[:found], low[:0]), np.zeros(found), True)

@@ -192,17 +192,16 @@ def steps_from_row_to_row(plan: Plan) -> bool:
         or plan.anchors
     ):
         return False
-    if plan.selection is not None or plan.match_conditions or plan.returns == "rows":
-        return False
-    if any(column.is_length for column in plan.aggregates):
-        return False
-    if not isinstance(plan.window, WholeInput | SlidingWindow):
+    if plan.match_conditions or plan.returns == "rows":
         return False
     if max(len(plan.template.states), len(plan.template.transitions)) > _MOST_STEPS:
         return False
     if plan.returns == "aggregates":
         only_counts = all(column.function == "COUNT" and column.variable is None for column in plan.aggregates)
-        return only_counts and not windows_overlap(plan.window)
+        only_counts = only_counts and plan.selection is None
+        return only_counts and isinstance(plan.window, WholeInput | SlidingWindow) and not windows_overlap(plan.window)
+    if isinstance(plan.window, MovingWindow) and (plan.window.by != "last" or plan.window.wide or plan.selection):
+        return False
     return plan.choice is None
 
 

@@ -35,6 +35,8 @@ def run_trend_queries() -> None:
         for shown in _SHOWN:
             for chosen in _CHOSEN:
                 _run_trends(f"RETURN {shown} PATTERN {pattern} {_WINDOW} {chosen}", None)
+    for shown in _SHOWN:
+        _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} SEMANTICS contiguous {_WINDOW}", None)
     for strategy in STRATEGIES:
         for shown in ("TRENDS", "COMPLETE TRENDS"):
             _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} {_WINDOW}", strategy)

@@ -42,11 +42,13 @@ class NeighbourSteps(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """The windows of segments: the rows low:high, which lie in one segment. `until` says per row before which row a
-    trend that begins there has ended; where it is empty, only the range does."""
+    """The windows of segments: the rows low:high, which lie in one segment. Trends end at the row `ends_from` at the
+    earliest. `until` says per row before which row a trend that begins there has ended; where it is empty, only the
+    range does."""
 
     low: np.ndarray
     high: np.ndarray
+    ends_from: np.ndarray
     until: np.ndarray
 
 
@@ -82,12 +84,12 @@ class Folding(NamedTuple):
 
 
 class FoundRuns(NamedTuple):
-    """Buffers for trends: the range of each, what was folded over it, and its events, one trend after the other; a
-    trend is made of the rows from its first one on. Where `starts` is empty, events are not written."""
+    """Buffers for trends: the range and the last row of each, what was folded over it, and its variables, one trend
+    after the other; its rows are as many as lead up to the last. Where `starts` is empty, variables are not written."""
 
     range: np.ndarray  # int64
+    last: np.ndarray  # int64
     folded: Folding
-    first: np.ndarray  # int64
     starts: np.ndarray  # int64
     variables: np.ndarray  # int32
 
@@ -157,7 +159,7 @@ def find_ends(automaton, given, ahead):
 
 @outer
 def count_runs(automaton, given, ranges, counts, prune):
-    """The number of trends of each range; `until` plays no part. Floats, which are exact below 2^53.
+    """The number of trends of each range; `ends_from` and `until` play no part. Floats, which are exact below 2^53.
 
     `prune`: no row is in two ranges, and steps and beginnings that lead to no end are taken out.
     """
@@ -206,9 +208,8 @@ def can_end(ahead, row, state, until):
 
 
 @inlined_late
-def write_events(automaton, path, depth, found, first, trends, used):
-    """Write the first row of a trend and its variables, where buffers have room for them."""
-    found.first[trends] = first
+def write_variables(automaton, path, depth, found, trends, used):
+    """Write the variables of a trend, for which there is room."""
     for i in range(depth):
         found.variables[used + i] = automaton.variable[path.state[i]]
     found.starts[trends + 1] = used + depth
@@ -292,12 +293,12 @@ def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
                     depth, arrived = 1, True
                 continue
             state = np.int64(path.state[depth - 1])
-            if arrived and automaton.is_final[state]:
+            if arrived and automaton.is_final[state] and first + depth > ranges.ends_from[r]:
                 if trends == found.range.size or (lists_events and used + depth > found.variables.size):
                     return trends, Place(r, first, begun, depth, True)
-                found.range[trends] = r
+                found.range[trends], found.last[trends] = r, first + depth - 1
                 if lists_events:
-                    write_events(automaton, path, depth, found, first, trends, used)
+                    write_variables(automaton, path, depth, found, trends, used)
                     used += depth
                 _write_folds(folds, stack, depth - 1, found.folded, trends)
                 trends += 1
@@ -330,7 +331,7 @@ def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
 def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip, variable):
     """Fill the buffers with one trend per beginning that is left: the one that ends last (or first), and of those the
     one whose variables have the least numbers, from the first on. Where the next beginning may be is said by `skip`,
-    and `variable` where that asks for one. Returns as `walk_runs` does."""
+    and `variable` where that asks for one; `ends_from` plays no part. Returns as `walk_runs` does."""
     r, first = place.range, place.first
     trends, used = 0, 0
     found.starts[0] = 0
@@ -345,8 +346,8 @@ def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip
             if trends == found.range.size or used + depth > found.variables.size:
                 return trends, Place(r, first, 0, 0, False)
             _choose_states(automaton, given, path, first, depth)
-            found.range[trends] = r
-            write_events(automaton, path, depth, found, first, trends, used)
+            found.range[trends], found.last[trends] = r, first + depth - 1
+            write_variables(automaton, path, depth, found, trends, used)
             used += depth
             trends += 1
             first = max(first + 1, _next_beginning(automaton, path, first, depth, skip, variable))

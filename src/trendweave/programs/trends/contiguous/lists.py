@@ -5,6 +5,7 @@ A block in which several rows of a partition have one time goes the general way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -16,6 +17,8 @@ from trendweave.kernels.listing.contiguous import (
     BEGINNING,
     Automaton,
     FoundRuns,
+    NeighbourSteps,
+    Ranges,
     RunFolds,
     count_runs,
     find_ends,
@@ -130,26 +133,30 @@ class ListedRuns:
 
     def _show(self, found: FoundRuns, trends: int) -> ShownTrends:
         starts, of = found.starts[: trends + 1].copy(), found.range[:trends]
-        # A trend is made of the rows from its first one on.
-        rows = np.arange(starts[-1]) + np.repeat(found.first[:trends] - starts[:-1], np.diff(starts))
+        # A trend is made of the rows up to its last one.
+        rows = np.arange(starts[-1]) + np.repeat(found.last[:trends] + 1 - starts[1:], np.diff(starts))
         variables = found.variables[: starts[-1]]
-        return ShownTrends(rows, variables, starts, self.windows.window[of], self.windows.segment[of])
+        return ShownTrends(rows, variables, starts, self._keys(found, trends), self.windows.segment[of])
 
     def _show_folded(self, folds: RunFolds, found: FoundRuns, trends: int) -> FoldedTrends:
-        of = found.range[:trends]
-        return FoldedTrends(read_folded(folds, found.folded, trends), self.windows.window[of], self.windows.segment[of])
+        of = self.windows.segment[found.range[:trends]]
+        return FoldedTrends(read_folded(folds, found.folded, trends), self._keys(found, trends), of)
+
+    def _keys(self, found: FoundRuns, trends: int) -> np.ndarray:
+        """What tells the windows of trends apart: of single trends, the time of the last event."""
+        if self.windows.moments is None:
+            return self.windows.window[found.range[:trends]]
+        return self.windows.moments[found.last[:trends]]
 
 
 def _make_buffers(folds: RunFolds | None, longest: int) -> FoundRuns:
     """Buffers for what is folded, or for events; each trend fits."""
-    of = np.empty(TRENDS_AT_ONCE, np.int64)
-    nothing = np.empty(0, np.int64)
+    of, last = np.empty((2, TRENDS_AT_ONCE), np.int64)
     if folds is not None:
         folded = new_folding(folds.kind.size, TRENDS_AT_ONCE)
-        return FoundRuns(of, folded, nothing, nothing, np.empty(0, np.int32))
-    events = np.empty(max(VERTICES_AT_ONCE, longest), np.int32)
-    starts = np.empty(TRENDS_AT_ONCE + 1, np.int64)
-    return FoundRuns(of, new_folding(0, 0), np.empty(TRENDS_AT_ONCE, np.int64), starts, events)
+        return FoundRuns(of, last, folded, np.empty(0, np.int64), np.empty(0, np.int32))
+    variables = np.empty(max(VERTICES_AT_ONCE, longest), np.int32)
+    return FoundRuns(of, last, new_folding(0, 0), np.empty(TRENDS_AT_ONCE + 1, np.int64), variables)
 
 
 def list_runs(
@@ -183,7 +190,7 @@ def list_runs(
         part: ListedPart | None = None
         if not has_ties(rows):
             groups = group_values(plan, preparation, block)
-            part = _list_block(plan, preparation, automaton, rows, groups, options, make_writer)
+            part = _list_block(plan, preparation, automaton, rows, groups, options, detection.max_trends, make_writer)
         if part is None:
             # Their number is checked below, with that of all others.
             unlimited = replace(detection, max_trends=NO_LIMIT)
@@ -203,6 +210,7 @@ def _list_block(
     rows: EncodedRows,
     groups: list[pa.Array],
     options: TaskOptions,
+    most: int,
     make_writer: MakeWriter,
 ) -> ListedRuns | None:
     """The trends of a block; None where there are too many windows or trends for this way."""
@@ -211,17 +219,37 @@ def _list_block(
         return None
     packed = find_steps(plan, preparation, rows)
     given = packed.unpack()
-    counts = np.zeros(windows.segment.size)
     apart = not windows_overlap(plan.window)
-    count_runs(automaton, given, windows.ranges, counts, apart)
-    total = float(counts.sum())
+    if windows.moments is not None:
+        total = _count_by_walking(automaton, given, windows.ranges, most)
+    else:
+        counts = np.zeros(windows.segment.size)
+        count_runs(automaton, given, windows.ranges, counts, apart)
+        total = float(counts.sum())
+        windows = windows.take(np.flatnonzero(counts))
     if total >= MOST_COUNTED:
         return None
     shown = {*preparation.shown, *(name for name in preparation.values if name is not None)}
     if plan.returns != "each":
         shown.add(TIME)
     left = rows.to_write([name for name in rows.table.column_names if name in shown])
-    chosen = windows.take(np.flatnonzero(counts))
     if apart:
         packed = packed.repack(given)
-    return ListedRuns(automaton, packed, apart, chosen, int(total), left, groups, make_writer)
+    return ListedRuns(automaton, packed, apart, windows, int(total), left, groups, make_writer)
+
+
+def _count_by_walking(automaton: Automaton, given: NeighbourSteps, ranges: Ranges, most: int) -> float:
+    """The number of trends where each beginning has an end of its own; infinite where it is more than may be shown."""
+    if not ranges.low.size:
+        return 0.0
+    ahead = np.empty((given.steps.size, automaton.variable.size), np.int32)
+    find_ends(automaton, given, ahead)
+    longest = int((ranges.high - ranges.low).max())
+    found, stack = _make_buffers(NO_FOLDS, longest), new_folding(longest, 0)
+    path, place, total = new_path(longest), BEGINNING, 0
+    while total <= most:
+        trends, place = walk_runs(automaton, given, ahead, ranges, path, NO_FOLDS, stack, found, place)
+        if trends == 0:
+            return float(total)
+        total += trends
+    return math.inf

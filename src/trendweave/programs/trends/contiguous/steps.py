@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +10,16 @@ import pyarrow as pa
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, find_ranges
 from trendweave.language import syntax_tree as st
-from trendweave.planning.plan import Plan, Template
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, Template, WholeInput
 from trendweave.planning.planner import columns_of
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock
 from trendweave.rows.neighbours import compare_neighbours
-from trendweave.rows.windows import Chunks, OneWindow, WindowNumbers, number_windows
+from trendweave.rows.reach import find_far_ticks
+from trendweave.rows.sessions import number_sessions
+from trendweave.rows.times import moving_span
+from trendweave.rows.windows import Chunks, WindowNumbers, number_windows
 
 #: Rows of several partitions that are worked on together, so that their columns stay in caches.
 ROWS_AT_ONCE = 1 << 18
@@ -165,24 +168,25 @@ class _NeighbourTests:
 
 @dataclass(frozen=True, slots=True)
 class WindowRanges:
-    """Windows of the segments of a block, with the keys that tell windows apart everywhere."""
+    """Windows of the segments of a block, with the keys that tell windows apart everywhere. `moments` are the times of
+    rows, where each trend has a window of its own."""
 
     segment: np.ndarray
     window: np.ndarray
     ranges: Ranges
+    moments: np.ndarray | None = None
 
     def take(self, chosen: np.ndarray) -> WindowRanges:
-        ranges = self.ranges
-        return WindowRanges(
-            self.segment[chosen], self.window[chosen], Ranges(ranges.low[chosen], ranges.high[chosen], ranges.until)
-        )
+        low, high, ends_from, until = self.ranges
+        ranges = Ranges(low[chosen], high[chosen], ends_from[chosen], until)
+        return WindowRanges(self.segment[chosen], self.window[chosen], ranges, self.moments)
 
 
 def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowRanges | None:
     """Find the windows of each segment that hold rows.
 
     Args:
-        plan: A plan with sliding windows, or one over all events.
+        plan: A plan with any windows but those that move with the stream.
         rows: Rows of which no two of a partition have one time.
         options: Which windows are asked for.
 
@@ -190,25 +194,46 @@ def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowR
         The windows; None where there are too many of them to list.
     """
     starts = rows.partitions.starts
-    numbers = _number_windows(plan, rows, options)
-    if isinstance(numbers, OneWindow):
-        window = np.zeros(starts.size - 1, np.int64)
-        return WindowRanges(np.arange(starts.size - 1), window, Ranges(starts[:-1], starts[1:], _NOTHING))
-    tick = rows.tick
-    first, last = numbers.first(tick, _NOTHING), numbers.last(tick, _NOTHING)
-    segment, window, low, high = np.empty((4, _RANGES_PER_ROW * tick.size), np.int64)
+    if isinstance(plan.window, WholeInput):
+        return _segments_as_windows(starts)
+    # Without ties a tick is a row, so the chunk of a row is that of its tick.
+    chunks = None if options.chunk is None else Chunks(rows.table.column(CHUNK).to_numpy(), options.chunk)
+    if isinstance(plan.window, MovingWindow):
+        return _windows_of_trends(plan.window, rows, options.only, chunks)
+    numbers: WindowNumbers
+    if isinstance(plan.window, SessionWindow):
+        numbers = number_sessions(plan.window, rows.time_type, rows.tick_steps, starts[:-1])
+    else:
+        ends = (_NOTHING, _NOTHING)
+        numbers = number_windows(plan.window, rows.time_type, rows.tick_steps, ends, options.only, chunks)
+    first, last = numbers.first(rows.tick, _NOTHING), numbers.last(rows.tick, _NOTHING)
+    segment, window, low, high = np.empty((4, _RANGES_PER_ROW * rows.tick.size), np.int64)
     found = int(find_ranges(starts, first, last, segment, window, low, high))
     if found > low.size:
         return None
-    return WindowRanges(
-        segment[:found].copy(),
-        numbers.keys(window[:found]).copy(),
-        Ranges(low[:found].copy(), high[:found].copy(), _NOTHING),
-    )
+    segment, window, low, high = (part[:found].copy() for part in (segment, window, low, high))
+    return WindowRanges(segment, numbers.keys(window), Ranges(low, high, low, _NOTHING))
 
 
-def _number_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowNumbers:
-    # Without ties a tick is a row, so the chunk of a row is that of its tick.
-    chunks = None if options.chunk is None else Chunks(rows.table.column(CHUNK).to_numpy(), options.chunk)
-    ends = (_NOTHING, _NOTHING)
-    return number_windows(plan.window, rows.time_type, rows.tick_steps, ends, options.only, chunks)
+def _segments_as_windows(starts: np.ndarray) -> WindowRanges:
+    low, high = starts[:-1], starts[1:]
+    return WindowRanges(np.arange(low.size), np.zeros(low.size, np.int64), Ranges(low, high, low, _NOTHING))
+
+
+def _windows_of_trends(
+    window: MovingWindow, rows: EncodedRows, only: tuple[int, int] | None, chunks: Chunks | None
+) -> WindowRanges:
+    """Each trend has a window of its own, by its last event. Those that are asked for are neighbours in a segment."""
+    starts, moments = rows.partitions.starts, rows.tick_steps
+    until = find_far_ticks(moments, starts[:-1], moving_span(window, rows.time_type), False)
+    asked = np.ones(moments.size, np.bool_)
+    if only is not None:
+        asked = (moments >= only[0]) & (moments <= only[1])
+    if chunks is not None:
+        asked &= np.floor_divide(moments, chunks.length) == chunks.of_tick
+    before = np.concatenate([[0], np.cumsum(asked)])
+    some = before[starts[1:]] > before[starts[:-1]]
+    segments = _segments_as_windows(starts).take(np.flatnonzero(some))
+    at = np.flatnonzero(asked)
+    first, last = at[before[segments.ranges.low]], at[before[segments.ranges.high] - 1]
+    return replace(segments, ranges=Ranges(segments.ranges.low, last + 1, first, until), moments=moments)
