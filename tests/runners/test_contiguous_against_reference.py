@@ -39,9 +39,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @hs.composite
-def contiguous(draw: hs.DrawFn, moving: bool = False) -> tuple[Query, list[dict]]:
+def contiguous(draw: hs.DrawFn, moving: bool = False, **more: bool) -> tuple[Query, list[dict]]:
     """Most streams have no ties, with gaps of several sizes."""
-    query, events = draw(queries_and_streams(negation=False, empty=False, conjunction=False, moving=moving))
+    query, events = draw(queries_and_streams(negation=False, empty=False, conjunction=False, moving=moving, **more))
     if draw(hs.integers(0, 3)):
         time = 0
         for place, event in enumerate(events):
@@ -91,6 +91,25 @@ def test_counts(case: tuple[Query, list[dict]]) -> None:
     planned(shown_text(query, "COUNT(*)"))
     asked = trendweave.query(text(query))
     assert_same_rows(rows(query, events), rows_of(asked.run(table_of(events))), text(query))
+
+
+@given(contiguous(choice=True))
+@examples(200)
+def test_trends_that_are_taken(case: tuple[Query, list[dict]]) -> None:
+    """AFTER MATCH SKIP, LONGEST and SHORTEST PER START."""
+    query, events = case
+    asked = planned(shown_text(query, "TRENDS(x, s)"))
+    found = rows_of(asked.run(table_of(events)))
+    assert counted(found) == counted(trend_rows(query, events, (Attribute("x"), Attribute("s")))), str(asked)
+
+
+@given(contiguous(session=True))
+@examples(60)
+def test_trends_in_sessions(case: tuple[Query, list[dict]]) -> None:
+    query, events = case
+    asked = planned(shown_text(query, "TRENDS(x, s)"))
+    found = rows_of(asked.run(table_of(events)))
+    assert counted(found) == counted(trend_rows(query, events, (Attribute("x"), Attribute("s")))), str(asked)
 
 
 @given(contiguous(moving=True), hs.data())

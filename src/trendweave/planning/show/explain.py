@@ -106,7 +106,8 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
     if plan.complete and not plan.reduced_graph_is_exact:
         way = "paths through the graph, each step checked for a longer trend around it"
     if steps_from_row_to_row(plan):
-        way = "runs from row to row, by their first events; the graph where events of a partition share a time"
+        runs = "by their first events" if plan.selection is None else "only the one to take of each beginning"
+        way = f"runs from row to row, {runs}; the graph where events of a partition share a time"
     rows = [("detection", way)]
     rows += [("matches", f"only those with {print_expression(condition)}") for condition in plan.match_conditions]
     if plan.selection is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trendweave.kernels.listing.contiguous import Folding, RunFolds
 from trendweave.kernels.listing.folds import COUNT, SUM
-from trendweave.results.each_columns import EachColumns
+from trendweave.results.each_columns import NO_VARIABLE, EachColumns
 from trendweave.results.shown_trends import FoldedOutput
 
 _NOTHING = np.empty(0, np.int64)
@@ -29,9 +29,11 @@ def tabulate_folds(columns: EachColumns, longest: int) -> RunFolds | None:
         longest: The most rows that a trend can have.
 
     Returns:
-        The tables; None where a sum of whole numbers may leave 64 bits, for which events have to be listed.
+        The tables; None where events have to be listed: for lengths, or where a sum of whole numbers may leave 64 bits.
     """
     folds = columns.folds
+    if any(one.variable == NO_VARIABLE for one in folds):
+        return None
     numbered = [one for one in folds if one.values is not None]
     shape = len(numbered), columns.rows
     floats = any(one.is_float for one in numbered)

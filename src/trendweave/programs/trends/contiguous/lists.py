@@ -13,8 +13,13 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from trendweave.errors import ExecutionError
 from trendweave.kernels.listing.contiguous import (
     BEGINNING,
+    PAST_LAST,
+    TO_FIRST,
+    TO_LAST,
+    TO_NEXT,
     Automaton,
     FoundRuns,
     NeighbourSteps,
@@ -24,6 +29,7 @@ from trendweave.kernels.listing.contiguous import (
     find_ends,
     new_folding,
     new_path,
+    take_runs,
     walk_runs,
 )
 from trendweave.planning.plan import Plan
@@ -44,13 +50,14 @@ from trendweave.programs.trends.contiguous.steps import (
     make_automaton,
 )
 from trendweave.programs.trends.detection import Detection
-from trendweave.programs.trends.lists import WrittenTrends, check_number, list_trends
+from trendweave.programs.trends.lists import WrittenTrends, check_number, describe_too_many, list_trends
 from trendweave.programs.trends.walking import TRENDS_AT_ONCE, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
 from trendweave.rows.encoded import TIME, EncodedRows, sort_partitions
 
+_SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Floats count whole numbers up to here.
 MOST_COUNTED = 2.0**53
 #: Makes the writer of some rows, of whose partitions the grouping attributes are given.
@@ -70,17 +77,50 @@ class ListedPart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedParts:
-    """The trends of all partitions, part by part."""
+    """The trends of all partitions, part by part: `most` of them at most."""
 
+    plan: Plan
+    most: int
     parts: list[ListedPart]
 
     @property
-    def trends(self) -> int:
-        return sum(part.trends or 0 for part in self.parts)
+    def trends(self) -> int | None:
+        """How many trends there are; None where only some are taken, and it turns out which on the way."""
+        numbers = [part.trends for part in self.parts if part.trends is not None]
+        return sum(numbers) if len(numbers) == len(self.parts) else None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        """Build and write them, some at a time.
+
+        Raises:
+            ExecutionError: TW412 after too many, where their number was not known beforehand.
+        """
+        shown = 0
         for part in self.parts:
-            yield from part.batches()
+            for batch in part.batches():
+                shown += batch.num_rows
+                if shown > self.most:
+                    raise ExecutionError([describe_too_many(f"more than {self.most:,}", self.most, self.plan)])
+                yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Which trends are taken, as the kernel reads it: the longest of each beginning or the shortest, and how it goes on
+    from there."""
+
+    longest: bool
+    skip: int
+    variable: int
+
+    @staticmethod
+    def of(plan: Plan) -> Taking | None:
+        selection = plan.selection
+        if selection is None:
+            return None
+        names = [variable.name for variable in plan.variables]
+        variable = -1 if selection.variable is None else names.index(selection.variable)
+        return Taking(not selection.shortest, _SKIPS[selection.skip], variable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +128,24 @@ class ListedRuns:
     """The trends of a block, by steps from row to row.
 
     `windows` are those that have any, `rows` what is written of the rows, `groups` the grouping attributes of the
-    partitions. `pruned`: all steps that are left lead to an end.
+    partitions. `pruned`: all steps that are left lead to an end. `trends` is None where only some are taken.
     """
 
     automaton: Automaton
     steps: PackedSteps
     pruned: bool
     windows: WindowRanges
-    trends: int
+    taking: Taking | None
+    trends: int | None
     rows: EncodedRows
     groups: list[pa.Array]
     make_writer: MakeWriter
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        if self.trends:
+        if self.trends != 0 and self.windows.segment.size:
             writer = self.make_writer(self.rows, self.groups)
             folds = None
-            if isinstance(writer.columns, EachColumns):
+            if isinstance(writer.columns, EachColumns) and self.taking is None:
                 folds = tabulate_folds(writer.columns, self._longest)
             for found in self._find(folds):
                 yield writer.write(found)
@@ -125,8 +166,13 @@ class ListedRuns:
         path, place = new_path(longest), BEGINNING
         wanted = NO_FOLDS if folds is None else folds
         stack = new_folding(longest, wanted.kind.size)
+        given_steps = automaton, given, ahead, self.windows.ranges, path
+        taking = self.taking
         while True:
-            trends, place = walk_runs(automaton, given, ahead, self.windows.ranges, path, wanted, stack, found, place)
+            if taking is None:
+                trends, place = walk_runs(*given_steps, wanted, stack, found, place)
+            else:
+                trends, place = take_runs(*given_steps, found, place, taking.longest, taking.skip, taking.variable)
             if trends == 0:
                 return
             yield self._show(found, trends) if folds is None else self._show_folded(folds, found, trends)
@@ -192,14 +238,15 @@ def list_runs(
             groups = group_values(plan, preparation, block)
             part = _list_block(plan, preparation, automaton, rows, groups, options, detection.max_trends, make_writer)
         if part is None:
-            # Their number is checked below, with that of all others.
-            unlimited = replace(detection, max_trends=NO_LIMIT)
-            listing = list_trends(plan, preparation, block.encode().table, options, unlimited)
+            # The number of all is checked below, with that of other parts.
+            limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
+            listing = list_trends(plan, preparation, block.encode().table, options, limits)
             counted = listing.counted
             part = WrittenTrends(listing, make_writer(counted.task.rows, counted.group_columns))
         parts.append(part)
-    listed = ListedParts(parts)
-    check_number(listed.trends, detection.max_trends, plan)
+    listed = ListedParts(plan, detection.max_trends, parts)
+    if listed.trends is not None:
+        check_number(listed.trends, detection.max_trends, plan)
     return listed
 
 
@@ -219,7 +266,7 @@ def _list_block(
         return None
     packed = find_steps(plan, preparation, rows)
     given = packed.unpack()
-    apart = not windows_overlap(plan.window)
+    apart, taking = not windows_overlap(plan.window), Taking.of(plan)
     if windows.moments is not None:
         total = _count_by_walking(automaton, given, windows.ranges, most)
     else:
@@ -227,7 +274,7 @@ def _list_block(
         count_runs(automaton, given, windows.ranges, counts, apart)
         total = float(counts.sum())
         windows = windows.take(np.flatnonzero(counts))
-    if total >= MOST_COUNTED:
+    if taking is None and total >= MOST_COUNTED:
         return None
     shown = {*preparation.shown, *(name for name in preparation.values if name is not None)}
     if plan.returns != "each":
@@ -235,7 +282,8 @@ def _list_block(
     left = rows.to_write([name for name in rows.table.column_names if name in shown])
     if apart:
         packed = packed.repack(given)
-    return ListedRuns(automaton, packed, apart, windows, int(total), left, groups, make_writer)
+    number = int(total) if taking is None else None
+    return ListedRuns(automaton, packed, apart, windows, taking, number, left, groups, make_writer)
 
 
 def _count_by_walking(automaton: Automaton, given: NeighbourSteps, ranges: Ranges, most: int) -> float:
