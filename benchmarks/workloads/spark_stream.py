@@ -32,6 +32,8 @@ BATCHES = 12
 #: So many events of a workload.
 Events = Callable[[int], pa.Table]
 TUMBLING = "WITHIN 10 seconds SLIDE 10 seconds"
+_MATCH = "RETURN EACH FIRST(A.time) AS began PATTERN {} WHERE [key] GROUP-BY key WITHIN 10 seconds"
+_FOLLOWED, _NOT_FOLLOWED = _MATCH.format("SEQ(A, B)"), _MATCH.format("SEQ(A, B, NOT A X)")
 PER_KEY = query(f"RETURN key, COUNT(*) PATTERN SEQ(A+, B) WHERE [key] GROUP-BY key {TUMBLING}")
 
 
@@ -48,6 +50,13 @@ def spark_stream(repeat: int) -> list[ResultRow]:
             *bench.against_floor("SEQ(A+, B), 100k keys", PER_KEY, _sequences(100_000), ["key"], 0.2, BATCHES),
             *bench.state_of_a_long_stream(),
         ]
+
+
+@workload("spark_stream_absence")
+def spark_stream_absence(repeat: int) -> list[ResultRow]:
+    """Absence with a time-out on a stream of 100k keys, against the same pattern without it."""
+    with _session() as (spark, folder):
+        return _Bench(spark, folder, min(repeat, 2)).absence(100_000, BATCHES)
 
 
 @workload("push")
@@ -134,6 +143,29 @@ class _Bench:
             at_most(name, "micro-batch, median", median(ours), "s"),
             at_most(name, "micro-batch, 99th percentile", quantiles(ours, n=100)[98], "s", None, f"of {len(ours)}"),
             at_most(name, "state per key", last.state_bytes / keys, "bytes", None, state),
+        ]
+
+    def absence(self, keys: int, batches: int) -> list[ResultRow]:
+        """Every key has events now and then; both queries list matches once, one of them when nothing has followed."""
+        table = _sequences(keys)(batches * AT_ONCE)
+        folder = write_stream(table, self.folder / f"events-{next(self._numbers)}", AT_ONCE)
+        stream = read_stream(self.spark, folder, ["time", "type", "key"])
+        taken: dict[str, list[float]] = {_FOLLOWED: [], _NOT_FOLLOWED: []}
+        held = {}
+        for _ in range(self.repeats):
+            for text in taken:
+                last = run(query(text).run(stream, watermark="1 second"), self.checkpoint())
+                taken[text] += last.batches
+                held[text] = last.state_events
+        followed, absent = (median(taken[text]) for text in (_FOLLOWED, _NOT_FOLLOWED))
+        shown = query(_NOT_FOLLOWED).run(table.slice(0, AT_ONCE)).num_rows
+        note = (
+            f"{AT_ONCE:,} events a micro-batch: {duration(absent)}, without NOT {duration(followed)}; "
+            f"{held[_NOT_FOLLOWED]:,} and {held[_FOLLOWED]:,} events held; "
+            f"{shown:,} matches in the first {AT_ONCE:,} events"
+        )
+        return [
+            at_most(f"absence with a time-out, {keys:,} keys", "time / without it", absent / followed, "x", 1.5, note)
         ]
 
     def state_of_a_long_stream(self) -> list[ResultRow]:
