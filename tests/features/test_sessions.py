@@ -157,3 +157,38 @@ def test_rows_of_open_sessions_are_all_that_is_kept():
     assert state.rows.num_rows == 1
     assert state.carry["open sessions"].num_rows == 1
     assert [row["count"] for row in engine.finish(engine.read(state.to_bytes())).to_pylist()] == [3]
+
+
+def test_matches_are_chosen_per_session(run):
+    # A+ with skip-till-next-match: the longest of each beginning, and then none that overlaps with a taken one.
+    events = stream("a1 a2 a3 a9 a10")
+    query = "RETURN EACH COUNT(A) PATTERN A+ SEMANTICS skip-till-next-match WITHIN SESSION 3 s"
+    longest = run(f"{query} LONGEST PER START", events)
+    assert sorted((row["window_start"], row["count_A"]) for row in longest) == [(1, 1), (1, 2), (1, 3), (9, 1), (9, 2)]
+    found = run(f"{query} AFTER MATCH SKIP PAST LAST EVENT", events)
+    assert sorted((row["window_start"], row["count_A"]) for row in found) == [(1, 3), (9, 2)]
+
+
+def test_complete_trends_of_sessions_are_aggregated(run):
+    events = stream("a1 a2 a1 a9", k=["u", "u", "v", "u"])
+    found = run("RETURN COMPLETE COUNT(*), COUNT(A) PATTERN A+ WHERE [k] WITHIN SESSION 3 seconds", events)
+    rows = sorted((row["window_start"], row["window_end"], row["count"], row["count_A"]) for row in found)
+    assert rows == [(1, 4, 1, 1), (1, 5, 1, 2), (9, 12, 1, 1)]
+
+
+@pytest.mark.parametrize("choice", ["LIMIT 1", "LONGEST 1", "SAMPLE 1"])
+def test_one_of_the_complete_trends_of_each_session(run, choice):
+    # SEQ(A, A?, B) reads A at two places; u and v have sessions of equal times, with two complete trends each.
+    events = stream("a1 b2 b2 a1 b2 b2", k=["u", "u", "u", "v", "v", "v"])
+    query = f"RETURN COMPLETE TRENDS PATTERN SEQ(A, A?, B) WHERE [k] WITHIN SESSION 3 seconds {choice}"
+    assert [(row["window_start"], row["window_end"]) for row in run(query, events)] == [(1, 5), (1, 5)]
+
+
+def test_rows_of_sessions(run):
+    found = run("RETURN ROWS PATTERN SEQ(A, B) WITHIN SESSION 3 seconds", stream("a1 b2 a9 b10"))
+    assert [(row["window_start"], row["match"], row["variable"]) for row in found] == [
+        (1, 1, "A"),
+        (1, 1, "B"),
+        (9, 1, "A"),
+        (9, 1, "B"),
+    ]

@@ -121,7 +121,8 @@ class TrendWriter:
         Raises:
             ExecutionError: A number does not fit its column.
         """
-        columns = list(window_columns(self.plan.window, self.rows.time_type, trends.window).values())
+        labels = self.rows.label_windows(self.plan.window, trends.window)
+        columns = list(window_columns(self.plan.window, self.rows.time_type, labels).values())
         for column in self.group_columns:
             columns.append(pc.take(column, pa.array(trends.group)).cast(self.schema.field(len(columns)).type))
         if isinstance(self.columns, EachColumns):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.planning.plan import Plan
+from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes
 from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.segments import Segments
+from trendweave.rows.sessions import SessionNumbers, number_sessions
 from trendweave.rows.times import TimeType, as_steps, time_type
 
 TIME = "time"
@@ -33,6 +34,33 @@ class EncodedRows:
     tick_steps: np.ndarray
     partitions: Segments
     _codes: dict[object, tuple[np.ndarray, np.ndarray]]
+    _sessions: dict[SessionWindow, SessionNumbers] = field(default_factory=dict)
+
+    def number_sessions(self, window: SessionWindow) -> SessionNumbers:
+        """Number the sessions of all partitions, once.
+
+        Args:
+            window: The window of the plan.
+
+        Returns:
+            The numbers.
+        """
+        if window not in self._sessions:
+            starts = self.tick[self.partitions.starts[:-1]]
+            self._sessions[window] = number_sessions(window, self.time_type, self.tick_steps, starts)
+        return self._sessions[window]
+
+    def label_windows(self, window: Window, keys: np.ndarray) -> np.ndarray:
+        """Find what windows are shown by.
+
+        Args:
+            window: The window of the plan.
+            keys: The keys of some windows.
+
+        Returns:
+            The keys; of sessions, their first and last times.
+        """
+        return self.number_sessions(window).edges[keys] if isinstance(window, SessionWindow) else keys
 
     def order_codes_of(self, previous: str, following: str) -> tuple[np.ndarray, np.ndarray]:
         """Number the values of two prepared columns in their order, once.

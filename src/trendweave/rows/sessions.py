@@ -25,8 +25,8 @@ class SessionNumbers:
         return self.of_tick[tick]
 
     def keys(self, windows: np.ndarray) -> np.ndarray:
-        """Two numbers each: the first and the last time."""
-        return self.edges[windows]
+        """Their numbers; the rows of a task tell their edges."""
+        return windows
 
 
 def session_gap(window: SessionWindow, kind: TimeType) -> int:

@@ -53,7 +53,7 @@ class WindowNumbers(Protocol):
             windows: Their numbers.
 
         Returns:
-            The number of a sliding window, the time of a moving one in steps, both edges of a session.
+            The number of a sliding window, the time of a moving one in steps, the number of a session of the task.
         """
 
 
@@ -146,7 +146,8 @@ def window_columns(window: Window, kind: TimeType, keys: np.ndarray) -> dict[str
     Args:
         window: The window of the plan.
         kind: How the time column counts.
-        keys: What tells windows apart everywhere, as `WindowNumbers.keys` gives it.
+        keys: What tells windows apart everywhere, as `WindowNumbers.keys` gives it; of sessions, their first and last
+            times, as `EncodedRows.label_windows` gives them.
 
     Returns:
         Columns by name, in the type of the time column; a window over the whole input has no edges.

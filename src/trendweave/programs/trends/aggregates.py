@@ -22,7 +22,6 @@ from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments, take_segments
-from trendweave.rows.sessions import number_sessions
 from trendweave.rows.times import moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
@@ -71,7 +70,8 @@ class PartitionTask:
         if isinstance(windows, MovingNumbers):
             merged = self.keep_where_trends_end(merged, pieces, groups, windows)
         taken = [pc.take(column, pa.array(merged.group)) for column in columns]
-        return TaskResult(replace(merged, window=windows.keys(merged.window)), taken)
+        keys = self.rows.label_windows(self.plan.window, windows.keys(merged.window))
+        return TaskResult(replace(merged, window=keys), taken)
 
     def _pair_pieces(
         self, of_templates: list[list[Piece]], groups: list[np.ndarray], windows: WindowNumbers
@@ -168,8 +168,7 @@ class PartitionTask:
         """How the windows of all rows are numbered; moving windows stand where trends may end, per group."""
         ticks, of_group = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if isinstance(self.plan.window, SessionWindow):
-            starts = self.rows.tick[self.rows.partitions.starts[:-1]]
-            return number_sessions(self.plan.window, self.rows.time_type, self.rows.tick_steps, starts)
+            return self.rows.number_sessions(self.plan.window)
         if isinstance(self.plan.window, MovingWindow) and self.plan.window.by != "time":
             return self._number_trend_windows(self.plan.window, pieces)
         if isinstance(self.plan.window, MovingWindow):
@@ -292,7 +291,8 @@ class PartitionTask:
         return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
 
     def _sum_too_large(self, window: np.ndarray) -> ExecutionError:
-        edges = window_columns(self.plan.window, self.rows.time_type, window)
+        labels = self.rows.label_windows(self.plan.window, window)
+        edges = window_columns(self.plan.window, self.rows.time_type, labels)
         shown = [f"{name} {column[0]}" for name, column in edges.items() if column[0].is_valid]
         message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
         return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])

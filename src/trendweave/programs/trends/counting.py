@@ -14,7 +14,6 @@ from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.kernel_inputs import Piece
-from trendweave.rows.sessions import SessionNumbers
 from trendweave.rows.trend_windows import TrendNumbers
 from trendweave.rows.windows import WindowNumbers
 
@@ -92,9 +91,7 @@ class CountedTrends:
 
     def number_places(self) -> np.ndarray:
         """Number the windows and groups of the entries, as results tell them apart."""
-        window = self.entries.window
-        keys = window if isinstance(self.windows, SessionNumbers) else self.windows.keys(window)
-        return self.entries.number_places(keys)
+        return self.entries.number_places(self.windows.keys(self.entries.window))
 
 
 def count_trends(task: PartitionTask) -> CountedTrends:

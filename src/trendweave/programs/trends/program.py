@@ -231,7 +231,8 @@ class ListedAggregates(TrendAggregates):
         if isinstance(windows, SessionNumbers):
             partials = replace(partials, window=windows.keys(partials.window))
         groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
-        return TaskResult(partials, groups)
+        keys = listing.counted.task.rows.label_windows(self.plan.window, partials.window)
+        return TaskResult(replace(partials, window=keys), groups)
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "which trends are complete, or taken, is known when their window closes; there are no early rows"
