@@ -564,3 +564,27 @@ def queries_and_streams(draw: DrawFn, max_events: int = 8, **options: bool | Non
     """A query (see `queries` for the options) and a stream for it."""
     query = draw(queries(**options))
     return query, draw(event_streams(query.pattern, max_events))
+
+
+@st.composite
+def crossed_cases(draw: DrawFn, lists: bool, windowed: bool = False) -> tuple[Query, list[dict]]:
+    """Queries in which the features of matches meet, and streams for them. `windowed`: all that streams can run."""
+    choice, complete = _rarely(draw, 3), _rarely(draw, 3)
+    whole = (lists or choice) and _rarely(draw, 3)
+    session = _rarely(draw, 4)
+    query = draw(
+        queries(
+            negation=draw(st.booleans()),
+            conjunction=False,
+            empty=False,
+            lists=lists,
+            anchors=draw(st.booleans()),
+            choice=choice,
+            whole=whole,
+            complete=complete,
+            session=session,
+        )
+    )
+    if windowed and query.window is None:
+        query = replace(query, window=Sliding(10, draw(st.sampled_from([10, 3, 5]))))
+    return query, draw(event_streams(query.pattern))

@@ -1,0 +1,53 @@
+"""The features of matches crossed with each other, against the reference twin: anchors, choices, conditions on whole
+matches, complete trends, sessions, lists and aggregates; on a table and piece by piece."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as hs
+
+from tests.profiles import examples
+from tests.reference.comparer import assert_same_rows
+from tests.reference.query import Query, text
+from tests.reference.results import rows
+from tests.reference.streams import crossed_cases
+from tests.reference.trend_rows import shown_text, trend_rows
+from tests.runners.pieces import in_pieces
+from tests.runners.reference_tables import rows_of, table_of
+from tests.runners.test_local_against_reference import planned
+from tests.runners.test_trends_against_reference import PLAIN, counted
+from tests.runners.test_trends_against_reference import planned as list_planned
+
+
+def list_text(query: Query) -> str:
+    return shown_text(query, f"{'COMPLETE ' if query.complete else ''}TRENDS(x, s)")
+
+
+@given(crossed_cases(lists=False))
+@examples(150)
+def test_aggregates(case: tuple[Query, list[dict]]) -> None:
+    query, events = case
+    assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
+
+
+@given(crossed_cases(lists=True))
+@examples(150)
+def test_lists(case: tuple[Query, list[dict]]) -> None:
+    query, events = case
+    asked = list_planned(list_text(query))
+    assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+@given(crossed_cases(lists=False, windowed=True), hs.data())
+@examples(100)
+def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = case
+    assert_same_rows(rows(query, events), in_pieces(planned(query), events, data), text(query))
+
+
+@given(crossed_cases(lists=True, windowed=True), hs.data())
+@examples(100)
+def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = case
+    asked = list_planned(list_text(query))
+    assert counted(in_pieces(asked, events, data)) == counted(trend_rows(query, events, PLAIN)), str(asked)
