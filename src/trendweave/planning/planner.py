@@ -24,6 +24,7 @@ from trendweave.planning.matches.conditions import (
     plan_match_conditions,
 )
 from trendweave.planning.matches.selection import check_matches, plan_selection
+from trendweave.planning.matches.windows import check_listing, plan_window, settle_window
 from trendweave.planning.outputs import (
     check_choice,
     check_conjunction,
@@ -40,7 +41,6 @@ from trendweave.planning.predicates import Predicates, bind_key, classify, split
 from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables
 from trendweave.planning.ways import choose_negated_ways, choose_ways
-from trendweave.planning.windows import check_listing, plan_window, settle_window
 
 
 def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
