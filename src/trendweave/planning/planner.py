@@ -15,7 +15,6 @@ from trendweave.planning.anchors.orders import AnyOrder, Orders
 from trendweave.planning.automata.automaton import Automaton
 from trendweave.planning.automata.determinise import NegationsNotKeptApart
 from trendweave.planning.guards import FREE_WAY
-from trendweave.planning.latest_values import spell_out
 from trendweave.planning.matches.conditions import (
     aggregates_of,
     find_orders,
@@ -23,6 +22,7 @@ from trendweave.planning.matches.conditions import (
     match_paths,
     plan_match_conditions,
 )
+from trendweave.planning.matches.latest_values import spell_out
 from trendweave.planning.matches.selection import check_matches, plan_selection
 from trendweave.planning.matches.windows import check_listing, plan_window, settle_window
 from trendweave.planning.outputs import (

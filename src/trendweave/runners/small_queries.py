@@ -20,6 +20,11 @@ _EVENTS = pa.table(
 _PATTERNS = ("A+", "SEQ(A+, B) WHERE A.x < NEXT(A).x", "SEQ(A+, NOT B, A Z) WHERE A.x != NEXT(A).x")
 _SHOWN = ("TRENDS", "COMPLETE TRENDS", "EACH COUNT(A), SUM(A.x), MIN(A.x), FIRST(A.x)")
 _CHOSEN = ("", "LIMIT 2", "LONGEST 2", "SAMPLE 2")
+_TAKEN = (
+    "EACH LENGTH PATTERN SEQ(A+, B) WHERE SUM(A.x) > 2 SEMANTICS skip-till-next-match AFTER MATCH SKIP PAST LAST EVENT",
+    "COUNT(*), AVG(LENGTH) PATTERN A+ WITHIN 6 seconds SLIDE 2 seconds SEMANTICS contiguous LONGEST PER START",
+    "COMPLETE TRENDS PATTERN A{2,3} SAMPLE 2",
+)
 _WINDOW = "WITHIN 6 seconds SLIDE 2 seconds"
 _DEFINED = "DEFINE P AS x > 2, Q AS x < 7 AT LEAST 2 seconds"
 _INTERVALS = (
@@ -37,6 +42,8 @@ def run_trend_queries() -> None:
                 _run_trends(f"RETURN {shown} PATTERN {pattern} {_WINDOW} {chosen}", None)
     for shown in _SHOWN:
         _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} SEMANTICS contiguous {_WINDOW}", None)
+    for taken in _TAKEN:
+        _run_trends(f"RETURN {taken}", None)
     for strategy in STRATEGIES:
         for shown in ("TRENDS", "COMPLETE TRENDS"):
             _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} {_WINDOW}", strategy)

@@ -13,7 +13,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.expression_types import ExpressionTypes
-from trendweave.planning.latest_values import spell_out
+from trendweave.planning.matches.latest_values import spell_out
 from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
 from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
