@@ -124,6 +124,9 @@ def _check_outputs(
         """Grouping attributes may stand without a variable, where a type of an expression expects one."""
         if isinstance(node, st.Aggregate):
             return node
+        grouped = split_key(node, variables) in {(group.variable, group.path) for group in plan.groups}
+        if plan.returns == "each" and is_length(node) and not grouped:
+            return st.Aggregate("COUNT", None, span=node.span)  # a whole number, too
         return st.Attribute(("", *split_key(node, variables)[1]), span=node.span)
 
     for value in told:
