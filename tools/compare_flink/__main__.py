@@ -1,6 +1,7 @@
-"""Compare the meaning of our strategies with Flink's CEP library on small cases, and list every difference.
+"""Compare the meaning of our strategies with Flink's CEP library on small cases, and list every difference; and that of
+AFTER MATCH SKIP with MATCH_RECOGNIZE of Flink SQL.
 
-Flink's jars come from PyPI into `.flink`, which has an environment of its own; the Java program beside this file runs
+Flink's jars come from PyPI into `.flink`, which has an environment of its own; the Java programs beside this file run
 the cases there. Ends with 1 where a case differs that is not known to, or agrees though it is said to differ.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import trendweave
+from tools.compare_flink import matches
 from tools.compare_flink.cases import CASES, Case, Event, streams
 
 HERE = Path(__file__).resolve().parent
@@ -31,7 +33,8 @@ def main() -> int:
     jars = flink_jars()
     with tempfile.TemporaryDirectory() as place:
         theirs = run_flink(jars, Path(place))
-    return report(theirs)
+        recognized = run_flink_sql(jars, Path(place))
+    return max(report(theirs), report_matches(recognized))
 
 
 def flink_jars() -> Path:
@@ -48,15 +51,23 @@ def flink_jars() -> Path:
     return next(FLINK.glob("lib/python*/site-packages/pyflink/lib"))
 
 
-def run_flink(jars: Path, place: Path) -> Matches:
+def run_java(program: str, jars: Path, place: Path) -> None:
+    """Compile one of the programs beside this file, and run it from `cases` to `matches`."""
     java = Path(os.environ["JAVA_HOME"]) / "bin"
     if not (java / "javac").exists():
         sys.exit("this Java has no compiler (javac); set JAVA_HOME to a JDK")
     path = os.pathsep.join([str(place), str(jars / "*")])
-    subprocess.run([java / "javac", "-cp", path, "-d", place, HERE / "FlinkCases.java"], check=True)
+    subprocess.run([java / "javac", "-cp", path, "-d", place, HERE / f"{program}.java"], check=True)
+    command = [java / "java", *JAVA_OPTIONS, "-cp", path, program, place / "cases", place / "matches"]
+    with (place / "log").open("w") as log:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=log)
+    if done.returncode:
+        sys.exit("Flink failed:\n" + "\n".join((place / "log").read_text().splitlines()[-30:]))
+
+
+def run_flink(jars: Path, place: Path) -> Matches:
     (place / "cases").write_text("".join(case_lines()))
-    command = [java / "java", *JAVA_OPTIONS, "-cp", path, "FlinkCases", place / "cases", place / "matches"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=(place / "log").open("w"))
+    run_java("FlinkCases", jars, place)
     found: Matches = {}
     for line in (place / "matches").read_text().splitlines():
         case, stream, ids = line.split("\t")
@@ -64,6 +75,21 @@ def run_flink(jars: Path, place: Path) -> Matches:
         known = found.setdefault((int(case), int(stream)), set())
         assert match not in known, "Flink gave a match twice"
         known.add(match)
+    return found
+
+
+def run_flink_sql(jars: Path, place: Path) -> list[set[tuple[int, ...]]]:
+    """The matches of MATCH_RECOGNIZE, per case as the stream and the first and last event of each variable."""
+    with (place / "cases").open("w") as cases:
+        for number, case in enumerate(matches.CASES):
+            events = place / f"events_{number}.csv"
+            events.write_text("".join(matches.csv_lines(case)))
+            cases.write(f"{number}\t{events}\t{case.sql}\n")
+    run_java("FlinkMatches", jars, place)
+    found: list[set[tuple[int, ...]]] = [set() for _ in matches.CASES]
+    for line in (place / "matches").read_text().splitlines():
+        number, *match = map(int, line.split("\t"))
+        found[number].add(tuple(match))
     return found
 
 
@@ -107,6 +133,17 @@ def report(theirs: Matches) -> int:
     print("\nDifferences")
     for reason, places in reasons.items():
         print(f"- {'; '.join(places)}:\n  {reason}.")
+    return min(wrong, 1)
+
+
+def report_matches(theirs: list[set[tuple[int, ...]]]) -> int:
+    print(f"\nAFTER MATCH SKIP and MATCH_RECOGNIZE of Flink SQL {VERSION}, on {matches.STREAMS} streams a case\n")
+    print(f"{'contiguous matches':<50}{'alike':>8}{'only ours':>11}{'only theirs':>13}")
+    wrong = 0
+    for case, two in zip(matches.CASES, theirs, strict=True):
+        one = matches.ours(case)
+        wrong += one != two
+        print(f"{case.name:<50}{len(one & two):>8}{len(one - two):>11}{len(two - one):>13}")
     return min(wrong, 1)
 
 
