@@ -245,6 +245,37 @@ def test_nested_twice(run):
     assert_trends(run, pattern, stream("a1 c2 e3 f4 g5 d6 b7"))
 
 
+def test_nested_behind_an_optional_part(run):
+    # NOT SEQ(C?, NOT E, D): without a c, a d is in the way only if no e came before it in the window.
+    pattern = "PATTERN SEQ(A, NOT SEQ(C?, NOT E, D), B)"
+    assert_trends(run, pattern, stream("a1 d2 b3"))
+    assert_trends(run, pattern, stream("e0 a1 d2 b3"), "a1 b3")
+    assert_trends(run, pattern, stream("e0 a1 c2 d3 b4"))
+    # [0, 4) knows e0, [1, 5) does not; [2, 6) has no a.
+    counted = "RETURN COUNT(*) " + pattern + " WITHIN 4 seconds SLIDE 1 second"
+    assert windows(run(counted, stream("e0 a1 d2 b3"))) == {(0, 4): 1}
+
+
+def test_nested_before_an_optional_part(run):
+    # NOT SEQ(D, NOT E, C?): without a c, a d is in the way only if no e comes after it in the window.
+    pattern = "PATTERN SEQ(A, NOT SEQ(D, NOT E, C?), B)"
+    assert_trends(run, pattern, stream("a1 d2 b3"))
+    assert_trends(run, pattern, stream("a1 d2 b3 e4"), "a1 b3")
+    counted = "RETURN COUNT(*) " + pattern + " WITHIN 4 seconds SLIDE 1 second"
+    assert windows(run(counted, stream("a1 d2 b3 e4"))) == {(1, 5): 1}
+    # In a window that moves, nothing comes after its time: at 3 there is no e, at 5 it is (1, 5], without a1.
+    assert run("RETURN COUNT(*) " + pattern + " WITHIN 4 seconds", stream("a1 d2 b3 e4 b5")) == []
+    found = run("RETURN COUNT(*) " + pattern + " WITHIN 9 seconds", stream("a1 d2 b3 e4 b5"))
+    assert [(row["time"], row["count"]) for row in found] == [(5, 2)]
+
+
+def test_nested_in_an_optional_part(run):
+    # The inner NOT stands between c and d, wherever there is a c.
+    pattern = "PATTERN SEQ(A, NOT SEQ((SEQ(C, NOT E))?, D), B)"
+    assert_trends(run, pattern, stream("a1 c2 e3 b5"), "a1 b5")
+    assert_trends(run, pattern, stream("a1 c2 e3 d4 b5"))
+
+
 def test_nested_and_leading(run):
     pattern = "PATTERN SEQ(NOT SEQ(C, NOT E, D), A)"
     assert_trends(run, pattern, stream("c1 e2 d3 a4"), "a4")
@@ -289,6 +320,16 @@ def test_readings_that_begin_differently(run):
     assert_trends(run, pattern, stream("a2 b3 d4"), "a2 b3", "a2 d4")
     found = run("RETURN COUNT(*) " + pattern + " WITHIN 4 seconds SLIDE 2 seconds", stream("c1 a2 b3 d4"))
     assert windows(found) == {(2, 6): 2}
+
+
+def test_readings_that_begin_and_end_differently(run):
+    # Clean before, or clean after: c1 is in the way up to [1, 5), d4 from there on.
+    pattern = "PATTERN (SEQ(NOT C, A) OR SEQ(A, NOT D))"
+    assert_trends(run, pattern, stream("c1 a2"), "a2")
+    assert_trends(run, pattern, stream("a2 d3"), "a2")
+    assert_trends(run, pattern, stream("c1 a2 d3"))
+    found = run("RETURN COUNT(*) " + pattern + " WITHIN 4 seconds SLIDE 1 second", stream("c1 a2 d4"))
+    assert windows(found) == {(-1, 3): 1, (0, 4): 1, (2, 6): 1}
 
 
 def test_what_a_not_has_ruled_out_is_still_not_skipped(run):

@@ -24,9 +24,10 @@ from tests.reference.query import (
     text,
 )
 from tests.reference.results import rows
-from tests.reference.streams import event_streams
+from tests.reference.streams import event_streams, queries_and_streams
 from tests.reference.trend_rows import shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
+from trendweave.errors import PlanningError
 
 A, AA, B, C = Event("A", "a"), Event("A", "aa"), Event("B", "b"), Event("C", "c")
 N, M = Event("N"), Event("M", "m")
@@ -49,6 +50,9 @@ PATTERNS = (
     seq(star(A), Not(N), star(A), B),
     plus(Or((seq(Not(N), A), seq(B, Not(M), A), A))),
     Or((seq(A, option(AA), Not(N), B), seq(Or((A, AA)), B, C))),
+    # Beginning and end.
+    Or((seq(Not(N), A), seq(A, Not(M)))),
+    Or((seq(Not(N), plus(A), Not(M)), seq(A, Not(seq(option(M), Not(C), N)), B))),
 )
 
 
@@ -85,6 +89,20 @@ def test_lists(case: tuple[Query, list[dict]], complete: bool) -> None:
     asked = trendweave.query(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x)"))
     found, expected = rows_of(asked.run(table_of(events))), trend_rows(query, events, (Attribute("x"),), complete)
     assert Counter(map(repr, found)) == Counter(map(repr, expected)), str(asked)
+
+
+@given(hs.booleans().flatmap(lambda session: queries_and_streams(nots=True, empty=False, session=session)))
+@examples(200)
+def test_every_not(case: tuple[Query, list[dict]]) -> None:
+    """Several in a gap, and under NOT some that begin or end with one."""
+    query, events = case
+    try:
+        asked = trendweave.query(text(query))
+    except PlanningError as refused:
+        # Skip-till-next-match and keys of one variable.
+        assert {problem.code for problem in refused.problems} <= {"TW223"}, refused  # noqa: PT017
+        return
+    assert_same_rows(rows(query, events), rows_of(asked.run(table_of(events))), text(query))
 
 
 def test_there_is_something_to_test() -> None:

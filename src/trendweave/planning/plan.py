@@ -429,6 +429,16 @@ class Plan:
         return not self.bound_keys and not in_lanes and len(set(variables)) == len(variables)
 
     @property
+    def window_apart(self) -> bool:
+        """Is each window looked at by itself? It is where a pattern under NOT begins or ends with NOT, as the window
+        then says what matches it, and where readings differ in leading and in trailing NOTs."""
+        negated = [negation.template for negation in self.negations]
+        guards = [start.guard for template in negated for start in template.starts]
+        guards += [end.guard for template in negated for end in template.ends]
+        closed = any(start.closed != NEVER for template in self.templates for start in template.starts)
+        return closed or any(not guard.always_open for guard in guards)
+
+    @property
     def needs_every_event(self) -> bool:
         """Do events matter that cannot be read as anything? They stand between two others, or keep a session alive."""
         return self.strategy == "contiguous" or isinstance(self.window, SessionWindow)

@@ -61,7 +61,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     check_names(query, window, groups, outputs.names, problems)
     # Predicates between variables can only be judged on a pattern that makes sense.
     strategy = query.strategy or "skip-till-any-match"
-    built = _build_templates(query.pattern, variables, strategy, problems) if not of_pattern else None
+    built = _build_templates(query, variables, strategy, problems) if not of_pattern else None
     if built is None:
         of_events = tuple(condition for condition in query.where if not any(aggregates_of(condition)))
         classify(of_events, variables, AnyOrder(), problems)
@@ -137,13 +137,16 @@ def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
 
 
 def _build_templates(
-    pattern: st.Pattern, variables: Variables, strategy: str, problems: list[Problem]
+    query: st.QueryTree, variables: Variables, strategy: str, problems: list[Problem]
 ) -> tuple[tuple[p.Template, ...], tuple[p.NegatedPattern, ...]] | None:
     """Templates of the pattern (three for a conjunction) and of every pattern under NOT, nested ones included."""
+    pattern = query.pattern
     numbers: dict[st.Pattern, int] = {}
+    # A list under WITHIN alone has a window per trend, and none that could be looked at by itself.
+    window_apart = query.return_kind == "aggregates" or query.within is None or bool(query.slide) or query.session
     parts = pattern.parts if isinstance(pattern, st.Conjunction) else (pattern,)
     blocking = strategy == "skip-till-next-match"
-    automata = [_build(part, numbers, blocking, problems) for part in parts]
+    automata = [_build(part, numbers, blocking, window_apart, problems) for part in parts]
     negated: list[Automaton | None] = []
     # Building one may number further ones that are nested inside it.
     while len(negated) < len(numbers):
@@ -152,9 +155,11 @@ def _build_templates(
         return None
     for body, automaton in zip(list(numbers), negated, strict=True):
         # NOT SEQ(C?, NOT E, D) begins with a NOT where there is no C.
-        if automaton is not None and not _has_plain_ends(automaton):
-            message = "an optional part lets the negated pattern begin or end with NOT"
-            hint = "make the part before and after the inner NOT one that always reads an event"
+        if automaton is not None and not window_apart and not _has_plain_ends(automaton):
+            message = (
+                "where each trend has its own window, an optional part lets the negated pattern begin or end with NOT"
+            )
+            hint = "add SLIDE, or make the parts around the inner NOT ones that always read an event"
             problems.append(problem_at(body.span, "TW205", message, hint))
             return None
     sides = [automaton for automaton in automata if automaton is not None]
@@ -175,16 +180,29 @@ def _build_templates(
 
 
 def _build(
-    pattern: st.Pattern, numbers: dict[st.Pattern, int], blocking: bool, problems: list[Problem]
+    pattern: st.Pattern,
+    numbers: dict[st.Pattern, int],
+    blocking: bool,
+    window_apart: bool,
+    problems: list[Problem],
 ) -> Automaton | None:
+    """`window_apart`: windows may be looked at by themselves, where nothing else tells readings apart."""
     try:
-        automaton, empty = build_automaton(pattern, numbers, blocking)
+        try:
+            automaton, empty = build_automaton(pattern, numbers, blocking)
+        except NegationsNotKeptApart:
+            if not window_apart:
+                raise
+            automaton, empty = build_automaton(pattern, numbers, blocking, window_apart)
     except TooManyStates:
         problems.append(_too_many_states(pattern))
         return None
     except NegationsNotKeptApart as error:
-        message = f"the same events can be read in two ways that differ in their NOTs (at {error.variable})"
-        hint = f"give the two places of {error.variable} different variables, or leave one of the NOTs out"
+        message = (
+            "where each trend has its own window, the same events can be read in two ways that differ in the NOTs "
+            f"before and after them (at {error.variable})"
+        )
+        hint = f"add SLIDE, give the two places of {error.variable} different variables, or leave one of the NOTs out"
         problems.append(problem_at(pattern.span, "TW209", message, hint))
         return None
     return _checked(pattern, automaton, bool(empty), "pattern", problems)

@@ -88,17 +88,21 @@ def _check_sequence(sequence: st.Sequence, problems: list[Problem]) -> None:
 
 def _check_edges_of_negated(body: st.Pattern, problems: list[Problem]) -> None:
     """A negated pattern neither begins nor ends with NOT."""
-    ends = [body]
-    while ends:
-        node = ends.pop()
-        match node:
-            case st.Sequence(parts=parts):
-                ends.extend({id(part): part for part in (parts[0], parts[-1])}.values())
-            case st.Alternatives(options=options):
-                ends.extend(options)
-            case st.Repeat(body=inner):
-                ends.append(inner)
-            case st.Negation() if node is not body:
-                message = "a negated pattern neither begins nor ends with NOT"
-                hint = "move this NOT out of the negated pattern, or put a part before and after it"
-                problems.append(problem_at(node.span, "TW205", message, hint))
+    found: dict[int, st.Pattern] = {}
+    for side in (0, -1):
+        edge = [body]
+        while edge:
+            node = edge.pop()
+            match node:
+                case st.Sequence(parts=parts):
+                    edge.append(parts[side])
+                case st.Alternatives(options=options):
+                    edge.extend(options)
+                case st.Repeat(body=inner):
+                    edge.append(inner)
+                case st.Negation() if node is not body:
+                    found[id(node)] = node
+    for node in found.values():
+        message = "a negated pattern neither begins nor ends with NOT"
+        hint = "move this NOT out of the negated pattern, or put a part before and after it"
+        problems.append(problem_at(node.span, "TW205", message, hint))

@@ -20,6 +20,7 @@ from trendweave.rows.times import TimeType, as_steps, time_type
 
 TIME = "time"
 CHUNK = "chunk"
+APART = "window_apart"
 LETTERS = "letters_"
 
 
@@ -161,7 +162,7 @@ class SortedPartitions:
         new_tick[1:] = moment[1:] != moment[:-1]
         new_tick[starts[:-1]] = True
         tick = np.cumsum(new_tick) - 1
-        partitions = Segments(np.arange(moment.size), starts, _read_letters(table), np.arange(starts.size - 1), {})
+        partitions = Segments(np.arange(moment.size), starts, read_letters(table), np.arange(starts.size - 1), {})
         return EncodedRows(table, self.time_type, tick, moment[new_tick], partitions, {})
 
 
@@ -213,7 +214,7 @@ def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> So
         if not key.nullable and table.column(name).null_count:
             table = table.filter(pc.is_valid(table.column(name)))
     kind = time_type(table.schema.field(TIME).type)
-    keys = [*preparation.partition_key, *(name for name in (CHUNK,) if name in table.column_names)]
+    keys = [*preparation.partition_key, *(name for name in (CHUNK, APART) if name in table.column_names)]
     partition = key_codes([table.column(name) for name in keys], table.num_rows)
     moment = as_steps(table.column(TIME), kind)
     count = int(partition.max(initial=-1)) + 1
@@ -236,8 +237,15 @@ def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> Encode
     return partitions.encode(0, partitions.count)
 
 
-def _read_letters(table: pa.Table) -> np.ndarray:
-    """Without such columns, all rows can be read as the only variable there is."""
+def read_letters(table: pa.Table) -> np.ndarray:
+    """Read which variables each row can be read as. Without such columns it is the only one that there is.
+
+    Args:
+        table: Prepared rows.
+
+    Returns:
+        A bit per variable, in words of 64.
+    """
     names = [name for name in table.column_names if name.startswith(LETTERS)]
     if not names:
         return np.ones((table.num_rows, 1), np.uint64)

@@ -11,6 +11,7 @@ from trendweave.planning.show import describe
 from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_to_row
 
 _LABEL = 13
+_BY_WINDOW = "rows are copied into their windows: what is under NOT, or which reading counts, depends on the window"
 
 
 def explain_text(plan: Plan) -> str:
@@ -45,6 +46,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
         ("window", describe.window_text(plan.window)),
         ("strategy", plan.strategy),
         *_detection(plan),
+        *([("by window", _BY_WINDOW)] if plan.window_apart else []),
         *_kernels(plan),
         ("partitions", f"by {unqualified}" if unqualified else "none: all events are one partition"),
     ]

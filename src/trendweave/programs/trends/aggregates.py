@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
-from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
+from trendweave.planning.plan import NEVER, MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
 from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
+from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments, take_segments
@@ -52,6 +53,8 @@ class PartitionTask:
 
     def __init__(self, plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> None:
         self.plan, self.options = plan, options
+        if plan.window_apart:
+            table = copy_into_windows(plan, preparation, table, options.only, options.chunk)
         self.rows = encode_rows(plan, preparation, table)
         self.inputs = KernelInputs(plan, preparation, self.rows)
         self.measured = NOTHING if options.only_counts else measure_values(plan, preparation, self.rows.table)
@@ -177,9 +180,10 @@ class PartitionTask:
                 ticks.append(self.rows.tick[piece.segments.row[at]])
                 of_group.append(group[piece.segments.of_rows()[at]])
         ends = (np.concatenate(ticks), np.concatenate(of_group))
-        return number_windows(
+        numbers = number_windows(
             self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
         )
+        return keep_apart(numbers, self.rows)
 
     def _number_trend_windows(self, window: MovingWindow, pieces: list[Piece]) -> TrendNumbers:
         """One window where a trend may end, or begin."""
@@ -227,7 +231,7 @@ class PartitionTask:
             tick = piece.segments.take(self.rows.tick)
             of_row = of_rows(group, piece.segments, windows)
             own = windows.own(tick, of_row)
-            if any(not start.guard.always_open for start in piece.template.starts):
+            if any(not start.guard.always_open or start.closed != NEVER for start in piece.template.starts):
                 found = self.aggregate_piece(piece, group, windows, only_ending_at=own)
                 ended[found.partials.window] = True
                 continue

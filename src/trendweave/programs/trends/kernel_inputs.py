@@ -211,16 +211,35 @@ class KernelInputs:
         if number not in self._matches:
             latest = np.full(self.rows.tick_steps.size, NO_MATCH)
             for piece in self.pieces(self.plan.negations[number].template):
-                nowhere = np.zeros(piece.segments.row.size, np.int64)
-                starts = match_starts(
-                    self.kernel_rows(piece.segments, nowhere, nowhere),
-                    self.kernel_template(piece.template),
-                    self.conditions(piece),
-                    start_guards=self.lane_starts(piece),
-                )
-                np.maximum.at(latest, self.rows.tick[piece.segments.row], starts)
+                tick = self.rows.tick[piece.segments.row]
+                np.maximum.at(latest, tick, self._find_matches(piece, tick))
             self._matches[number] = np.maximum.accumulate(latest)
         return self._matches[number]
+
+    def _find_matches(self, piece: Piece, tick: np.ndarray) -> np.ndarray:
+        """Per row, the latest start of a match of a negated pattern that ends with it. Where it begins or ends with
+        NOT, each window is looked at by itself, so a partition is a window."""
+        nowhere = np.zeros(tick.size, np.int64)
+        rows, template = self.kernel_rows(piece.segments, nowhere, nowhere), self.kernel_template(piece.template)
+        conditions = self.conditions(piece)
+        begins = {start.state: self.latest_start(start.guard) for start in piece.template.starts}
+        kept_out = {
+            state: (threshold[tick] != NO_MATCH).astype(np.int64)
+            for state, threshold in begins.items()
+            if threshold is not None
+        }
+        for state, beyond in self.lane_starts(piece).items():
+            kept_out[state] = np.maximum(kept_out.get(state, beyond), beyond)
+        best = np.full(tick.size, NO_MATCH)
+        for guard in dict.fromkeys(end.guard for end in piece.template.ends):
+            ends = np.zeros(len(piece.template.states), np.bool_)
+            ends[[end.state for end in piece.template.ends if end.guard == guard]] = True
+            found = match_starts(rows, template._replace(is_final=ends), conditions, start_guards=kept_out)
+            threshold = self.earliest_end(guard)
+            if threshold is not None:
+                found[threshold[tick] != NO_LATER_MATCH] = NO_MATCH
+            best = np.maximum(best, found)
+        return best
 
     def latest_start(self, guard: Guard) -> np.ndarray | None:
         """Per tick, the tick before which predecessors are out; NO_MATCH where all are in. None for a guard that is

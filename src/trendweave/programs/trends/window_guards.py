@@ -41,6 +41,11 @@ def guard_starts(
             latest = threshold[tick]
             holding = windows.last(np.maximum(latest, 0), group)
             guards[start.state] = np.where(latest == NO_MATCH, windows.first(tick, group), holding + 1)
+        closed = inputs.latest_start(start.closed)
+        if closed is not None:
+            # Each window is looked at by itself: where nothing is in the way, no trend begins.
+            begins = guards.get(start.state, windows.first(tick, group))
+            guards[start.state] = np.where(closed[tick] == NO_MATCH, NO_WINDOW, begins)
     for state, beyond in inputs.lane_starts(piece).items():
         # A copy that remembers an earlier event is no beginning, in any window.
         first, last = guards.get(state, windows.first(tick, group)), windows.last(tick, group)
