@@ -31,11 +31,11 @@ def guard_starts(
         Per state with a guard, the first window in which a trend may begin with each row.
     """
     guards = {}
-    if isinstance(windows, TrendNumbers) and windows.from_first:
-        own = windows.own[tick]
-        begins = np.where(own < 0, NO_WINDOW, own)
-        return {start.state: begins for start in piece.template.starts}
     for start in piece.template.starts:
+        if isinstance(windows, TrendNumbers) and windows.from_first:
+            own = windows.own[tick]
+            guards[start.state] = np.where(own < 0, NO_WINDOW, own)
+            continue
         threshold = inputs.latest_start(start.guard)
         if threshold is not None:
             latest = threshold[tick]
