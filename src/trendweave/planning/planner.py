@@ -14,7 +14,8 @@ from trendweave.planning.anchors.lanes import plan_lanes
 from trendweave.planning.anchors.orders import AnyOrder, Orders
 from trendweave.planning.automata.automaton import Automaton
 from trendweave.planning.automata.determinise import NegationsNotKeptApart
-from trendweave.planning.guards import FREE_WAY
+from trendweave.planning.automata.guards import FREE_WAY
+from trendweave.planning.automata.positions import MAX_STATES, TooManyStates
 from trendweave.planning.matches.conditions import (
     aggregates_of,
     find_orders,
@@ -36,7 +37,6 @@ from trendweave.planning.outputs import (
     plan_outputs,
     plan_shown,
 )
-from trendweave.planning.positions import MAX_STATES, TooManyStates
 from trendweave.planning.predicates import Predicates, bind_key, classify, split_key
 from trendweave.planning.template import as_template, build_automaton, build_negated, intersection
 from trendweave.planning.variables import Variables, check_places, find_variables

@@ -8,10 +8,10 @@ from __future__ import annotations
 from trendweave.language import syntax_tree as st
 from trendweave.planning.automata.automaton import Automaton, Move, intersect, trim
 from trendweave.planning.automata.determinise import determinise, is_ambiguous
+from trendweave.planning.automata.guards import NO_WAY, Ways, as_guard
 from trendweave.planning.automata.minimise import minimise
-from trendweave.planning.guards import NO_WAY, Ways, as_guard
+from trendweave.planning.automata.positions import START, PositionBuilder, Positions
 from trendweave.planning.plan import End, Start, State, Template, Transition
-from trendweave.planning.positions import START, PositionBuilder, Positions
 
 
 def build_automaton(

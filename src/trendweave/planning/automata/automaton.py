@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from trendweave.planning.guards import FREE_WAY, NO_WAY, Ways, both, either, no_stricter
-from trendweave.planning.positions import MAX_STATES, TooManyStates
+from trendweave.planning.automata.guards import FREE_WAY, NO_WAY, Ways, both, either, no_stricter
+from trendweave.planning.automata.positions import MAX_STATES, TooManyStates
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from itertools import product
 
 from trendweave.planning.automata.automaton import Automaton, Move, trim
 from trendweave.planning.automata.dominance import Dominance, Place
-from trendweave.planning.guards import FREE_WAY, NO_WAY, Ways, as_guard, both, either, no_stricter
-from trendweave.planning.positions import MAX_STATES, START, Positions, TooManyStates
+from trendweave.planning.automata.guards import FREE_WAY, NO_WAY, Ways, as_guard, both, either, no_stricter
+from trendweave.planning.automata.positions import MAX_STATES, START, Positions, TooManyStates
 
 #: Different NOTs between which one step may have to choose; each choice is a transition of its own.
 _MOST_CHOICES = 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from trendweave.planning.guards import NO_WAY, Ways, either, no_stricter
-from trendweave.planning.positions import Positions
+from trendweave.planning.automata.guards import NO_WAY, Ways, either, no_stricter
+from trendweave.planning.automata.positions import Positions
 
 #: Positions among which dominated readings are looked for; beyond it all of them are followed.
 _MAX_COMPARED = 300

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 
 from trendweave.planning.automata.automaton import Automaton, Move
-from trendweave.planning.guards import Ways
+from trendweave.planning.automata.guards import Ways
 
 
 def minimise(automaton: Automaton) -> Automaton:

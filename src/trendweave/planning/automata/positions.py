@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trendweave.language import syntax_tree as st
-from trendweave.planning.guards import FREE_WAY, NO_WAY, Ways, both, either, unless
+from trendweave.planning.automata.guards import FREE_WAY, NO_WAY, Ways, both, either, unless
 
 MAX_STATES = 10_000
 #: A pattern such as (A?){9999} has few positions and millions of steps between them.
