@@ -60,7 +60,7 @@ TRUNCATION_UNITS: tuple[str, ...] = (
 MAX_ROUNDED_DIGITS = 22
 
 #: Aggregates over all trends of a window and group.
-AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV")
+AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV", "VARIANCE")
 #: What RETURN EACH can say of a single trend.
 EACH_AGGREGATES: tuple[str, ...] = (*AGGREGATES, "FIRST", "LAST")
 

@@ -53,7 +53,6 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     query = spell_out(query, variables)
     check_conjunction(query, problems)
     check_choice(query, problems)
-    _check_not_built(query, problems)
     selection = plan_selection(query, variables, problems)
     window = plan_window(query, problems)
     groups = plan_groups(query, variables, problems)
@@ -128,12 +127,6 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     check_matches(query, plan, problems)
     check_listing(query, plan, problems)
     return None if problems else plan
-
-
-def _check_not_built(query: st.QueryTree, problems: list[Problem]) -> None:
-    for output in query.returns.outputs if query.returns is not None else ():
-        if isinstance(output.value, st.Aggregate) and (output.value.distinct or output.value.function == "STDDEV"):
-            problems.append(not_built(output.span, "DISTINCT or STDDEV"))
 
 
 def _build_templates(

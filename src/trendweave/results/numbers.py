@@ -66,6 +66,10 @@ class _NumberWriter:
         unknown = None if component.known is None else ~component.known
         if self.column.function in ("MIN", "MAX"):
             return self._extremum(component.values, unknown)
+        if component.kind == "distinct":
+            return self._whole(np.array([len(codes) for codes in component.values], np.int64), None)
+        if component.kind == "variance":
+            return self._spread(component)
         if self.column.function == "AVG":
             return pa.array(self._average(component), pa.float64(), mask=unknown)
         if component.values.dtype == np.float64:
@@ -94,6 +98,21 @@ class _NumberWriter:
         return np.array(
             [int(v) / (int(w) * 10**self.scale) for v, w in zip(component.values, weight, strict=True)], np.float64
         )
+
+    def _spread(self, component: Component) -> pa.Array:
+        """Of a sample, so one value alone has none."""
+        assert component.weight is not None, "a variance has a number of values"
+        weight = component.weight
+        if weight.dtype == object:
+            bigger = np.array([int(number) / (int(number) - 1) if number > 1 else 1.0 for number in weight.tolist()])
+        else:
+            if weight.dtype == np.float64 and np.isinf(weight).any():
+                self._too_large(int(np.flatnonzero(np.isinf(weight))[0]), None)
+            bigger = weight / np.maximum(weight - 1, 1)
+        variance = component.values * bigger
+        values = np.sqrt(variance) if self.column.function == "STDDEV" else variance
+        power = 1 if self.column.function == "STDDEV" else 2
+        return pa.array(values / 10.0 ** (self.scale * power), pa.float64(), mask=np.asarray(weight < 2, np.bool_))
 
     def _floats(self, component: Component, unknown: np.ndarray | None) -> pa.Array:
         """Sums of floats, and everything in float64 numbers. Infinity where all values were finite is not an answer."""

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.results.partials import Component, Merging, Partials, TaskResult
 from trendweave.results.types import Numbers, column_type
+from trendweave.rows.distinct import distinct_codes
 
 WINDOW = "window"
+_SPREADS = ("STDDEV", "VARIANCE")
 _MERGING: dict[str, Merging] = {"MIN": "min", "MAX": "max"}
 
 
@@ -46,12 +48,18 @@ def partial_schema(plan: Plan, events: pa.Schema, numbers: Numbers) -> pa.Schema
     for name, group in zip(group_names(plan), plan.groups, strict=True):
         fields.append(pa.field(name, column_type(events, group.path)))
     for index, column in enumerate((None, *plan.aggregates)):
+        if column is not None and column.distinct:
+            assert column.path is not None, "values are counted"
+            fields.append(pa.field(f"value_{index}", pa.list_(column_type(events, column.path))))
+            continue
         is_float = _is_float(column, events, numbers)
         fields += _number_fields(f"value_{index}", is_float)
         if column is not None and column.function != "COUNT":
             fields.append(pa.field(f"known_{index}", pa.bool_()))
-            if column.function in ("SUM", "AVG"):
+            if column.function in ("SUM", "AVG", *_SPREADS):
                 fields += _number_fields(f"weight_{index}", numbers == "float64")
+            if column.function in _SPREADS:
+                fields.append(pa.field(f"mean_{index}", pa.float64()))
     return pa.schema(fields)
 
 
@@ -59,6 +67,8 @@ def _is_float(column: AggregateColumn | None, events: pa.Schema, numbers: Number
     """Does a kernel give floats for this aggregate? MIN and MAX are what the column is."""
     if column is None or column.path is None:
         return numbers == "float64"
+    if column.function in _SPREADS:
+        return True
     return _is_of_floats(column, events) or (numbers == "float64" and column.function not in ("MIN", "MAX"))
 
 
@@ -85,14 +95,38 @@ def to_table(result: TaskResult, schema: pa.Schema) -> pa.Table:
     columns: dict[str, pa.Array] = {WINDOW: pa.array(result.partials.window, pa.int64())}
     columns |= {f"group_{index}": group for index, group in enumerate(result.groups)}
     for index, component in enumerate(result.partials.components):
+        if component.kind == "distinct":
+            columns[f"value_{index}"] = _write_sets(component)
+            continue
         columns |= _number_columns(f"value_{index}", component.values, schema)
         if component.known is not None:
             columns[f"known_{index}"] = pa.array(component.known)
             if component.weight is not None:
                 columns |= _number_columns(f"weight_{index}", component.weight, schema)
+            if component.mean is not None:
+                columns[f"mean_{index}"] = pa.array(component.mean)
         elif f"known_{index}" in schema.names:
             columns[f"known_{index}"] = pa.array(np.ones(component.values.size, np.bool_))
     return pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema)
+
+
+def _write_sets(component: Component) -> pa.Array:
+    """Distinct values themselves, as codes of one task say nothing to another."""
+    sets = [np.asarray(codes, np.int64) for codes in component.values]
+    starts = np.concatenate([[0], np.cumsum([codes.size for codes in sets])]).astype(np.int32)
+    codes = np.concatenate(sets) if sets else np.empty(0, np.int64)
+    return pa.ListArray.from_arrays(pa.array(starts), pc.take(component.dictionary, pa.array(codes, pa.int64())))
+
+
+def _read_sets(column: pa.ChunkedArray) -> Component:
+    lists = column.combine_chunks()
+    lists = lists if isinstance(lists, pa.Array) else pa.concat_arrays(lists.chunks)
+    found = distinct_codes(lists.flatten())
+    starts = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(lists)))])
+    sets = np.empty(len(lists), object)
+    for row in range(len(lists)):
+        sets[row] = np.unique(found.codes[starts[row] : starts[row + 1]])
+    return Component("distinct", sets, dictionary=found.dictionary)
 
 
 def _number_columns(name: str, values: np.ndarray, schema: pa.Schema) -> dict[str, pa.Array]:
@@ -119,18 +153,24 @@ def from_table(table: pa.Table, plan: Plan, events: pa.Schema) -> tuple[Partials
     """
     components = []
     for index, column in enumerate((None, *plan.aggregates)):
+        if column is not None and column.distinct:
+            components.append(_read_sets(table.column(f"value_{index}")))
+            continue
         values = _numbers(table, f"value_{index}")
         known = f"known_{index}"
         kind: Merging = _MERGING.get(column.function if column is not None else "", "sum")
         if column is not None and column.function == "AVG" and _is_of_floats(column, events):
             # Averages of whole numbers travel as sums, also where those are floats.
             kind = "avg"
+        if column is not None and column.function in _SPREADS:
+            kind = "variance"
         components.append(
             Component(
                 kind,
                 values,
                 np.asarray(table.column(known)) if known in table.column_names else None,
                 _numbers(table, f"weight_{index}") if f"weight_{index}" in table.column_names else None,
+                table.column(f"mean_{index}").to_numpy() if kind == "variance" else None,
             )
         )
     rows = np.arange(table.num_rows)

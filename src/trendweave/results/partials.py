@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -13,21 +13,24 @@ from trendweave.kernels.merging import add_at, largest_at
 from trendweave.rows.codes import from_ordered_bits, ordered_bits, present_codes
 
 #: How entries of one window and group become one.
-Merging: TypeAlias = Literal["sum", "min", "max", "avg"]
+Merging: TypeAlias = Literal["sum", "min", "max", "avg", "variance", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """One number per entry. `kind` says how entries are merged.
 
-    `weight` is the number of values behind a sum or an average. `known` is False where there was nothing to aggregate
-    (SQL's NULL); None where that cannot be.
+    `weight` is the number of values behind a sum, an average or a variance, and `mean` the average beside a variance.
+    `known` is False where there was nothing to aggregate (SQL's NULL); None where that cannot be. Distinct values are
+    arrays of codes, which count through `dictionary`.
     """
 
     kind: Merging
     values: np.ndarray
     known: np.ndarray | None = None
     weight: np.ndarray | None = None
+    mean: np.ndarray | None = None
+    dictionary: pa.Array | None = None
 
     def take(self, index: np.ndarray) -> Component:
         """Take some entries.
@@ -38,8 +41,12 @@ class Component:
         Returns:
             The entries.
         """
-        known = None if self.known is None else self.known[index]
-        return Component(self.kind, self.values[index], known, None if self.weight is None else self.weight[index])
+
+        def take(array: np.ndarray | None) -> np.ndarray | None:
+            return None if array is None else array[index]
+
+        parts = (take(self.known), take(self.weight), take(self.mean))
+        return Component(self.kind, self.values[index], *parts, self.dictionary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,8 @@ def _join(components: list[Component]) -> Component:
         np.concatenate([part.values for part in components]),
         join([part.known for part in components]),
         join([part.weight for part in components]),
+        join([part.mean for part in components]),
+        components[0].dictionary,
     )
 
 
@@ -110,6 +119,8 @@ def _merge_entries(component: Component, place: np.ndarray, count: int) -> Compo
         order = np.empty(count, np.int64)
         order[place] = np.arange(count)
         return component.take(order)
+    if component.kind == "distinct":
+        return replace(component, values=_merge_sets(component.values, place, count))
     known = None if component.known is None else np.bincount(place[component.known], minlength=count) > 0
     if component.kind == "sum":
         values = component.values if component.known is None else np.where(component.known, component.values, 0)
@@ -117,6 +128,8 @@ def _merge_entries(component: Component, place: np.ndarray, count: int) -> Compo
         return Component("sum", exact_sums(place, values, count), known, weight)
     if component.kind == "avg":
         return _merge_averages(component, place, count, known)
+    if component.kind == "variance":
+        return _merge_variances(component, place, count, known)
     return Component(component.kind, _find_extremes(component, place, count), known)
 
 
@@ -153,6 +166,34 @@ def _merge_averages(component: Component, place: np.ndarray, count: int, known: 
     cuts = np.searchsorted(place[order], np.arange(1, count))
     values = [_weigh(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
     return Component("avg", np.array(values), known, weight)
+
+
+def _merge_variances(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
+    """What each entry varies by itself, and what the averages of the entries vary, both by the share of the entry."""
+    assert component.weight is not None, "a variance has a number of values"
+    assert component.mean is not None, "a variance has an average beside it"
+    weight = exact_sums(place, component.weight, count)
+    if component.weight.dtype == object or weight.dtype == object:
+        pairs = zip(component.weight.tolist(), weight[place].tolist(), strict=True)
+        share = np.array([int(part) / int(whole) if part else 0.0 for part, whole in pairs], np.float64)
+    else:
+        share = component.weight / np.maximum(weight, 1)[place]
+    used = share > 0
+    own = np.where(used, component.mean, 0.0)
+    mean = np.bincount(place, share * own, minlength=count)
+    inner = np.bincount(place, share * np.where(used, component.values, 0.0), minlength=count)
+    between = np.bincount(place, share * (own - mean[place]) ** 2, minlength=count)
+    return Component("variance", inner + between, known, weight, mean)
+
+
+def _merge_sets(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray:
+    merged = np.empty(count, object)
+    order = np.argsort(place, kind="stable")
+    cuts = np.searchsorted(place[order], np.arange(1, count))
+    for number, entries in enumerate(np.split(order, cuts)):
+        sets = [values[entry] for entry in entries]
+        merged[number] = sets[0] if len(sets) == 1 else np.unique(np.concatenate(sets))
+    return merged
 
 
 def _weigh(values: np.ndarray, weights: np.ndarray) -> float:

@@ -76,7 +76,7 @@ def aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) 
     Returns:
         The type of the result.
     """
-    if function == "AVG":
+    if function in ("AVG", "STDDEV", "VARIANCE"):
         return pa.float64()
     if function in ("MIN", "MAX", "FIRST", "LAST"):
         assert column is not None, "only COUNT has no column"

@@ -149,7 +149,10 @@ def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], proble
         return
     if aggregate.function in ("COUNT", "FIRST", "LAST"):
         if len(aggregate.argument.names) > 1:
-            column(aggregate.argument.names[1:], aggregate.argument.span)
+            found = column(aggregate.argument.names[1:], aggregate.argument.span)
+            if aggregate.distinct and found is not None and found.kind in (Kind.COLLECTION, Kind.STRUCT):
+                message = f"{print_expression(aggregate)} needs single values; the column is {found.kind.value}"
+                problems.append(problem_at(aggregate.span, "TW304", message, "count a field of it, or another column"))
         return
     found = column(aggregate.argument.names[1:], aggregate.argument.span)
     ordered = aggregate.function in ("MIN", "MAX")

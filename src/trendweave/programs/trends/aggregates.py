@@ -3,8 +3,10 @@ group out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -48,13 +50,27 @@ class TaskOptions:
     only_counts: bool = False
 
 
+#: Finds the distinct values of a piece that a plan counts, per number of an aggregate.
+FindDistinct: TypeAlias = Callable[
+    ["PartitionTask", Piece, np.ndarray, WindowNumbers, SegmentPartials], dict[int, Component]
+]
+
+
 class PartitionTask:
     """Prepared rows of some partitions, encoded once, and the steps from them to aggregates per window and group."""
 
-    def __init__(self, plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        preparation: Preparation,
+        table: pa.Table,
+        options: TaskOptions,
+        find_distinct: FindDistinct | None = None,
+    ) -> None:
         self.plan, self.options = plan, options
         if plan.window_apart:
             table = copy_into_windows(plan, preparation, table, options.only, options.chunk)
+        self._find_distinct = find_distinct
         self.rows = encode_rows(plan, preparation, table)
         self.inputs = KernelInputs(plan, preparation, self.rows)
         self.measured = NOTHING if options.only_counts else measure_values(plan, preparation, self.rows.table)
@@ -292,6 +308,14 @@ class PartitionTask:
             except SumTooLargeError as error:
                 keys = windows.keys(results.window[error.entry : error.entry + 1])
                 raise self._sum_too_large(keys) from error
+        found = SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
+        if only_ending_at is not None or not any(column.distinct for column in self.plan.aggregates):
+            return found
+        if self.options.only_counts:
+            return found
+        assert self._find_distinct is not None, "whoever counts distinct values says how"
+        for place, sets in self._find_distinct(self, piece, group, windows, found).items():
+            components[1 + place] = sets
         return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
 
     def _sum_too_large(self, window: np.ndarray) -> ExecutionError:

@@ -21,6 +21,7 @@ from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
+from trendweave.programs.trends.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
 from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
@@ -57,7 +58,8 @@ class TrendAggregates(BoundTrends):
                 counted = count_all_runs(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted
-            return PartitionTask(self.plan, self.preparation, rows, options).run()
+            find_distinct = DistinctValues(DEFAULTS.memory)
+            return PartitionTask(self.plan, self.preparation, rows, options, find_distinct).run()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
