@@ -305,6 +305,11 @@ class AggregateColumn:
     distinct: bool = False
 
     @property
+    def is_spread(self) -> bool:
+        """Is it about how far values lie apart?"""
+        return self.function in ("STDDEV", "VARIANCE")
+
+    @property
     def is_length(self) -> bool:
         """Is it about the number of events of trends?"""
         return self.variable is None and self.function != "COUNT"

@@ -13,6 +13,7 @@ from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold
 from trendweave.planning.plan import AggregateColumn, Plan
+from trendweave.results.each_spread import SpreadValues, is_spread, spread_values
 from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends, join_chunks
@@ -51,6 +52,7 @@ class EachColumns:
     rows: int
     folds: list[OutputFold]
     values: list[pa.Array | None]
+    spreads: list[SpreadValues | None]
 
     def write(
         self,
@@ -74,8 +76,12 @@ class EachColumns:
         """
         folded = trends.outputs if isinstance(trends, FoldedTrends) else self.fold(trends)
         written = []
-        for output, values, type_, found in zip(self.aggregates, self.values, types, folded, strict=True):
-            if output.is_length:
+        columns = zip(self.aggregates, self.values, self.spreads, types, folded, strict=True)
+        for output, values, spread, type_, found in columns:
+            if spread is not None:
+                assert isinstance(trends, ShownTrends), "spreads are those of listed events"
+                written.append(_write_spread(spread, output, trends, type_, events, numbers))
+            elif output.is_length:
                 assert isinstance(trends, ShownTrends), "lengths are those of listed events"
                 written.append(pa.array(trends.lengths))
             elif output.function == "COUNT":
@@ -116,6 +122,19 @@ class EachColumns:
         return _tabulate([one for one in self.folds if one.is_float], self.rows, np.float64)
 
 
+def _write_spread(
+    spread: SpreadValues,
+    output: AggregateColumn,
+    trends: ShownTrends,
+    type_: pa.DataType,
+    events: pa.Schema,
+    numbers: Numbers,
+) -> pa.Array:
+    if output.distinct:
+        return pa.array(spread.count_different(trends), pa.int64())
+    return write_aggregate(output, type_, events, numbers, spread.find(trends), {})
+
+
 def fold_columns(
     plan: Plan, aggregates: tuple[AggregateColumn, ...], names: tuple[str | None, ...], table: pa.Table
 ) -> EachColumns:
@@ -132,9 +151,14 @@ def fold_columns(
     """
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
     folds, columns = [], []
+    spreads: list[SpreadValues | None] = []
     for output, name in zip(aggregates, names, strict=True):
-        kind = COUNT if output.variable is None else _FOLDS[output.function]
         variable = NO_VARIABLE if output.variable is None else number[output.variable]
+        of_spread = name is not None and is_spread(output)
+        spreads.append(spread_values(output, table.column(name), variable) if of_spread else None)
+        if of_spread:
+            variable = NO_VARIABLE
+        kind = COUNT if variable == NO_VARIABLE else _FOLDS[output.function]
         values = known = None
         if name is not None and kind in (SUM, LARGEST):
             values, known = as_numbers(table.column(name), output)
@@ -142,7 +166,7 @@ def fold_columns(
                 values, _ = extremum_codes(Aggregate(output.function.lower(), 0, values, None))
         folds.append(OutputFold(kind, variable, values, known))
         columns.append(None if name is None else join_chunks(table.column(name)))
-    return EachColumns(aggregates, table.num_rows, folds, columns)
+    return EachColumns(aggregates, table.num_rows, folds, columns, spreads)
 
 
 def _tabulate(folds: list[OutputFold], rows: int, dtype: type) -> Folds:

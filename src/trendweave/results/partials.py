@@ -183,6 +183,8 @@ def _merge_variances(component: Component, place: np.ndarray, count: int, known:
     mean = np.bincount(place, share * own, minlength=count)
     inner = np.bincount(place, share * np.where(used, component.values, 0.0), minlength=count)
     between = np.bincount(place, share * (own - mean[place]) ** 2, minlength=count)
+    # Averages that are equal but for rounding do not vary.
+    between = np.where(between < (2.0**-50 * mean) ** 2, 0.0, between)
     return Component("variance", inner + between, known, weight, mean)
 
 

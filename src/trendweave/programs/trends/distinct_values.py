@@ -72,6 +72,8 @@ def _find_sets(
     part: SegmentGraph, entries: WindowEntries, inside: np.ndarray, variable: int, codes: np.ndarray
 ) -> list[np.ndarray]:
     """The codes of the values of each entry, each once."""
+    if not inside.size:
+        return []
     of_vertex = codes[part.row]
     asked = (part.variable == variable) & (of_vertex != NO_VALUE)
     walk = new_walk(part.graph)

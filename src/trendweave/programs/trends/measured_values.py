@@ -113,8 +113,9 @@ class Measured:
             exact_mean = distances.astype(np.longdouble) / count
             mean = exact_mean.astype(np.float64)
             variance = (squares.astype(np.longdouble) / count - exact_mean * exact_mean).astype(np.float64)
-        # Rounding may go below zero; NaN stays.
-        variance = np.where(variance < 0, 0.0, variance)
+        # What rounding leaves of equal values, and may go below zero, is nothing; NaN stays.
+        smallest = _ROUNDING * np.asarray(mean, np.float64) ** 2
+        variance = np.where(variance < smallest, 0.0, variance)
         return Component("variance", variance, known, weight, mean + centre.value)
 
     def _check_range(self, place: int, sums: np.ndarray) -> None:
@@ -126,6 +127,8 @@ class Measured:
 
 
 NOTHING = Measured([], [])
+#: The part of the square of an average that is lost when it is taken from an average of squares.
+_ROUNDING = 2.0**-50
 #: Distances from the centre whose squares fit 64 bits.
 _FARTHEST = 3_000_000_000
 

@@ -57,8 +57,10 @@ def _numbers(output: AggregateColumn, values: pa.Array | None) -> np.ndarray | N
 def _entries(folded: EachColumns, numbers: list[np.ndarray | None], trends: ShownTrends) -> Partials:
     ones = np.ones(trends.count, np.int64)
     components = [Component("sum", ones)]
-    for output, of, found in zip(folded.aggregates, numbers, folded.fold(trends), strict=True):
-        components.append(_component(output, of, found, trends, ones))
+    columns = zip(folded.aggregates, numbers, folded.spreads, folded.fold(trends), strict=True)
+    for output, of, spread, found in columns:
+        own = spread.find(trends) if spread is not None else _component(output, of, found, trends, ones)
+        components.append(own)
     return Partials(trends.window, trends.group, tuple(components))
 
 
