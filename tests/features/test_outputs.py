@@ -239,3 +239,64 @@ def test_refused_queries(query, code):
     with pytest.raises(PlanningError) as caught:
         trendweave.query(query)
     assert code in [problem.code for problem in caught.value.problems]
+
+
+# STDDEV and distinct values
+
+
+def test_standard_deviation_over_all_occurrences(run):
+    # Of (a1), (a2), (a1 a2): 1, 3, 1, 3.
+    found = only(run("RETURN STDDEV(A.x) AS s, VARIANCE(A.x) AS v PATTERN A+", stream("a1 a2", x=[1, 3])))
+    assert found == pytest.approx({"s": (4 / 3) ** 0.5, "v": 4 / 3})
+    assert only(run("RETURN STDDEV(A.x) AS s PATTERN A", stream("a1", x=[1]))) == {"s": None}
+
+
+def test_values_that_are_large_and_close_together(run):
+    events = stream("a1 a2 a3", x=[10**15 + 1, 10**15 + 2, 10**15 + 3], y=[1e9 + 0.25, 1e9 + 0.5, 1e9 + 0.75])
+    found = only(run("RETURN STDDEV(A.x) AS x, STDDEV(A.y) AS y PATTERN A", events))
+    assert found == pytest.approx({"x": 1.0, "y": 0.25})
+
+
+def test_standard_deviation_of_keys_that_are_merged(run):
+    events = stream("a1 a2 a3 a4", g=["u"] * 4, k=[1, 1, 2, 3], x=[1, 3, 10, 2])
+    (row,) = run("RETURN STDDEV(A.x) AS s, COUNT(DISTINCT A.x) AS n PATTERN A WHERE [k] GROUP-BY g", events)
+    assert (row["s"], row["n"]) == (pytest.approx(4.0824829046), 4)
+
+
+def test_distinct_values_of_events_that_are_in_a_trend(run):
+    # a4 is behind the last b, a1 stands twice.
+    events = stream("a1 a1 a2 b3 a4", x=[1, 1, 2, 9, 7])
+    assert only(run("RETURN COUNT(DISTINCT A.x) AS n, COUNT(*) PATTERN SEQ(A+, B)", events)) == {"n": 2, "count": 5}
+
+
+def test_distinct_values_of_keys_that_are_merged(run):
+    events = stream("a1 a2 a3 a4", g=["u", "u", "u", "v"], k=[1, 2, 3, 1], s=["p", "q", "p", "p"])
+    query = (
+        "RETURN COUNT(DISTINCT A.s) AS n PATTERN A WHERE [k] GROUP-BY g WITHIN 10 s SLIDE 10 s ORDER BY n DESC LIMIT 1"
+    )
+    assert_same_rows([{"window_start": 0, "window_end": 10, "g": "u", "n": 2}], run(query, events))
+
+
+def test_distinct_values_of_windows(run):
+    events = stream("a1 a2 a3 a4", x=[5, 4, 5, 1])
+    query = "RETURN COUNT(DISTINCT A.x) AS n PATTERN A{2,} WHERE A.x > NEXT(A).x WITHIN 3 s SLIDE 1 s"
+    assert {row["window_start"]: row["n"] for row in run(query, events)} == {0: 2, 1: 2, 2: 3, 3: 2}
+
+
+def test_distinct_values_and_deviation_inside_a_trend(run):
+    events = stream("a1 a2 a3 b4", x=[1, 1, 4, 0])
+    query = "RETURN EACH COUNT(DISTINCT A.x) AS n, STDDEV(A.x) AS s PATTERN SEQ(A+, B) HAVING COUNT(A) = 3"
+    (row,) = run(query, events)
+    assert (row["n"], row["s"]) == (2, pytest.approx(3**0.5))
+
+
+def test_distinct_values_of_complete_trends(run):
+    events = stream("a1 a2 a3 b4", x=[1, 1, 4, 0])
+    query = "RETURN COMPLETE COUNT(DISTINCT A.x) AS n, STDDEV(A.x) AS s, AVG(LENGTH) AS length PATTERN SEQ(A+, B)"
+    assert only(run(query, events)) == {"n": 2, "s": pytest.approx(3**0.5), "length": 4.0}
+
+
+def test_lengths_in_expressions(run):
+    events = stream("a1 a2 a3", x=[1, 1, 4])
+    query = "RETURN EACH LENGTH * 2 AS n PATTERN A+ SEMANTICS contiguous ORDER BY LENGTH DESC LIMIT 2"
+    assert_same_rows([WHOLE | {"n": 6}, WHOLE | {"n": 4}], run(query, events))

@@ -165,7 +165,7 @@ def fold_columns(
             if kind == LARGEST:
                 values, _ = extremum_codes(Aggregate(output.function.lower(), 0, values, None))
         folds.append(OutputFold(kind, variable, values, known))
-        columns.append(None if name is None else join_chunks(table.column(name)))
+        columns.append(None if name is None or of_spread else join_chunks(table.column(name)))
     return EachColumns(aggregates, table.num_rows, folds, columns, spreads)
 
 

@@ -13,6 +13,7 @@ from trendweave.results.shown_trends import ShownTrends
 from trendweave.rows.distinct import NO_VALUE, distinct_codes
 from trendweave.rows.numbers import as_numbers
 
+
 def is_spread(column: AggregateColumn) -> bool:
     """Tell what is found here from what is folded.
 
