@@ -381,10 +381,6 @@ def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
     if choice is not None and choice.kind != "limit" and query.order_by:
         message = f"{choice.kind.upper()} has its own way to choose, and ORDER BY another"
         problems.append(problem_at(choice.span, "TW224", message, "keep one of them; ORDER BY goes with LIMIT"))
-    if query.session and limits_ordered_rows(query) and choice is not None:
-        message = "LIMIT keeps rows of a window, and a session is a window of one key alone"
-        hint = "use WITHIN with SLIDE, or leave LIMIT out and choose among the rows of sessions"
-        problems.append(problem_at(choice.span, "TW262", message, hint))
     if query.having and query.return_kind not in ("aggregates", "each"):
         message = "HAVING chooses among rows of aggregates, and RETURN shows events"
         hint = "write a condition on the whole match into WHERE, or RETURN EACH"
