@@ -32,11 +32,6 @@ EVENT_FIELDS = ("variable", "time", "type")
 MATCH_COLUMN = "match"
 
 
-def not_built(span: Span | None, what: str) -> Problem:
-    """A clause that the language has and no plan yet."""
-    return problem_at(span, "TW299", f"{what} is not built yet", "leave it out")
-
-
 def window_names(window: Window) -> tuple[str, ...]:
     """Name the columns of a result that tell windows apart: one for a window that moves with the stream, else two."""
     return ("time",) if isinstance(window, MovingWindow) else ("window_start", "window_end")

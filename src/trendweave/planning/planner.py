@@ -32,7 +32,6 @@ from trendweave.planning.outputs import (
     check_names,
     check_row_names,
     limits_ordered_rows,
-    not_built,
     plan_groups,
     plan_outputs,
     plan_shown,
