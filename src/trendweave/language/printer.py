@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
+from trendweave.language.functions import SCALAR_FUNCTIONS
 
 #: Words that the grammar may read as something else where a name can stand.
 # fmt: off
@@ -171,7 +172,9 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"PREV({print_name(variable)}).{_names(names)}", _SCALAR
         case st.Aggregate(function=function, argument=argument, distinct=distinct):
             of = "*" if argument is None else _names(argument.names)
-            return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
+            # Before a bracket it is no keyword.
+            name = function if function in SCALAR_FUNCTIONS else print_name(function)
+            return f"{name}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
         case st.Negative(operand=operand):
             inner = _expression(operand, _UNARY)
             return f"- {inner}" if inner.startswith("-") else f"-{inner}", _UNARY

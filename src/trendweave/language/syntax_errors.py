@@ -8,6 +8,7 @@ from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from trendweave.errors import Problem, near_names
 from trendweave.language.outline import QueryKind, find_foreign_clause
+from trendweave.language.sql_habits import find_habit
 from trendweave.language.syntax_tree import Span, problem_at
 
 #: Clauses of trend queries.
@@ -61,6 +62,9 @@ def describe_syntax_error(error: UnexpectedInput, text: str, kind: QueryKind) ->
         span = span_of(text, foreign.start, foreign.start + len(foreign.keyword))
         hint = "conditions belong into DEFINE" if foreign.keyword == "WHERE" else f"leave {foreign.keyword} out"
         return problem_at(span, "TW101", f"an interval query has no {foreign.keyword}", hint)
+    habit = find_habit(text, kind, error.pos_in_stream if error.pos_in_stream is not None else len(text))
+    if habit is not None:
+        return problem_at(span_of(text, habit.start, habit.end), "TW101", habit.message, habit.hint)
     expected: set[str] = set()
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         token: Token = error.token

@@ -35,6 +35,11 @@ Clause: TypeAlias = tuple[str, Any, Span]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?\s*(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+#: What SQL calls the rows around a row.
+_NEIGHBOURS = {
+    "LAG": "PREV(S).price is the price of the S directly before, LAST(A).price that of the latest A before",
+    "LEAD": "NEXT(S).price is the price of the S directly behind",
+}
 _COMPARISONS = {"<>": "!=", "==": "="}
 
 
@@ -195,6 +200,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         amount = "".join(child for child in children if isinstance(child, Token))
         unit = next((str(child) for child in children if isinstance(child, _Name)), None)
         return make_duration(amount, unit, _span(meta), self.problems)
+
+    def interval(self, meta: Meta, children: list[Any]) -> st.Duration:
+        """`INTERVAL '10' MINUTE`, as SQL writes a length."""
+        amount, *unit = children[1:]
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)?", _unquoted(amount) if amount.type == "STRING" else str(amount))
+        if found is None or (found[2] is not None and unit):
+            self._problem(
+                _span(meta), "TW113", f"{amount} is no length of time", "write 10 minutes, or INTERVAL '10' MINUTE"
+            )
+            return st.Duration(None, span=_span(meta))
+        return make_duration(found[1], str(unit[0]) if unit else found[2], _span(meta), self.problems)
 
     # Patterns
 
@@ -363,6 +379,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 return st.PreviousAttribute(variable, tuple(names), span=_span(meta))
         if function not in SCALAR_FUNCTIONS:
             hint = near_names(function, SCALAR_FUNCTIONS) or f"the functions are {', '.join(SCALAR_FUNCTIONS)}"
+            if function in _NEIGHBOURS:
+                hint = _NEIGHBOURS[function]
             if function in EACH_AGGREGATES:
                 hint = f"{function} is an aggregate, of one attribute: {function}(S.price)"
             self._problem(name.span, "TW108", f"unknown function {name}", hint)

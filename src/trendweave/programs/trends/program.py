@@ -21,7 +21,7 @@ from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
-from trendweave.programs.trends.distinct_values import DistinctValues
+from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
 from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway

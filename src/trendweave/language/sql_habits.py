@@ -1,0 +1,113 @@
+"""Words of SQL and of other languages of patterns that people write out of habit, and what they mean here."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from trendweave.language.outline import QueryKind, find_clauses
+
+
+class Habit(NamedTuple):
+    """Where it stands in the text, what is wrong, and the way out."""
+
+    start: int
+    end: int
+    message: str
+    hint: str
+
+
+#: What is looked for outside of quotes and comments, and the answer; the first that stands in the text is given.
+_HABITS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"\bMATCH_RECOGNIZE\b",
+        "MATCH_RECOGNIZE is not needed: its clauses are those of a query",
+        "MEASURES are RETURN EACH ... AS name, DEFINE is WHERE, PARTITION BY k is WHERE [k], PATTERN (A B+) is "
+        "PATTERN SEQ(A, B+)",
+    ),
+    (
+        r"\bSELECT\b",
+        "a query says what it returns with RETURN, not SELECT",
+        "write for example RETURN COUNT(*) PATTERN Stock S+; the events are what run is given",
+    ),
+    (r"\bMEASURES\b", "what a match tells is in RETURN, not MEASURES", "write RETURN EACH LAST(B.price) AS price"),
+    (
+        r"\bPARTITION\s+BY\b",
+        "keys of trends are a condition, not PARTITION BY",
+        "write WHERE [k]: all events of a trend have the same k; GROUP-BY k also gives each k its own rows",
+    ),
+    (r"->", "a sequence is not written with ->", "write SEQ(A, B)"),
+    (r"\bFOLLOWED\s+BY\b", "a sequence is not written with FOLLOWED BY", "write SEQ(A, B)"),
+    (
+        r"\b(TUMBLE|TUMBLING|HOP|HOPPING|SLIDING)\b",
+        "windows are written with WITHIN and SLIDE",
+        "write WITHIN 10 minutes SLIDE 10 minutes for windows side by side, and a shorter SLIDE for windows that "
+        "overlap",
+    ),
+    (r"\bCASE\s+WHEN\b", "there is no CASE", "join conditions with AND and OR, or use COALESCE, GREATEST and LEAST"),
+    (r"\bILIKE\b", "there is no ILIKE", "write LOWER(x) LIKE 'a%'"),
+    (r"=~|~\*?(?=\s*')", "a regular expression is tested with RLIKE", "write x RLIKE 'regex'"),
+    (r"&&", "conditions are joined with AND", "write AND"),
+    (r"\|\|", "|| is neither OR nor a way to join texts", "write OR, or CONCAT(a, b)"),
+    (
+        r"(?<=RETURN)\s+\*(?=\s)",
+        "RETURN * does not say what is returned",
+        "RETURN ROWS shows all events of each match, RETURN TRENDS each match in a row, RETURN COUNT(*) their number",
+    ),
+    (
+        r"(?<=PATTERN)\s+\(?\s*\w+\s+\w+[+*?]?\s+\w+[+*?]?\s*(?=\)|$|\b(WHERE|WITHIN|RETURN|SEMANTICS|GROUP)\b)",
+        "names side by side are a type and its variable, not a sequence",
+        "write SEQ(A, B, C)",
+    ),
+)
+_HIDDEN = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/""")
+
+
+def find_habit(text: str, kind: QueryKind, position: int) -> Habit | None:
+    """Find a word of habit in a text that cannot be read.
+
+    Args:
+        text: The query.
+        kind: What its clauses take it for.
+        position: Where reading it ended.
+
+    Returns:
+        The first one up to a little behind that place; None where there is none.
+    """
+    if kind == "intervals":
+        single = _find_single_situation(text)
+        if single is not None:
+            return single
+    seen = _HIDDEN.sub(lambda quoted: "'" + " " * (len(quoted[0]) - 2) + "'" if len(quoted[0]) > 1 else " ", text)
+    defines = any(clause.keyword == "DEFINE" for clause in find_clauses(text))
+    found = []
+    for pattern, message, hint in _HABITS:
+        if pattern.startswith(r"\bPARTITION") and defines and "MATCH_RECOGNIZE" not in seen.upper():
+            continue  # interval queries have that clause
+        # PARTITION BY makes the text look like an interval query, whose patterns are others.
+        anywhere = pattern.startswith(r"\bPARTITION")
+        match = re.search(pattern, seen, re.IGNORECASE)
+        if match is not None and (anywhere or match.start() <= position + 1):
+            start = match.start() + len(match[0]) - len(match[0].lstrip())
+            found.append(Habit(start, match.start() + len(match[0].rstrip()), message, hint))
+    strongest = [habit for habit in found if "MATCH_RECOGNIZE" in habit.message]
+    if not strongest and "MATCH_RECOGNIZE" in seen.upper() and found:
+        match = re.search(r"\bMATCH_RECOGNIZE\b", seen, re.IGNORECASE)
+        if match is not None:
+            return Habit(match.start(), match.end(), *_HABITS[0][1:])
+    return strongest[0] if strongest else min(found, default=None, key=lambda habit: habit.start)
+
+
+def _find_single_situation(text: str) -> Habit | None:
+    """A PATTERN of one situation, where two are to be related."""
+    for clause in find_clauses(text):
+        if clause.keyword == "PATTERN" and len(clause.words) == 1 and clause.words[0].type == "NAME":
+            word = clause.words[0]
+            start = word.start_pos or 0
+            return Habit(
+                start,
+                start + len(word),
+                f"a PATTERN relates two situations, and {word} stands alone",
+                "leave PATTERN out: each situation is a match then",
+            )
+    return None
