@@ -55,6 +55,66 @@ SAME: list[tuple[Callable[[], Query], str]] = [
     ),
     (
         lambda: b.query(
+            b.plus(S),
+            returns=[
+                "sector",
+                b.named(b.value_of(b.total("S.price")) / b.value_of(b.count()), "mean"),
+                b.stddev("S.price"),
+                b.variance("S.price", "v"),
+                b.count_distinct("S.price", "prices"),
+                b.named(b.call("round", b.value_of(b.avg("S.price")), 1)),
+            ],
+            group_by=["sector"],
+            within="10 minutes",
+            slide="10 minutes",
+            having=[(b.attr("mean") > 2) & (b.value_of(b.maximum("S.price")) < 9)],
+            order_by=[b.descending("mean"), b.attr("sector"), b.descending(b.value_of(b.count()))],
+            choice=b.limit(3),
+        ),
+        "RETURN sector, SUM(S.price) / COUNT(*) AS mean, STDDEV(S.price), VARIANCE(S.price) AS v, "
+        "COUNT(DISTINCT S.price) AS prices, ROUND(AVG(S.price), 1) PATTERN Stock S+ GROUP-BY sector "
+        "WITHIN 10 minutes SLIDE 10 minutes HAVING mean > 2 AND MAX(S.price) < 9 "
+        "ORDER BY mean DESC, sector, COUNT(*) DESC LIMIT 3",
+    ),
+    (
+        lambda: b.query(
+            b.seq(S, b.plus(A)),
+            returns=b.complete(b.each(b.count("A"))),
+            where=[
+                b.attr("A.x") > b.prev_of("A.x"),
+                b.attr("A.x") > b.last_of("S.x"),
+                b.attr("A.x") < b.first_of("S.y"),
+                b.attr("A.s").rlike("^a+"),
+                b.call("date_trunc", "hour", b.attr("A.t")) == b.call("to_date", b.attr("A.t")),
+            ],
+            session="15 minutes",
+        ),
+        "RETURN COMPLETE EACH COUNT(A) PATTERN SEQ(Stock S, A+) WHERE A.x > PREV(A).x AND A.x > LAST(S.x) "
+        "AND A.x < FIRST(S.y) AND A.s RLIKE '^a+' AND DATE_TRUNC('HOUR', A.t) = DATE(A.t) WITHIN SESSION 15 minutes",
+    ),
+    (
+        lambda: b.query(
+            b.plus(S),
+            returns=b.rows("S.price"),
+            semantics="skip-till-next-match",
+            within="1 hour",
+            after_match=b.after_match("past last"),
+            per_start="longest",
+        ),
+        "RETURN ROWS(S.price) PATTERN Stock S+ SEMANTICS skip-till-next-match WITHIN 1 hour "
+        "AFTER MATCH SKIP PAST LAST EVENT LONGEST PER START",
+    ),
+    (
+        lambda: b.query(
+            b.seq(S, b.plus(A)),
+            returns=b.complete([b.count(), b.avg("A.x")]),
+            semantics="contiguous",
+            after_match=b.after_match("first", "A"),
+        ),
+        "RETURN COMPLETE COUNT(*), AVG(A.x) PATTERN SEQ(Stock S, A+) SEMANTICS contiguous AFTER MATCH SKIP TO FIRST A",
+    ),
+    (
+        lambda: b.query(
             A,
             semantics="contiguous",
             where=[
@@ -100,6 +160,9 @@ def test_built_and_written_queries_are_equal(built: Callable[[], Query], text: s
         (lambda: b.times(A, 5, 2), "TW112"),
         (lambda: b.call("median", 1), "TW108"),
         (lambda: b.call("abs", 1, 2), "TW109"),
+        (lambda: b.call("date_trunc", "fortnight", x), "TW260"),
+        (lambda: b.call("round", x, 99), "TW260"),
+        (lambda: x.rlike("(?i)a"), "TW261"),
         (lambda: b.cast(1, "blob"), "TW114"),
         (lambda: b.query(A, where=[x > 2**64]), "TW113"),
         (lambda: b.query(A, where=[x > float("nan")]), "TW113"),

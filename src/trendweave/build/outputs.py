@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from trendweave.build.arguments import (
@@ -10,6 +11,7 @@ from trendweave.build.arguments import (
     check_optional_text,
     read_attribute,
     read_attributes,
+    refuse,
 )
 from trendweave.errors import LanguageError, Problem
 from trendweave.language import syntax_tree as st
@@ -80,6 +82,46 @@ def avg(name: str, alias: str | None = None) -> st.Output:
     return _output("AVG", name, alias, named=True)
 
 
+def stddev(name: str, alias: str | None = None) -> st.Output:
+    """STDDEV of an attribute, of a sample.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("STDDEV", name, alias, named=True)
+
+
+def variance(name: str, alias: str | None = None) -> st.Output:
+    """VARIANCE of an attribute, of a sample.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("VARIANCE", name, alias, named=True)
+
+
+def count_distinct(name: str, alias: str | None = None) -> st.Output:
+    """COUNT(DISTINCT ...): the different values of an attribute.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    argument = read_attribute((name,), "COUNT: name")
+    return st.Output(st.Aggregate("COUNT", argument, distinct=True), check_optional_text(alias, "COUNT: alias"))
+
+
 def first(name: str, alias: str | None = None) -> st.Output:
     """FIRST value of an attribute, in one trend (`each`) or one situation.
 
@@ -145,6 +187,48 @@ def each(*outputs: st.Output | str) -> st.Return:
         ArgumentError: An output is neither an output nor a string.
     """
     return st.Return("each", read_outputs(outputs, "each"))
+
+
+def rows(*shown: str) -> st.Return:
+    """RETURN ROWS: one row per event of each trend.
+
+    Args:
+        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+
+    Raises:
+        ArgumentError: An attribute is no string.
+    """
+    return st.Return("rows", attributes=read_attributes(shown, "rows"))
+
+
+def complete(returns: st.Return | Any) -> st.Return:
+    """RETURN COMPLETE ...: the same, of trends alone that are no part of a longer one.
+
+    Args:
+        returns: What `trends`, `rows` and `each` give, or a list of outputs.
+
+    Raises:
+        ArgumentError: It is neither.
+    """
+    if not isinstance(returns, st.Return):
+        returns = st.Return("aggregates", read_outputs(returns, "complete"))
+    return replace(returns, complete=True)
+
+
+def after_match(skip: st.AfterMatchKind, variable: str | None = None) -> st.AfterMatch:
+    """AFTER MATCH SKIP: where the next match may begin.
+
+    Args:
+        skip: "past last", "next", or with a variable "first" or "last".
+        variable: Before the first or last event of which.
+
+    Raises:
+        ArgumentError: There is no such place, or the variable is missing or too much.
+    """
+    if skip not in ("past last", "next", "first", "last") or (skip in ("first", "last")) != (variable is not None):
+        hint = 'write after_match("past last"), after_match("next") or after_match("first", "S")'
+        raise refuse("after_match: skip", skip, "such a place", hint)
+    return st.AfterMatch(skip, check_optional_text(variable, "after_match: variable"))
 
 
 def limit(count: int) -> st.Choice:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from trendweave.build.arguments import check_all, read_attributes, read_length, refuse
 from trendweave.build.outputs import read_outputs
 from trendweave.build.patterns import check_pattern
-from trendweave.build.scalars import Scalar
+from trendweave.build.scalars import Scalar, read_order
 from trendweave.errors import Problem, near_names, raise_problems
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import AGGREGATES, EACH_AGGREGATES, STRATEGIES
@@ -25,19 +25,29 @@ def query(
     semantics: str | None = None,
     within: str | timedelta | None = None,
     slide: str | timedelta | None = None,
+    session: str | timedelta | None = None,
+    after_match: st.AfterMatch | None = None,
+    per_start: st.PerStart | None = None,
+    having: Iterable[Scalar] = (),
+    order_by: Iterable[Scalar | st.OrderItem | str] = (),
     choice: st.Choice | None = None,
 ) -> Query:
     """Check and plan a trend query.
 
     Args:
         pattern: What to look for, as `event`, `seq`, `plus`, ... give it.
-        returns: A list of outputs and names of grouping attributes, or what `trends`, `complete_trends` and `each`
+        returns: A list of outputs and names of grouping attributes, or what `trends`, `rows`, `each` and `complete`
             give; complete trends unless given.
         where: Conditions, all of which hold.
         group_by: Grouping attributes.
         semantics: The event selection strategy, such as "skip-till-next-match".
         within: The length of windows, as a string such as "10 minutes" or a timedelta.
         slide: By how much windows slide.
+        session: The pause that ends a window, instead of `within` and `slide`.
+        after_match: What `after_match` gives.
+        per_start: "longest" or "shortest": so much of the trends that begin together.
+        having: Conditions on rows, all of which hold; `value_of(count()) > 1`, `attr("mean") > 2`.
+        order_by: Expressions and names of outputs that rows of a window are ordered by; `descending("mean")`.
         choice: What `limit`, `longest` and `sample` give.
 
     Returns:
@@ -53,28 +63,47 @@ def query(
         returns = st.Return("aggregates", read_outputs(returns, "returns"))
     for output in returns.outputs if returns is not None else ():
         known = EACH_AGGREGATES if returns is not None and returns.kind == "each" else AGGREGATES
-        if isinstance(output.value, st.Aggregate) and output.value.function not in known:
-            message = f"{output.value.function} speaks of one trend"
-            problems.append(Problem("TW110", message, "use it with each()"))
+        for node in output.value.walk():
+            if isinstance(node, st.Aggregate) and node.function not in known:
+                message = f"{node.function} speaks of one trend"
+                problems.append(Problem("TW110", message, "use it with each()"))
     if semantics is not None and semantics not in STRATEGIES:
         hint = near_names(str(semantics), STRATEGIES) or f"one of {', '.join(STRATEGIES)}"
         problems.append(Problem("TW111", f"unknown event selection strategy {semantics}", hint))
     if choice is not None and not isinstance(choice, st.Choice):
         raise refuse("query: choice", choice, "a choice", "give limit(10), longest(10) or sample(10)")
+    if after_match is not None and not isinstance(after_match, st.AfterMatch):
+        raise refuse("query: after_match", after_match, "a place", 'give after_match("past last")')
+    if per_start not in (None, "longest", "shortest"):
+        raise refuse("query: per_start", per_start, "one of both", 'give "longest" or "shortest"')
+    if session is not None and within is not None:
+        message = "a window ends after a pause, or has a length"
+        problems.append(Problem("TW115", message, "give session or within, not both"))
+    kept = check_all(having, Scalar, "having", "give a list: having=[value_of(count()) > 10]")
     conditions = check_all(where, Scalar, "where", "give a list: where=[attr('S.price') > 10]")
     tree = st.QueryTree(
         pattern=pattern,
         returns=returns,
-        where=tuple(
-            inner
-            for part in (condition.tree for condition in conditions)
-            for inner in (part.parts if isinstance(part, st.AllOf) else (part,))
-        ),
+        where=_split_conditions(conditions),
         group_by=read_attributes(group_by, "group_by"),
         strategy=semantics,
-        within=read_length(within, "query: within", problems),
+        within=read_length(within if session is None else session, "query: within", problems),
+        session=session is not None,
+        after_match=after_match,
+        per_start=per_start,
+        having=_split_conditions(kept),
+        order_by=read_order(order_by),
         slide=read_length(slide, "query: slide", problems),
         choice=choice,
     )
     raise_problems(problems)
     return make_query(tree, problems, print_query(tree))
+
+
+def _split_conditions(conditions: tuple[Scalar, ...]) -> tuple[st.Expression, ...]:
+    """The parts of conditions that are joined by AND."""
+    return tuple(
+        inner
+        for part in (condition.tree for condition in conditions)
+        for inner in (part.parts if isinstance(part, st.AllOf) else (part,))
+    )

@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 from trendweave.build.arguments import check_all, check_text, read_attribute, read_attributes, refuse
 from trendweave.errors import ArgumentError, LanguageError, Problem, near_names
 from trendweave.language import syntax_tree as st
-from trendweave.language.functions import CAST_TYPES, SCALAR_FUNCTIONS, argument_count
+from trendweave.language.functions import (
+    CAST_TYPES,
+    MAX_ROUNDED_DIGITS,
+    OTHER_NAMES,
+    SCALAR_FUNCTIONS,
+    TRUNCATION_UNITS,
+    argument_count,
+)
+from trendweave.language.regular_expressions import find_problem
 
 Value: TypeAlias = "Scalar | bool | int | float | str | datetime | date | timedelta | None"
 
@@ -134,6 +142,23 @@ class Scalar:
             raise refuse("like: pattern", pattern, "a string", "write for example like('a%')")
         return Scalar(st.Like(self.tree, pattern))
 
+    def rlike(self, pattern: str) -> Scalar:
+        """A string that contains a match of a regular expression: `s RLIKE 'a+'`.
+
+        Args:
+            pattern: The expression, of what Java and RE2 read alike.
+
+        Raises:
+            ArgumentError: The expression is no string.
+            LanguageError: It is not read alike by all engines.
+        """
+        if not isinstance(pattern, str):
+            raise refuse("rlike: pattern", pattern, "a string", "write for example rlike('^a+')")
+        problem = find_problem(pattern)
+        if problem is not None:
+            raise LanguageError([Problem("TW261", f"rlike: {problem}", "use what Java and RE2 read alike")])
+        return Scalar(st.RLike(self.tree, pattern))
+
     def _compare(self, operator: st.ComparisonOperator, other: Value) -> Scalar:
         return Scalar(st.Comparison(operator, self.tree, lit(other).tree))
 
@@ -164,10 +189,109 @@ def next_of(name: str, *more: str) -> Scalar:
     Raises:
         ArgumentError: A name is no string, or there is no column.
     """
-    variable, *names = read_attribute((name, *more), "next_of: name").names
+    variable, names = _split(name, more, "next_of")
+    return Scalar(st.NextAttribute(variable, names))
+
+
+def prev_of(name: str, *more: str) -> Scalar:
+    """An attribute of the event directly before: `prev_of("S.price")` is `PREV(S).price`.
+
+    Args:
+        name: The variable and the column, with a dot between them.
+        *more: As in `attr`.
+
+    Raises:
+        ArgumentError: A name is no string, or there is no column.
+    """
+    variable, names = _split(name, more, "prev_of")
+    return Scalar(st.PreviousAttribute(variable, names))
+
+
+def first_of(name: str, *more: str) -> Scalar:
+    """An attribute of a variable's first event of the trend: `first_of("S.price")` is `FIRST(S).price`.
+
+    Args:
+        name: The variable and the column, with a dot between them.
+        *more: As in `attr`.
+
+    Raises:
+        ArgumentError: A name is no string, or there is no column.
+    """
+    variable, names = _split(name, more, "first_of")
+    return Scalar(st.Aggregate("FIRST", st.Attribute((variable, *names))))
+
+
+def last_of(name: str, *more: str) -> Scalar:
+    """An attribute of a variable's latest event: `last_of("A.price")` is `LAST(A).price`.
+
+    Args:
+        name: The variable and the column, with a dot between them.
+        *more: As in `attr`.
+
+    Raises:
+        ArgumentError: A name is no string, or there is no column.
+    """
+    variable, names = _split(name, more, "last_of")
+    return Scalar(st.Aggregate("LAST", st.Attribute((variable, *names))))
+
+
+def _split(name: str, more: tuple[str, ...], what: str) -> tuple[str, tuple[str, ...]]:
+    variable, *names = read_attribute((name, *more), f"{what}: name").names
     if not names:
-        raise ArgumentError([Problem("TW116", f"next_of: {variable} has no column", 'write next_of("S.price")')])
-    return Scalar(st.NextAttribute(variable, tuple(names)))
+        raise ArgumentError([Problem("TW116", f"{what}: {variable} has no column", f'write {what}("S.price")')])
+    return variable, tuple(names)
+
+
+def value_of(output: st.Output) -> Scalar:
+    """What an output tells, to calculate with and to compare: `value_of(total("P.amount")) / value_of(count())`.
+
+    Args:
+        output: What `count`, `total`, ... give; its alias does not matter here.
+
+    Raises:
+        ArgumentError: It is no output.
+    """
+    if not isinstance(output, st.Output):
+        raise refuse("value_of: output", output, "an output", 'write value_of(total("P.amount"))')
+    return Scalar(output.value)
+
+
+def named(value: Scalar, alias: str | None = None) -> st.Output:
+    """An expression over aggregates and grouping attributes as an output: `named(value_of(count()) + 1, "more")`.
+
+    Args:
+        value: The expression.
+        alias: The name of the column; the text of the expression unless given.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+    """
+    if not isinstance(value, Scalar):
+        raise refuse("named: value", value, "an expression", "write for example named(value_of(count()) + 1, 'more')")
+    return st.Output(value.tree, None if alias is None else check_text(alias, "named: alias"))
+
+
+def descending(value: Scalar | str) -> st.OrderItem:
+    """Order from large to small: `descending("mean")`.
+
+    Args:
+        value: An expression, or the name of an output.
+
+    Raises:
+        ArgumentError: It is neither.
+    """
+    return st.OrderItem(_ordered(value), descending=True)
+
+
+def read_order(items: Any) -> tuple[st.OrderItem, ...]:
+    """What rows are ordered by: expressions and names, from small to large unless `descending` says otherwise."""
+    hint = 'give a list, as in order_by=[descending("mean"), "company"]'
+    given: tuple[Scalar | str | st.OrderItem, ...] = check_all(items, (Scalar, str, st.OrderItem), "order_by", hint)
+    return tuple(item if isinstance(item, st.OrderItem) else st.OrderItem(_ordered(item)) for item in given)
+
+
+def _ordered(value: Scalar | str) -> st.Expression:
+    return value.tree if isinstance(value, Scalar) else read_attribute((value,), "order_by")
 
 
 def lit(value: Value) -> Scalar:
@@ -211,6 +335,7 @@ def call(function: str, *arguments: Value) -> Scalar:
         LanguageError: There is no such function, or it takes another number of arguments.
     """
     name = check_text(function, "call: function").upper()
+    name = OTHER_NAMES.get(name, name)
     if name not in SCALAR_FUNCTIONS:
         hint = near_names(name, SCALAR_FUNCTIONS) or f"the functions are {', '.join(SCALAR_FUNCTIONS)}"
         raise LanguageError([Problem("TW108", f"unknown function {function}", hint)])
@@ -218,6 +343,16 @@ def call(function: str, *arguments: Value) -> Scalar:
     if not low <= len(arguments) <= (high or len(arguments)):
         message = f"{function} does not take {len(arguments)}"
         raise LanguageError([Problem("TW109", message, f"give it {argument_count(name)}")])
+    if name == "DATE_TRUNC":
+        if str(arguments[0]).upper() not in TRUNCATION_UNITS:
+            hint = f"give one of {', '.join(unit.lower() for unit in TRUNCATION_UNITS)}"
+            raise LanguageError([Problem("TW260", f"DATE_TRUNC does not know the unit {arguments[0]}", hint)])
+        arguments = (str(arguments[0]).upper(), *arguments[1:])
+    if name == "ROUND" and len(arguments) == 2:
+        digits = arguments[1]
+        if type(digits) is not int or not 0 <= digits <= MAX_ROUNDED_DIGITS:
+            hint = f"give a whole number from 0 to {MAX_ROUNDED_DIGITS}"
+            raise LanguageError([Problem("TW260", "ROUND cannot keep so many digits", hint)])
     return Scalar(st.Call(name, tuple(lit(argument).tree for argument in arguments)))
 
 

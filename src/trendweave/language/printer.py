@@ -172,9 +172,7 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"PREV({print_name(variable)}).{_names(names)}", _SCALAR
         case st.Aggregate(function=function, argument=argument, distinct=distinct):
             of = "*" if argument is None else _names(argument.names)
-            # Before a bracket it is no keyword.
-            name = function if function in SCALAR_FUNCTIONS else print_name(function)
-            return f"{name}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
+            return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
         case st.Negative(operand=operand):
             inner = _expression(operand, _UNARY)
             return f"- {inner}" if inner.startswith("-") else f"-{inner}", _UNARY
@@ -202,7 +200,9 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
         case st.RLike(operand=operand, pattern=pattern, negated=negated):
             return f"{_expression(operand, _SUM)} {_not(negated)}RLIKE {_string(pattern)}", _COMPARE
         case st.Call(function=function, arguments=arguments):
-            return f"{print_name(function)}({', '.join(map(print_expression, arguments))})", _SCALAR
+            # Before a bracket it is no keyword.
+            name = function if function in SCALAR_FUNCTIONS else print_name(function)
+            return f"{name}({', '.join(map(print_expression, arguments))})", _SCALAR
         case st.Cast(operand=operand, type=target):
             return f"CAST({print_expression(operand)} AS {target})", _SCALAR
         case st.Equivalence(attributes=attributes):
