@@ -22,12 +22,18 @@ from .pattern import (
     Pattern,
     Repeat,
     Seq,
+    bounds,
     can_be_empty,
     can_end_with_not,
     can_follow_all,
+    either,
     leaves,
     matched_parts,
     neighbours,
+    option,
+    plus,
+    seq,
+    star,
     variable_types,
     words,
 )
@@ -452,6 +458,7 @@ def queries(
     moving_pairs: bool = False,
     calculated: bool = False,
     ordered: bool = False,
+    pattern: Pattern | None = None,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
 
@@ -464,12 +471,15 @@ def queries(
     nots: with several NOTs in a gap, with NOTs that begin or end with a NOT where a part is left out.
     moving_pairs: conjunctions under `WITHIN w` alone.
     calculated: with STDDEV, COUNT(DISTINCT ...), calculations and HAVING. ordered: with ORDER BY, LIMIT or not.
+    pattern: all of them have this one.
     """
     if conjunction is None:
         conjunction = _rarely(draw, 10)
     strategies = [NEXT_MATCH, CONTIGUOUS] if choice else [ANY_MATCH, ANY_MATCH, ANY_MATCH, NEXT_MATCH, CONTIGUOUS]
     strategy = draw(st.sampled_from(strategies))
-    if conjunction:
+    if pattern is not None:
+        conjunction = isinstance(pattern, And)
+    elif conjunction:
         side = positive_patterns(draw(st.sampled_from(LEAVES)), max_leaves=2)
         pattern = And(draw(side), draw(side))
     else:
@@ -566,25 +576,71 @@ def queries_and_streams(draw: DrawFn, max_events: int = 8, **options: bool | Non
     return query, draw(event_streams(query.pattern, max_events))
 
 
+# Patterns that most streams of their types have many trends of.
+_A, _AA, _B, _C, _N, _M = (Event(name[0].upper(), name) for name in ("a", "aa", "b", "c", "n", "m"))
+FRUITFUL = (
+    plus(_A),
+    bounds(_A, 2, 3),
+    seq(_A, plus(_B)),
+    seq(plus(_A), _B),
+    plus(either(_A, _B)),
+    plus(seq(_A, option(_B))),
+    seq(_A, star(_B), option(_C)),
+    seq(plus(_A), star(_B)),
+    seq(plus(_AA), plus(_A)),
+    seq(_A, star(_AA)),
+    either(plus(_A), seq(_A, _B)),
+    seq(option(_A), plus(_B), option(_C)),
+)
+FRUITFUL_WITH_NOT = (
+    seq(_A, Not(_N), plus(_B)),
+    seq(Not(_N), plus(_A)),
+    seq(plus(_A), Not(_N)),
+    seq(plus(_A), Not(_N), option(_B)),
+    seq(_A, Not(seq(_N, _M)), star(_B)),
+    plus(seq(_A, Not(_N), option(_B))),
+    either(seq(Not(_N), _A), seq(_A, _B, Not(_M))),
+    seq(_A, Not(_N), Not(_M), star(either(_A, _B))),
+)
+
+
 @st.composite
-def crossed_cases(draw: DrawFn, lists: bool, windowed: bool = False) -> tuple[Query, list[dict]]:
+def fruitful_streams(draw: DrawFn, pattern: Pattern, max_events: int = 8) -> list[dict]:
+    """As `event_streams`, with more events that trends are made of."""
+    types = sorted({leaf.type for leaf, negated in leaves(pattern) if not negated})
+    others = sorted({leaf.type for leaf, negated in leaves(pattern) if negated})
+    rows = draw(st.lists(event_rows(types * 5 + others * 2 + ["Z"]), min_size=max_events - 3, max_size=max_events))
+    time = draw(st.integers(-3, 3))
+    for place, row in enumerate(rows):
+        time += draw(st.sampled_from([1, 1, 1, 0, 2, 3]))
+        rows[place] = {"time": time, **row}
+    return rows
+
+
+@st.composite
+def crossed_cases(draw: DrawFn, lists: bool, windowed: bool = False, **options: bool) -> tuple[Query, list[dict]]:
     """Queries in which the features of matches meet, and streams for them. `windowed`: all that streams can run."""
-    choice, complete = _rarely(draw, 3), _rarely(draw, 3)
-    whole = (lists or choice) and _rarely(draw, 3)
-    session = _rarely(draw, 4)
+    fruitful = not _rarely(draw, 4)
+    pattern = draw(st.sampled_from(FRUITFUL + FRUITFUL_WITH_NOT)) if fruitful else draw(patterns(empty=False))
+    choice, complete = draw(st.booleans()), _rarely(draw, 3)
     query = draw(
         queries(
-            negation=draw(st.booleans()),
             conjunction=False,
-            empty=False,
             lists=lists,
-            anchors=draw(st.booleans()),
+            anchors=_rarely(draw, 3),
             choice=choice,
-            whole=whole,
+            whole=(lists or choice) and _rarely(draw, 3),
             complete=complete,
-            session=session,
+            session=_rarely(draw, 4),
+            pattern=pattern,
+            **options,
         )
     )
+    if fruitful:
+        kept = tuple(p for p in query.predicates if not isinstance(p, Local) and not _rarely(draw, 3))
+        query = replace(query, predicates=kept)
+        if isinstance(query.window, Sliding | Moving):
+            query = replace(query, window=replace(query.window, within=query.window.within + 4))
     if windowed and query.window is None:
         query = replace(query, window=Sliding(10, draw(st.sampled_from([10, 3, 5]))))
-    return query, draw(event_streams(query.pattern))
+    return query, draw(fruitful_streams(pattern) if fruitful else event_streams(pattern))
