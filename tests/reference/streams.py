@@ -347,20 +347,20 @@ def aggregates(draw: DrawFn, variables: list[str], lengths: bool = False) -> tup
     return tuple(drawn)
 
 
-def _exact_aggregates(variables: list[str]) -> SearchStrategy[Aggregate]:
-    """Those whose values do not depend on the way in which they are calculated."""
+def _exact_aggregates(variables: list[str], of_one: bool) -> SearchStrategy[Aggregate]:
+    """Those whose values do not depend on the way in which they are calculated. Of one trend there is no COUNT(*)."""
     variable, attribute = st.sampled_from(variables), st.sampled_from(NUMBERS)
     return st.one_of(
-        st.just(COUNT_ALL),
+        st.just(Aggregate(LENGTH) if of_one else COUNT_ALL),
         st.builds(Aggregate, st.just("COUNT"), variable),
         st.builds(Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), variable, attribute),
         st.builds(Aggregate, st.just("COUNT"), variable, st.sampled_from("xys"), distinct=st.just(True)),
     )
 
 
-def _calculated(variables: list[str]) -> SearchStrategy[Expression]:
+def _calculated(variables: list[str], of_one: bool = False) -> SearchStrategy[Expression]:
     """`SUM(P.x) / COUNT(*)`, `MAX(P.x) + 1`, `AVG(P.x)`"""
-    one, operator = _exact_aggregates(variables), st.sampled_from("+-*/")
+    one, operator = _exact_aggregates(variables, of_one), st.sampled_from("+-*/")
     return st.one_of(
         one,
         st.builds(Arithmetic, one, operator, one),
@@ -369,11 +369,11 @@ def _calculated(variables: list[str]) -> SearchStrategy[Expression]:
 
 
 @st.composite
-def calculations(draw: DrawFn, variables: list[str]) -> tuple[Output, ...]:
-    """One, two or three outputs that are not in the first round of aggregates."""
+def calculations(draw: DrawFn, variables: list[str], of_one: bool = False) -> tuple[Output, ...]:
+    """One, two or three outputs that are more than an aggregate, of many trends or `of_one`."""
     variable, attribute = st.sampled_from(variables), st.sampled_from("xys")
     possible = [
-        Calculated(draw(_calculated(variables)), "calculated"),
+        Calculated(draw(_calculated(variables, of_one)), "calculated"),
         Aggregate("COUNT", draw(variable), draw(attribute), "different", distinct=True),
         Aggregate("STDDEV", draw(variable), draw(st.sampled_from(NUMBERS)), "deviation"),
     ]
@@ -386,8 +386,10 @@ def having_conditions(variables: list[str]) -> SearchStrategy[Having]:
 
 
 @st.composite
-def orders(draw: DrawFn, variables: list[str], group_by: tuple[Attribute, ...] = ()) -> tuple[Order, ...]:
-    value: SearchStrategy[Expression] = _calculated(variables)
+def orders(
+    draw: DrawFn, variables: list[str], group_by: tuple[Attribute, ...] = (), of_one: bool = False
+) -> tuple[Order, ...]:
+    value: SearchStrategy[Expression] = _calculated(variables, of_one)
     if group_by:
         value |= st.sampled_from(group_by)
     return tuple(draw(st.lists(st.builds(Order, value, st.booleans()), min_size=1, max_size=2)))
