@@ -6,6 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as hs
 
+import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
@@ -51,3 +52,12 @@ def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObjec
     query, events = case
     asked = list_planned(list_text(query))
     assert counted(in_pieces(asked, events, data)) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+def test_contiguous_trends_in_sessions() -> None:
+    """Results are written after the times of the rows are gone; those of sessions stay."""
+    events = [{"time": time, "type": kind, "x": time, "s": "p"} for time, kind in ((1, "B"), (2, "C"), (7, "B"))]
+    query = "RETURN TRENDS(x) PATTERN B SEMANTICS contiguous WITHIN SESSION 3 seconds"
+    for choice in ("", "AFTER MATCH SKIP PAST LAST EVENT", "LONGEST PER START"):
+        found = rows_of(trendweave.query(f"{query} {choice}").run(table_of(events)))
+        assert [(row["window_start"], row["window_end"]) for row in found] == [(1, 5), (7, 10)]

@@ -105,7 +105,8 @@ class EncodedRows:
         """
         nothing = np.empty(0, np.int64)
         segments = Segments(nothing, nothing, nothing, nothing, {})
-        return EncodedRows(self.table.select(names), self.time_type, nothing, nothing, segments, {})
+        # Sessions were numbered by the times that are left out here; their first and last ones are written.
+        return EncodedRows(self.table.select(names), self.time_type, nothing, nothing, segments, {}, self._sessions)
 
 
 @dataclass(frozen=True, slots=True)

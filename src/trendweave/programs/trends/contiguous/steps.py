@@ -17,7 +17,6 @@ from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock
 from trendweave.rows.neighbours import compare_neighbours
 from trendweave.rows.reach import find_far_ticks
-from trendweave.rows.sessions import number_sessions
 from trendweave.rows.times import moving_span
 from trendweave.rows.windows import Chunks, WindowNumbers, number_windows
 
@@ -202,7 +201,7 @@ def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowR
         return _windows_of_trends(plan.window, rows, options.only, chunks)
     numbers: WindowNumbers
     if isinstance(plan.window, SessionWindow):
-        numbers = number_sessions(plan.window, rows.time_type, rows.tick_steps, starts[:-1])
+        numbers = rows.number_sessions(plan.window)
     else:
         ends = (_NOTHING, _NOTHING)
         numbers = number_windows(plan.window, rows.time_type, rows.tick_steps, ends, options.only, chunks)
