@@ -186,6 +186,10 @@ class Kernel(Enum):
         "neighbour sums: each event looks at the one before it; "
         "blocks where events of a partition share a time, or numbers pass 53 bits"
     )
+    LANE_SUMS = (
+        "lane sums: a number per state and lane, one window after the other; blocks, with events copied into lanes, "
+        "where numbers pass 61 bits or floats are summed"
+    )
     RANKED_BLOCKS = "ranked blocks: one state searched by rank, windows of a block share the search"
     BLOCKS = "blocks: predecessors are found per transition, windows of a block share the search"
 

@@ -26,6 +26,8 @@ from trendweave.planning.plan import (
 
 #: States and transitions that one word of bits can tell apart.
 _MOST_STEPS = 64
+#: Overlapping windows are gone over one by one, up to so many per event, where lanes are summed.
+_MOST_WINDOWS_ONE_BY_ONE = 16
 _ANY, _NEXT, _CONTIGUOUS = "skip-till-any-match", "skip-till-next-match", "contiguous"
 
 
@@ -169,6 +171,8 @@ def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = 
     closed = any(step.closed != NEVER for step in template.transitions)
     shows_each_once = isinstance(plan.window, MovingWindow) and plan.window.by != "time"
     skips_less = plan.strategy != _ANY or closed
+    if lanes is not None and _sums_lanes(plan, template, lanes):
+        return Kernel.LANE_SUMS
     in_blocks = shows_each_once or skips_less or lanes is not None
     if in_blocks or not all(guard.always_open for guard in guards):
         return Kernel.BLOCKS
@@ -179,6 +183,38 @@ def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = 
     if one_state and ways == [Way.SUMS_OVER_RANKS] and not _sums(plan):
         return Kernel.RANKED_BLOCKS
     return Kernel.BLOCKS
+
+
+def _sums_lanes(plan: Plan, template: Template, lanes: TemplateLanes) -> bool:
+    """Is a number per lane enough, without copies of events? Where one earlier event is remembered, and nothing else is
+    asked of neighbours."""
+    guards = (
+        *(start.guard for start in template.starts),
+        *(step.guard for step in template.transitions),
+        *(end.guard for end in template.ends),
+    )
+    neighbours = (plan.edge(*pair) for pair in template.neighbours())
+    return (
+        plan.returns == "aggregates"
+        and plan.strategy == _ANY
+        and not plan.finds_trends
+        and not finds_extrema(plan)
+        and _windows_per_event(plan.window) <= _MOST_WINDOWS_ONE_BY_ONE
+        and all(guard.always_open for guard in guards)
+        and all(step.closed == NEVER for step in template.transitions)
+        and not any(edge.comparisons or edge.general for edge in neighbours)
+        and [anchor.kind for anchor in lanes.anchors] == ["last"]
+        and not any(condition.general for condition in lanes.conditions)
+    )
+
+
+def _windows_per_event(window: Window) -> float:
+    match window:
+        case MovingWindow():
+            return float("inf")
+        case SlidingWindow(length=length, slide=slide):
+            return -(-length // slide)
+    return 1
 
 
 def steps_from_row_to_row(plan: Plan) -> bool:

@@ -26,6 +26,10 @@ class Lanes:
     after: np.ndarray
     begins: np.ndarray
 
+    def take(self, low: int, high: int) -> Lanes:
+        """Take the copies low:high."""
+        return Lanes(self.before[low:high], self.after[low:high], self.begins[low:high])
+
 
 @dataclass(frozen=True, slots=True)
 class Segments:
@@ -206,4 +210,5 @@ def take_segments(segments: Segments, first: int, end: int) -> Segments:
         letters=segments.letters[low:high],
         partition=segments.partition[first:end],
         keys={name: rows[first:end] for name, rows in segments.keys.items()},
+        lanes=None if segments.lanes is None else segments.lanes.take(low, high),
     )

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels import NO_MATCH, aggregate, match_starts
-from trendweave.planning.plan import NEVER, MovingWindow, Plan, SessionWindow
+from trendweave.kernels import NO_MATCH, Results, aggregate, match_starts
+from trendweave.kernels.lanes.sums import aggregate_in_lanes
+from trendweave.planning.plan import NEVER, Kernel, MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
 from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
@@ -78,7 +79,7 @@ class PartitionTask:
 
     def run(self) -> TaskResult:
         """Aggregates of all trends, merged per window and group."""
-        of_templates = [self.inputs.pieces(template) for template in self.plan.templates]
+        of_templates = [self.inputs.pieces(template, in_lanes=False) for template in self.plan.templates]
         pieces = [piece for of_template in of_templates for piece in of_template]
         groups, columns = self.number_groups([piece.segments for piece in pieces])
         windows = self.number_windows(pieces, groups)
@@ -286,10 +287,14 @@ class PartitionTask:
         Raises:
             ExecutionError: A sum of finite floats is beyond all floats.
         """
+        results = None
+        if piece.kernel is Kernel.LANE_SUMS:
+            results = self._sum_lanes(piece, group, windows) if self.options.way is None else None
+            piece = piece if results is not None else self.inputs.copy_into_lanes(piece)
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
-        results = aggregate(
+        results = results or aggregate(
             self.inputs.kernel_rows(segments, first, last),
             self.inputs.kernel_template(piece.template),
             self.inputs.conditions(piece),
@@ -317,6 +322,18 @@ class PartitionTask:
         for place, sets in self._find_distinct(self, piece, group, windows, found).items():
             components[1 + place] = sets
         return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
+
+    def _sum_lanes(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> Results | None:
+        """Aggregates of a piece whose rows are not copied; None where the kernel cannot."""
+        segments = piece.segments
+        tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
+        return aggregate_in_lanes(
+            self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row)),
+            self.inputs.kernel_template(piece.template),
+            self.inputs.lane_inputs(piece),
+            self.measured.of_rows(segments),
+            "exact" if self.options.exact or self.plan.is_conjunction else "float64",
+        )
 
     def _sum_too_large(self, window: np.ndarray) -> ExecutionError:
         labels = self.rows.label_windows(self.plan.window, window)

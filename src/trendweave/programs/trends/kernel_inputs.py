@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from trendweave.kernels import Comparison as CodeComparison
 from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
+from trendweave.kernels.lanes.sums import LaneInputs
 from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
 from trendweave.planning.preparation import Preparation
@@ -45,6 +46,7 @@ KERNELS = {
     Kernel.STATE_SUMS: KernelCode.TOTALS,
     Kernel.SLIDING_SUMS: KernelCode.TOTALS,
     Kernel.NEIGHBOUR_SUMS: KernelCode.BLOCKS,  # what takes its place; by itself it is no kernel of `aggregate`
+    Kernel.LANE_SUMS: KernelCode.BLOCKS,
     Kernel.RANKED_BLOCKS: KernelCode.RANKED_BLOCKS,
     Kernel.BLOCKS: KernelCode.BLOCKS,
 }
@@ -74,12 +76,15 @@ class KernelInputs:
 
     # Segments
 
-    def pieces(self, template: Template) -> list[Piece]:
-        """One piece per set of bound variables that a trend of the template can contain."""
-        return [
-            Piece(part.template, self._segments(part), part.kernel, part.lanes)
-            for part in plan_pieces(self.plan, template)
-        ]
+    def pieces(self, template: Template, in_lanes: bool = True) -> list[Piece]:
+        """One piece per set of bound variables that a trend of the template can contain. Unless `in_lanes`, rows of
+        pieces whose lanes are summed are not copied."""
+        found = []
+        for part in plan_pieces(self.plan, template):
+            piece = Piece(part.template, self._segments(part), part.kernel, part.lanes)
+            summed = part.kernel is Kernel.LANE_SUMS and not in_lanes
+            found.append(piece if summed or part.lanes is None else self.copy_into_lanes(piece))
+        return found
 
     def _segments(self, part: PiecePlan) -> Segments:
         names = {state.variable for state in part.template.states}
@@ -87,11 +92,22 @@ class KernelInputs:
         for variable in part.bound:
             key, tick = self._key(variable), self.rows.tick
             segments = refine_segments(segments, variable, self.bits({variable}), key, tick, self._reach)
-        if part.lanes is not None:
-            beyond = None if self._reach is None else self._reach[1]
-            copier = LaneCopier(self.plan, self.preparation.anchors, self.rows, part.lanes, beyond)
-            segments = copier.copy(segments, {name: self.bits({name}) for name in sorted(names)})
         return segments
+
+    def copy_into_lanes(self, piece: Piece) -> Piece:
+        """The piece with a copy of each row per lane that it may stand in."""
+        return replace(piece, segments=self._lanes(piece).copy(piece.segments), kernel=Kernel.BLOCKS)
+
+    def lane_inputs(self, piece: Piece) -> LaneInputs:
+        """What the kernel that sums lanes reads of a piece whose rows are not copied."""
+        return self._lanes(piece).inputs(piece.segments, self.number)
+
+    def _lanes(self, piece: Piece) -> LaneCopier:
+        assert piece.lanes is not None, "only such pieces remember earlier events"
+        names = sorted({state.variable for state in piece.template.states})
+        beyond = None if self._reach is None else self._reach[1]
+        bits = {name: self.bits({name}) for name in names}
+        return LaneCopier(self.plan, self.preparation.anchors, self.rows, piece.lanes, beyond, bits)
 
     def bits(self, names: set[str]) -> np.ndarray:
         """The letters of some variables, as words of bits."""

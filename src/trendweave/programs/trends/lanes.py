@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.kernels.lanes.sums import LaneInputs, LaneTest
 from trendweave.language import syntax_tree as st
 from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Anchor, Plan
@@ -42,19 +43,44 @@ class LaneCopier:
         rows: EncodedRows,
         lanes: TemplateLanes,
         beyond: np.ndarray | None,
+        bits: dict[str, np.ndarray],
     ) -> None:
-        """`beyond`: per tick the first later one that no window holds together with it; None where one holds all."""
-        self.rows, self.lanes = rows, lanes
+        """`beyond`: per tick the first later one that no window holds together with it; None where one holds all.
+        `bits`: the letter of each variable that trends are made of, as words of bits."""
+        self.rows, self.lanes, self.bits = rows, lanes, bits
         by_condition = dict(zip(plan.anchors, prepared, strict=True))
         self.prepared = [by_condition[condition] for condition in lanes.conditions]
         self.beyond = np.full(rows.tick_steps.size, rows.tick_steps.size) if beyond is None else beyond
 
-    def copy(self, segments: Segments, bits: dict[str, np.ndarray]) -> Segments:
+    def inputs(self, segments: Segments, number: dict[str, int]) -> LaneInputs:
+        """What the kernel that sums lanes reads, where one earlier event is remembered.
+
+        Args:
+            segments: The segments.
+            number: The number of each variable.
+
+        Returns:
+            Its values, and the tests.
+        """
+        tests = []
+        for condition, prepared in zip(self.lanes.conditions, self.prepared, strict=True):
+            for comparison in prepared.comparisons:
+                previous, following = self.rows.order_codes_of(comparison.previous, comparison.next)
+                codes = (segments.take(previous), comparison.operator, segments.take(following))
+                tests.append(LaneTest(number[condition.variable], *codes))
+        asks = frozenset(number[name] for name in self.bits if self.lanes.asks(name))
+        value = self._values(0, segments, self._places(segments))
+        return LaneInputs(number[self.lanes.anchors[0].variable], value, asks, tuple(tests))
+
+    def _places(self, segments: Segments) -> dict[str, np.ndarray]:
+        """Per variable, the places of the rows that can be read as it."""
+        return {name: np.flatnonzero((segments.letters & bit).any(axis=1)) for name, bit in self.bits.items()}
+
+    def copy(self, segments: Segments) -> Segments:
         """Copy rows once per variable that they can be read as, and per lane in which they can.
 
         Args:
             segments: The segments.
-            bits: The letter of each variable that trends here are made of, as words of bits.
 
         Returns:
             As many segments, with lanes.
@@ -64,14 +90,14 @@ class LaneCopier:
         """
         tick = self.rows.tick[segments.row]
         moments = Moments.of(segments, tick, self.beyond[tick])
-        places = {name: np.flatnonzero((segments.letters & bit).any(axis=1)) for name, bit in bits.items()}
+        places = self._places(segments)
         values = [self._values(number, segments, places) for number in range(len(self.lanes.anchors))]
         copies = [self._copy_variable(name, segments, places, values, moments) for name in places]
         check_copies(sum(place.size for place, _, _ in copies), segments.row.size)
         place = np.concatenate([place for place, _, _ in copies])
         order = np.argsort(place, kind="stable")
         sizes = [place.size for place, _, _ in copies]
-        letters = np.repeat(np.stack([bits[name] for name in places]), sizes, axis=0)[order]
+        letters = np.repeat(np.stack([self.bits[name] for name in places]), sizes, axis=0)[order]
         before = np.concatenate([before for _, before, _ in copies])[order]
         after = np.concatenate([after for _, _, after in copies])[order]
         place = place[order]

@@ -1,0 +1,1 @@
+"""Sums in lanes: one number per value that a trend remembers of an earlier event."""
