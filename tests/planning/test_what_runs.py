@@ -16,6 +16,7 @@ from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.aggregates import passes, propagate, sliding_sums, state_sums
 from trendweave.kernels.aggregates.vectors import EXTREMUM, LATEST_START, SUM
 from trendweave.kernels.aggregates.workspace import Ask
+from trendweave.kernels.lanes import sums as lane_sums
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.contiguous import counts as contiguous_counts
 from trendweave.programs.trends.contiguous import lists as contiguous_lists
@@ -29,6 +30,7 @@ KERNEL_LOOPS: tuple[tuple[Any, str, str], ...] = (
     (propagate, "propagate_blocks", "blocks"),
     (propagate, "propagate_ranked", "ranked blocks"),
     (state_sums, "sum_states", "state sums"),
+    (lane_sums, "sum_lanes", "lane sums"),
     (sliding_sums, "slide_states", "sliding sums"),
     (sliding_sums, "slide_one_state", "sliding sums"),
     (contiguous_counts, "count_runs", "neighbour sums"),

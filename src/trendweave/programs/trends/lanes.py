@@ -142,31 +142,31 @@ class LaneCopier:
 
     def _values(self, number: int, segments: Segments, places: dict[str, np.ndarray]) -> np.ndarray:
         """Per place of the segments, the number of its value as the anchor, from 1 on. Values that no event tells apart
-        have one number."""
+        have one number. Places of rows that cannot be the anchor have any number."""
+        values = np.ones(segments.row.size, np.int64)
+        setting = places.get(self.lanes.anchors[number].variable)
+        if setting is None:
+            return values
+        row = segments.row[setting]
         parts = []
         for condition, prepared in zip(self.lanes.conditions, self.prepared, strict=True):
-            for own, global_number in enumerate(self.lanes.numbers(condition)):
-                if global_number != number:
+            asking = places.get(condition.variable)
+            for own, other in enumerate(self.lanes.numbers(condition)):
+                if other != number or asking is None:
                     continue
-                compared = segments.row[places.get(condition.variable, places[next(iter(places))][:0])]
                 for comparison in prepared.comparisons:
                     previous, following = self.rows.order_codes_of(comparison.previous, comparison.next)
-                    parts.append(_classes(previous[segments.row], following[compared]))
-                names = sorted(
-                    {
-                        path[1]
-                        for expression in prepared.general
-                        for path in columns_of(expression)
-                        if path[0] == str(own)
-                    }
-                )
+                    parts.append(_classes(previous[row], following[segments.row[asking]]))
+                paths = (path for expression in prepared.general for path in columns_of(expression))
+                names = sorted({name for owner, name in paths if owner == str(own)})
                 if names:
                     columns = [self.rows.table.column(name) for name in names]
-                    parts.append(key_codes(columns, self.rows.table.num_rows)[segments.row])
-        codes = np.zeros(segments.row.size, np.int64)
+                    parts.append(key_codes(columns, self.rows.table.num_rows)[row])
+        codes = np.zeros(row.size, np.int64)
         for part in parts:
             codes = present_codes(codes * (int(part.max(initial=0)) + 1) + part)[0]
-        return codes + 1
+        values[setting] = codes + 1
+        return values
 
     # Conditions
 
@@ -228,7 +228,10 @@ def _after(anchor: Anchor, variable: str, before: np.ndarray, own: np.ndarray) -
 
 
 def _classes(codes: np.ndarray, compared: np.ndarray) -> np.ndarray:
-    """Number codes by where they lie among those that they are compared with: 0 is NULL."""
+    """Number codes by where they lie among those that they are compared with, where that can make them fewer: 0 is
+    NULL."""
+    if codes.size <= compared.size:
+        return np.where(codes < 0, 0, np.unique(codes, return_inverse=True)[1] + 1)
     values = np.unique(compared[compared >= 0])
     places = np.searchsorted(values, codes) + np.searchsorted(values, codes, side="right")
     return np.where(codes < 0, 0, places + 1)
