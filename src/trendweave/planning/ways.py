@@ -201,6 +201,7 @@ def _sums_lanes(plan: Plan, template: Template, lanes: TemplateLanes) -> bool:
         and not finds_extrema(plan)
         and _windows_per_event(plan.window) <= _MOST_WINDOWS_ONE_BY_ONE
         and all(guard.always_open for guard in guards)
+        and all(start.closed == NEVER for start in template.starts)
         and all(step.closed == NEVER for step in template.transitions)
         and not any(edge.comparisons or edge.general for edge in neighbours)
         and [anchor.kind for anchor in lanes.anchors] == ["last"]
