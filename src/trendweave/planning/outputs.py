@@ -428,8 +428,9 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
     if not isinstance(query.pattern, st.Conjunction):
         return
     hint = "return COUNT(*) alone, or query each side by itself"
-    if query.returns is None or query.returns.kind != "aggregates":
-        kind = f"complete {query.return_kind}" if query.complete else query.return_kind
+    if query.returns is None or query.returns.kind != "aggregates" or query.complete:
+        kind = "trends" if query.return_kind == "aggregates" else query.return_kind
+        kind = f"complete {kind}" if query.complete else kind
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
