@@ -1,4 +1,4 @@
-"""docs/language.md lists all that is refused: each line is refused with its code, and each place that refuses has a line."""
+"""docs/language.md lists all that is refused: each line is refused so, and each place that refuses has a line."""
 
 from __future__ import annotations
 
