@@ -429,8 +429,8 @@ def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
         return
     hint = "return COUNT(*) alone, or query each side by itself"
     if query.returns is None or query.returns.kind != "aggregates" or query.complete:
-        kind = "trends" if query.return_kind == "aggregates" else query.return_kind
-        kind = f"complete {kind}" if query.complete else kind
+        listed = "trends" if query.return_kind == "aggregates" else query.return_kind
+        kind = f"complete {listed}" if query.complete else listed
         span = query.pattern.span if query.returns is None else query.returns.span
         problems.append(problem_at(span, "TW211", f"a conjunction cannot return {kind}", hint))
         return
