@@ -116,7 +116,7 @@ def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: 
         for pair, seen in ran.ways[exact].items():
             assert seen == {WAYS[pairs[place]] for pairs in ways[pair]}, pair
     if any(kernel in ("blocks", "ranked blocks") for kinds in ran.kernels.values() for kernel in kinds):
-        assert ran.ways[True] or ran.ways[False]
+        assert ran.ways[True] or ran.ways[False] or not ways  # a pattern of one event has no transitions
     assert ran.kernels[SUM] == explained_kernels(text, "kernel")
     if EXTREMUM in ran.kernels:
         apart = explained_kernels(text, "MIN and MAX")

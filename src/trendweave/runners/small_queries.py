@@ -25,6 +25,11 @@ _TAKEN = (
     "COUNT(*), AVG(LENGTH) PATTERN A+ WITHIN 6 seconds SLIDE 2 seconds SEMANTICS contiguous LONGEST PER START",
     "COMPLETE TRENDS PATTERN A{2,3} SAMPLE 2",
 )
+#: Kernels that only some aggregates ask for; others should not wait for them.
+_RARER = (
+    "COUNT(*), SUM(B.x) PATTERN SEQ(A, B+) WHERE A.x < B.x",
+    "COUNT(DISTINCT A.x) PATTERN SEQ(A+, B)",
+)
 _WINDOW = "WITHIN 6 seconds SLIDE 2 seconds"
 _DEFINED = "DEFINE P AS x > 2, Q AS x < 7 AT LEAST 2 seconds"
 _INTERVALS = (
@@ -47,6 +52,12 @@ def run_trend_queries() -> None:
     for strategy in STRATEGIES:
         for shown in ("TRENDS", "COMPLETE TRENDS"):
             _run_trends(f"RETURN {shown} PATTERN {_PATTERNS[1]} {_WINDOW}", strategy)
+
+
+def run_rarer_queries() -> None:
+    for asked in _RARER:
+        for window in ("", _WINDOW):
+            _run_trends(f"RETURN {asked} {window}", None)
 
 
 def _run_trends(text: str, strategy: Strategy | None) -> None:

@@ -10,7 +10,7 @@ from trendweave.kernels import warm_up as warm_up_kernels
 from trendweave.kernels.aggregates.propagate import propagate_blocks
 from trendweave.kernels.compiling import FINGERPRINT, cache_folder
 from trendweave.programs.program import Work
-from trendweave.runners.small_queries import run_interval_queries, run_trend_queries
+from trendweave.runners.small_queries import run_interval_queries, run_rarer_queries, run_trend_queries
 
 _WARM_UPS: dict[Work, Callable[[], None]] = {
     "aggregates": warm_up_kernels,
@@ -26,6 +26,7 @@ def warm_up() -> None:
     """
     for work in _WARM_UPS.values():
         work()
+    run_rarer_queries()
 
 
 @cache
