@@ -55,6 +55,31 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
         "RETURN ROWS shows all events of each match, RETURN TRENDS each match in a row, RETURN COUNT(*) their number",
     ),
     (
+        r"\bSESSION\s*\(|(?<!WITHIN)\s+SESSION(?=\s+\d)",
+        "a window that ends after a pause is written with WITHIN SESSION",
+        "write WITHIN SESSION 30 minutes",
+    ),
+    (
+        r"(?<=SEMANTICS)\s+SKIP\s+TILL\b",
+        "strategies are written with hyphens",
+        "write skip-till-next-match or skip-till-any-match",
+    ),
+    (
+        r"\bEACH(?=\s+(PATTERN|WHERE|WITHIN)\b)",
+        "RETURN EACH does not say what to tell of each trend",
+        "write RETURN EACH LENGTH, or attributes and aggregates; RETURN TRENDS shows whole trends",
+    ),
+    (
+        r"\bWITHIN\b(?=[^()]*\)\s*($|\b(WHERE|WITHIN|RETURN|SEMANTICS|GROUP)\b))",
+        "WITHIN is a clause of the query, not of a part of its pattern",
+        "write SEQ(A, NOT B) WITHIN 1 hour: a NOT at the end then waits for an hour after the first event",
+    ),
+    (
+        r"(?<=PATTERN)\s+(NOT\s+)?\w+(\s+\w+)?[+*?]?\s*,",
+        "parts of a pattern in order stand in SEQ",
+        "write SEQ(A, NOT B, C)",
+    ),
+    (
         r"(?<=PATTERN)\s+\(?\s*\w+\s+\w+[+*?]?\s+\w+[+*?]?\s*(?=\)|$|\b(WHERE|WITHIN|RETURN|SEMANTICS|GROUP)\b)",
         "names side by side are a type and its variable, not a sequence",
         "write SEQ(A, B, C)",
@@ -100,7 +125,8 @@ def find_habit(text: str, kind: QueryKind, position: int) -> Habit | None:
 
 def _find_single_situation(text: str) -> Habit | None:
     """A PATTERN of one situation, where two are to be related."""
-    for clause in find_clauses(text):
+    clauses = find_clauses(text)
+    for clause in clauses if any(clause.keyword in ("DEFINE", "FROM") for clause in clauses) else ():
         if clause.keyword == "PATTERN" and len(clause.words) == 1 and clause.words[0].type == "NAME":
             word = clause.words[0]
             start = word.start_pos or 0
