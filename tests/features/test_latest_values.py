@@ -30,3 +30,8 @@ def test_plain_attributes_choose_rows(run: Run) -> None:
     events = [event | {"x": event["time"]} for event in stream("a1 b2 a3 b4")]
     rows = run("RETURN EACH A.x PATTERN SEQ(A, B) WITHIN 9 seconds HAVING B.x - A.x = 1", events)
     assert sorted(row["x"] for row in rows) == [1, 3]
+
+
+def test_the_length_may_be_shown_under_two_names(run: Run) -> None:
+    rows = run("RETURN EACH LENGTH AS a, LENGTH AS n PATTERN A+ WITHIN 9 seconds", stream("a1 a2"))
+    assert sorted((row["a"], row["n"]) for row in rows) == [(1, 1), (1, 1), (2, 2)]

@@ -218,7 +218,9 @@ class _Planning:
                 self.aggregates.setdefault(output.value, column)
             return column
         if self.is_length(output.value):
-            return self.aggregates.setdefault(_OF_ONE_TREND, AggregateColumn(name_output(output), LENGTH))
+            column = AggregateColumn(name_output(output), LENGTH)
+            self.aggregates.setdefault(_OF_ONE_TREND, column)
+            return column
         if isinstance(output.value, st.Attribute):
             self._name_group(output.value)
         return None
