@@ -113,7 +113,7 @@ CODES: dict[str, str] = {
     "TW403": "exact numbers need too much memory",
     "TW404": "result is not supported yet",
     "TW405": "one key has too many events for a task",
-    "TW406": "a key of one variable would copy too many events",
+    "TW406": "keys of one variable, or windows looked at one by one, would copy too many events",
     "TW407": "chunks of time are too short",
     "TW408": "option or setting is not understood",
     "TW409": "query cannot run on a stream",
