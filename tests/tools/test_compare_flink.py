@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from tools.compare_flink import matches
+from tools.compare_flink import cookbook, matches
 from tools.compare_flink.__main__ import case_lines, ours
 from tools.compare_flink.cases import CASES, STRATEGIES, Case, Event, streams
+from tools.cookbook_pages import Task
 
 
 @pytest.mark.parametrize(
@@ -58,3 +60,21 @@ def test_matches_past_the_last_event_do_not_overlap() -> None:
         if case.skip == "PAST LAST EVENT":
             ends = sorted((match[0], match[1], match[-1]) for match in matches.ours(case))
             assert all(one[0] != two[0] or one[2] < two[1] for one, two in pairwise(ends))
+
+
+@pytest.mark.parametrize("task", cookbook.sql_tasks(), ids=lambda task: task.name)
+def test_the_cookbook_is_asked_in_sql(task: Task, tmp_path: Path) -> None:
+    name, table, query = cookbook.case_line(task, tmp_path).rstrip("\n").split("\t")
+    assert name == task.name
+    assert query.split(" MATCH_RECOGNIZE ")[0].split()[-1] == table.split()[3]
+    assert len((tmp_path / f"{name}.csv").read_text().splitlines()) == task.events.num_rows
+
+
+def test_rows_of_flink_are_held_to_those_of_the_page() -> None:
+    lines = []
+    for task in cookbook.sql_tasks():
+        first = task.recipes[0]
+        backwards = [first.columns[::-1], *(row[::-1] for row in first.rows)]
+        lines += ["\t".join([task.name, *(value.replace("-06 ", "-06T") for value in row)]) for row in backwards]
+    assert cookbook.report(lines) == 0
+    assert cookbook.report(lines[:-1]) == 1

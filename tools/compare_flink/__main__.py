@@ -1,5 +1,5 @@
 """Compare the meaning of our strategies with Flink's CEP library on small cases, and list every difference; and that of
-AFTER MATCH SKIP with MATCH_RECOGNIZE of Flink SQL.
+AFTER MATCH SKIP, and of the cookbook, with MATCH_RECOGNIZE of Flink SQL.
 
 Flink's jars come from PyPI into `.flink`, which has an environment of its own; the Java programs beside this file run
 the cases there. Ends with 1 where a case differs that is not known to, or agrees though it is said to differ.
@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import trendweave
-from tools.compare_flink import matches
+from tools.compare_flink import cookbook, matches
 from tools.compare_flink.cases import CASES, Case, Event, streams
 
 HERE = Path(__file__).resolve().parent
@@ -34,7 +34,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         theirs = run_flink(jars, Path(place))
         recognized = run_flink_sql(jars, Path(place))
-    return max(report(theirs), report_matches(recognized))
+        recipes = run_cookbook(jars, Path(place))
+    return max(report(theirs), report_matches(recognized), cookbook.report(recipes))
 
 
 def flink_jars() -> Path:
@@ -91,6 +92,12 @@ def run_flink_sql(jars: Path, place: Path) -> list[set[tuple[int, ...]]]:
         number, *match = map(int, line.split("\t"))
         found[number].add(tuple(match))
     return found
+
+
+def run_cookbook(jars: Path, place: Path) -> list[str]:
+    (place / "cases").write_text("".join(cookbook.case_line(task, place) for task in cookbook.sql_tasks()))
+    run_java("FlinkQueries", jars, place)
+    return (place / "matches").read_text().splitlines()
 
 
 def case_lines() -> Iterator[str]:
