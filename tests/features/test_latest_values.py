@@ -35,3 +35,15 @@ def test_plain_attributes_choose_rows(run: Run) -> None:
 def test_the_length_may_be_shown_under_two_names(run: Run) -> None:
     rows = run("RETURN EACH LENGTH AS a, LENGTH AS n PATTERN A+ WITHIN 9 seconds", stream("a1 a2"))
     assert sorted((row["a"], row["n"]) for row in rows) == [(1, 1), (1, 1), (2, 2)]
+
+
+def test_an_attribute_that_all_events_share_may_be_shown(run: Run) -> None:
+    events = [event | {"k": "u" if event["time"] < 3 else "v"} for event in stream("a1 b2 b3 a4 b5")]
+    rows = run("RETURN EACH k, LENGTH PATTERN SEQ(A?, B) WHERE [k] WITHIN 9 seconds", events)
+    assert sorted((row["time"], row["k"], row["LENGTH"]) for row in rows) == [
+        (2, "u", 1),
+        (2, "u", 2),
+        (3, "v", 1),
+        (5, "v", 1),
+        (5, "v", 2),
+    ]
