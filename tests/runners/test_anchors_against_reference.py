@@ -20,14 +20,14 @@ from trendweave.runners.local import aggregate_table
 
 
 @given(queries_and_streams(empty=False, anchors=True))
-@examples(300)
+@examples(80)
 def test_aggregates(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
 @given(queries_and_streams(empty=False, anchors=True, negation=True))
-@examples(100)
+@examples(50)
 def test_aggregates_with_negation(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
@@ -48,7 +48,7 @@ def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]]
 
 
 @given(queries_and_streams(empty=False, conjunction=False, moving=False, anchors=True))
-@examples(150)
+@examples(60)
 def test_trends(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     for returned, complete in (("TRENDS(x, s)", False), ("COMPLETE TRENDS(x, s)", True)):

@@ -10,7 +10,18 @@ from hypothesis import strategies as hs
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.pattern import variable_types
-from tests.reference.query import LENGTH, Aggregate, Arithmetic, Calculated, Constant, Query, Session, output_text, text
+from tests.reference.query import (
+    LENGTH,
+    Aggregate,
+    Arithmetic,
+    Calculated,
+    Constant,
+    Moving,
+    Query,
+    Session,
+    output_text,
+    text,
+)
 from tests.reference.ranking import assert_first_rows, assert_in_order
 from tests.reference.results import ranked_rows, rows
 from tests.reference.streams import calculations, crossed_cases, orders
@@ -44,7 +55,7 @@ def without_dust(found: list[dict]) -> list[dict]:
 
 
 @given(calculated)
-@examples(200)
+@examples(80)
 def test_calculated_outputs(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     found = rows_of(planned(query).run(table_of(events)))
@@ -52,14 +63,14 @@ def test_calculated_outputs(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(calculated_in_windows, hs.data())
-@examples(100)
+@examples(50)
 def test_calculated_outputs_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     assert_same_rows(rows(query, events), without_dust(in_pieces(planned(query), events, data)), text(query))
 
 
 @given(ordered)
-@examples(150)
+@examples(60)
 def test_first_rows(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     found = rows_of(planned(query).run(table_of(events)))
@@ -77,7 +88,7 @@ def test_first_rows_piece_by_piece(case: tuple[Query, list[dict]], data: hs.Data
 
 
 @given(crossed_cases(lists=True).filter(tells_sessions_apart), hs.data())
-@examples(120)
+@examples(60)
 def test_of_each_trend(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     variables = sorted(variable_types(query.pattern))
@@ -90,8 +101,11 @@ def test_of_each_trend(case: tuple[Query, list[dict]], data: hs.DataObject) -> N
         limit = data.draw(hs.sampled_from([1, 2, None]))
         order_by = data.draw(orders(variables, of_one=True))
     query = replace(query, order_by=order_by, limit=limit)
+    # LIMIT chooses among trends of one time, which taken ones under WITHIN alone become known after (TW232).
+    also_refused = frozenset({"TW232"}) if limit is not None and isinstance(query.window, Moving) else frozenset()
     asked = list_planned(
-        shown_text(query, f"{'COMPLETE ' if query.complete else ''}EACH {', '.join(map(output_text, outputs))}")
+        shown_text(query, f"{'COMPLETE ' if query.complete else ''}EACH {', '.join(map(output_text, outputs))}"),
+        also_refused,
     )
     found = without_dust(rows_of(asked.run(table_of(events))))
     assert_first_rows(ranked_each_rows(query, events, outputs), found, limit, str(asked))

@@ -36,7 +36,7 @@ def complete_text(query: Query) -> str:
 
 @pytest.mark.parametrize("kind", kinds)
 @given(data=hs.data())
-@examples(120)
+@examples(60)
 def test_lists(kind: str, data: hs.DataObject) -> None:
     query, events = data.draw(queries_and_streams(**base, **kinds[kind], lists=True))
     asked = list_planned(shown_text(query, f"{complete_text(query)}TRENDS(x, s)"))
@@ -45,14 +45,14 @@ def test_lists(kind: str, data: hs.DataObject) -> None:
 
 @pytest.mark.parametrize("kind", ["choice", "complete", "all"])
 @given(data=hs.data())
-@examples(120)
+@examples(60)
 def test_aggregates(kind: str, data: hs.DataObject) -> None:
     query, events = data.draw(queries_and_streams(**base, **kinds[kind]))
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
 @given(queries_and_streams(**base, **kinds["all"], lists=True), hs.data())
-@examples(120)
+@examples(60)
 def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     assume(query.window is not None)
@@ -61,7 +61,7 @@ def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObjec
 
 
 @given(queries_and_streams(**base, **kinds["all"]), hs.data())
-@examples(120)
+@examples(60)
 def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     assume(query.window is not None)
@@ -69,7 +69,7 @@ def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.Data
 
 
 @given(queries_and_streams(empty=False, conjunction=False, lists=True, complete=True))
-@examples(150)
+@examples(60)
 def test_one_row_per_event(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     asked = list_planned(shown_text(query, f"{complete_text(query)}ROWS(x, y)"))

@@ -52,7 +52,7 @@ def contiguous(draw: hs.DrawFn, moving: bool = False, **more: bool) -> tuple[Que
 
 
 @given(contiguous())
-@examples(200)
+@examples(80)
 def test_trends(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     shown = (Attribute("x"), Attribute("s"))
@@ -64,7 +64,7 @@ def test_trends(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(contiguous())
-@examples(100)
+@examples(50)
 def test_one_row_per_trend(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     variables = sorted(variable_types(query.pattern))
@@ -84,7 +84,7 @@ def test_one_row_per_trend(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(contiguous())
-@examples(200)
+@examples(80)
 def test_counts(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     query = replace(query, aggregates=(COUNT_ALL,))
@@ -94,7 +94,7 @@ def test_counts(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(contiguous(choice=True))
-@examples(200)
+@examples(80)
 def test_trends_that_are_taken(case: tuple[Query, list[dict]]) -> None:
     """AFTER MATCH SKIP, LONGEST and SHORTEST PER START."""
     query, events = case
@@ -113,7 +113,7 @@ def test_trends_in_sessions(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(contiguous(moving=True), hs.data())
-@examples(150)
+@examples(60)
 def test_each_trend_once(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     """Under WITHIN alone, in one run and piece by piece."""
     query, events = case

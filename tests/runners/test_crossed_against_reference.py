@@ -25,14 +25,14 @@ def list_text(query: Query) -> str:
 
 
 @given(crossed_cases(lists=False))
-@examples(150)
+@examples(60)
 def test_aggregates(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
 @given(crossed_cases(lists=True))
-@examples(150)
+@examples(60)
 def test_lists(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     asked = list_planned(list_text(query))
@@ -40,14 +40,14 @@ def test_lists(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(crossed_cases(lists=False, windowed=True), hs.data())
-@examples(100)
+@examples(50)
 def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     assert_same_rows(rows(query, events), in_pieces(planned(query), events, data), text(query))
 
 
 @given(crossed_cases(lists=True, windowed=True), hs.data())
-@examples(100)
+@examples(50)
 def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     asked = list_planned(list_text(query))

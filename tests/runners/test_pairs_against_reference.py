@@ -55,7 +55,7 @@ def cases(draw: hs.DrawFn) -> tuple[Query, list[dict]]:
 
 
 @given(cases())
-@examples(300)
+@examples(80)
 def test_pairs(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     found = trendweave.query(text(query)).run(table_of(events))

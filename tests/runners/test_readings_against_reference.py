@@ -77,7 +77,7 @@ def cases(draw: hs.DrawFn) -> tuple[Query, list[dict]]:
 
 
 @given(cases())
-@examples(150)
+@examples(60)
 def test_aggregates(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     found = trendweave.query(text(query)).run(table_of(events))
@@ -85,7 +85,7 @@ def test_aggregates(case: tuple[Query, list[dict]]) -> None:
 
 
 @given(cases(), hs.booleans(), hs.booleans())
-@examples(200)
+@examples(80)
 def test_lists(case: tuple[Query, list[dict]], complete: bool, moving: bool) -> None:
     query, events = case
     if moving:
@@ -102,7 +102,7 @@ def test_lists(case: tuple[Query, list[dict]], complete: bool, moving: bool) -> 
 
 
 @given(hs.booleans().flatmap(lambda on: queries_and_streams(nots=True, empty=False, conjunction=False, session=on)))
-@examples(200)
+@examples(80)
 def test_every_not(case: tuple[Query, list[dict]]) -> None:
     """Several in a gap, and under NOT some that begin or end with one."""
     query, events = case

@@ -18,7 +18,6 @@ from trendweave.planning.automata.guards import FREE_WAY
 from trendweave.planning.automata.positions import MAX_STATES, TooManyStates
 from trendweave.planning.matches.conditions import (
     aggregates_of,
-    find_orders,
     is_match_condition,
     match_paths,
     plan_match_conditions,
@@ -67,11 +66,10 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     templates, negations = built
     window = settle_window(query, window, templates, problems)
     every = (*templates, *(negated.template for negated in negations))
-    pairs = find_orders(every)
-    of_matches = tuple(condition for condition in query.where if is_match_condition(condition, pairs))
+    orders = Orders(every, frozenset(variables.types) - variables.positive)
+    of_matches = tuple(condition for condition in query.where if is_match_condition(condition, orders))
     of_events = tuple(condition for condition in query.where if condition not in of_matches)
     match_conditions = plan_match_conditions(of_matches, variables, problems)
-    orders = Orders(every, frozenset(variables.types) - variables.positive)
     predicates = classify(of_events, variables, orders, problems)
     partition_key, bound_keys = _plan_keys(predicates, groups)
     if strategy == "skip-till-next-match":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..results import average, total
+from ..aggregates import average, total
 from ..scalars import Scalar, identity, largest, smallest
 from .conditions import Row
 from .matches import Match, known_at, length_is_certain, matches

@@ -58,6 +58,7 @@ def reads_before(template: Template, wanted: frozenset[str], later: str) -> bool
     if later not in variable or not wanted <= set(variable):
         return False
     nothing = frozenset[str]()
+    targets = _find_targets(template)
     waiting = [(start.state, nothing) for start in template.starts]
     known = set(waiting)
     while waiting:
@@ -65,7 +66,7 @@ def reads_before(template: Template, wanted: frozenset[str], later: str) -> bool
         if variable[state] == later and seen == wanted:
             return True
         seen |= wanted & {variable[state]}
-        for target in _targets(template, state):
+        for target in targets[state]:
             if (target, seen) not in known:
                 known.add((target, seen))
                 waiting.append((target, seen))
@@ -75,16 +76,17 @@ def reads_before(template: Template, wanted: frozenset[str], later: str) -> bool
 def _leaves_room(template: Template, without: set[str], earlier: str, later: str) -> bool:
     """Does a way lead from `earlier` to `later` over other variables than those?"""
     variable = [state.variable for state in template.states]
+    targets = _find_targets(template)
     beside = {
         target
         for state in range(len(variable))
         if variable[state] == earlier
-        for target in _targets(template, state)
+        for target in targets[state]
         if variable[target] not in without
     }
     waiting = list(beside)
     while waiting:
-        for target in _targets(template, waiting.pop()):
+        for target in targets[waiting.pop()]:
             if variable[target] == later:
                 return True
             if variable[target] not in without and target not in beside:
@@ -93,5 +95,9 @@ def _leaves_room(template: Template, without: set[str], earlier: str, later: str
     return False
 
 
-def _targets(template: Template, state: int) -> list[int]:
-    return [step.target for step in template.transitions if step.source == state]
+def _find_targets(template: Template) -> list[list[int]]:
+    """Per state, the states that a step leads to."""
+    targets: list[list[int]] = [[] for _ in template.states]
+    for step in template.transitions:
+        targets[step.source].append(step.target)
+    return targets

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import problem_at
-from trendweave.planning.plan import AggregateColumn, Path, Template
+from trendweave.planning.anchors.orders import Orders
+from trendweave.planning.plan import AggregateColumn, Path
 from trendweave.planning.predicates import attribute_problem
 from trendweave.planning.variables import Variables
-
-Pair: TypeAlias = tuple[str, str]
 
 #: What tells the place of one event; all other functions speak of the whole match.
 _OF_ONE_EVENT = frozenset({"FIRST", "LAST"})
@@ -26,39 +25,12 @@ _OF_ONE_EVENT = frozenset({"FIRST", "LAST"})
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST")
 
 
-def find_orders(templates: Collection[Template]) -> frozenset[Pair]:
-    """Find the pairs of variables of which the second may come after the first in some trend, neighbours or not.
-
-    Args:
-        templates: The templates of a query, negated ones included.
-
-    Returns:
-        The pairs; a variable that may come twice is a pair with itself.
-    """
-    return frozenset(pair for template in templates for pair in _orders(template))
-
-
-def _orders(template: Template) -> Iterator[Pair]:
-    following: dict[int, set[int]] = {state.number: set() for state in template.states}
-    for step in template.transitions:
-        following[step.source].add(step.target)
-    for state in template.states:
-        reached: set[int] = set()
-        waiting = list(following[state.number])
-        while waiting:
-            number = waiting.pop()
-            if number not in reached:
-                reached.add(number)
-                waiting += following[number]
-        yield from {(state.variable, template.states[number].variable) for number in reached}
-
-
-def is_match_condition(condition: st.Expression, orders: Collection[Pair]) -> bool:
+def is_match_condition(condition: st.Expression, orders: Orders) -> bool:
     """Decide whether a condition is on a whole match.
 
     Args:
         condition: One of those that WHERE joins by AND.
-        orders: As `find_orders` gives them.
+        orders: Which variables can come before which.
 
     Returns:
         Whether it aggregates, or compares an event with the first or last one of a variable that cannot come before it.
@@ -70,7 +42,7 @@ def is_match_condition(condition: st.Expression, orders: Collection[Pair]) -> bo
     if not plain:
         return bool(aggregates)
     named = {aggregate.argument.names[0] for aggregate in aggregates if aggregate.argument is not None}
-    return any(all((earlier, later) not in orders for later in plain) for earlier in named)
+    return any(not any(orders.in_order((earlier,), later) for later in plain) for earlier in named)
 
 
 def plan_match_conditions(

@@ -45,7 +45,7 @@ def guard_starts(
         if closed is not None:
             # Each window is looked at by itself: where nothing is in the way, no trend begins.
             begins = guards.get(start.state, windows.first(tick, group))
-            guards[start.state] = np.where(closed[tick] == NO_MATCH, NO_WINDOW, begins)
+            guards[start.state] = np.where(closed[tick] == NO_MATCH, windows.last(tick, group) + 1, begins)
     for state, beyond in inputs.lane_starts(piece).items():
         # A copy that remembers an earlier event is no beginning, in any window.
         first, last = guards.get(state, windows.first(tick, group)), windows.last(tick, group)
