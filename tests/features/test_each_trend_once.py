@@ -173,3 +173,14 @@ def test_longest_of_complete_trends(run):
     for choice in ("LONGEST 1", "SAMPLE 1"):
         found = listed(run, f"PATTERN A+ WITHIN 3 seconds {choice}", events, "COMPLETE TRENDS")
         assert found == [(3, "a1 a3"), (4, "a3 a4")]
+
+
+def test_a_time_out_after_the_end_of_time_is_told():
+    query = trendweave.query("RETURN EACH LENGTH PATTERN SEQ(A, NOT B) WITHIN 5 seconds")
+    for kind, step in ((pa.int64(), 1), (pa.timestamp("ns"), 10**9)):
+        latest = 2**63 - 1 - 5 * step
+        events = pa.table({"time": pa.array([latest], kind), "type": ["A"]})
+        assert query.run(events)["time"].cast(pa.int64()).to_pylist() == [2**63 - 1]
+        with pytest.raises(DataError) as refused:
+            query.run(events.set_column(0, "time", pa.array([latest + 1], kind)))
+        assert codes(refused) == ["TW310"]

@@ -183,6 +183,24 @@ def moving_span(window: MovingWindow, kind: TimeType) -> int:
     return -(-window.length // kind.step)
 
 
+def ends_of(begins: np.ndarray, length: int) -> np.ndarray:
+    """Find the ends of windows of some trends' own.
+
+    Args:
+        begins: Where they begin, in steps.
+        length: How long they are.
+
+    Returns:
+        Where they end.
+
+    Raises:
+        DataError: An end does not fit 64 bits.
+    """
+    if begins.size and int(begins.max()) > 2**63 - 1 - length:
+        raise _out_of_range("NOT at the end of a trend would wait until after the end of 64 bits")
+    return begins + length
+
+
 def edges_of(windows: np.ndarray, window: SlidingWindow, kind: TimeType) -> tuple[pa.Array, pa.Array]:
     """Write windows as their edges.
 

@@ -19,7 +19,7 @@ from trendweave.planning.plan import MovingWindow
 from trendweave.programs.trends.counting import CountedTrends
 from trendweave.programs.trends.graphs import SegmentGraph
 from trendweave.programs.trends.walking import FoundTrends
-from trendweave.rows.times import moving_span, steps_of
+from trendweave.rows.times import ends_of, moving_span, steps_of
 from trendweave.rows.trend_windows import TrendNumbers
 
 
@@ -72,8 +72,10 @@ class EachOnce:
         if not self.ahead:
             return times
         assert part.edges is not None
+        waits = ~part.edges.is_open[last]
         begun = steps[tick[trends.vertices[trends.starts[:-1]]]]
-        return np.where(part.edges.is_open[last], times, begun + self.ahead)
+        times[waits] = ends_of(begun[waits], self.ahead)
+        return times
 
     def _are_apart(self, earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
         """Whether two ticks do not fit into one window; unsigned, as the difference may need all of 64 bits."""
