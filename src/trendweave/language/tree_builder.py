@@ -382,8 +382,11 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             if function in _NEIGHBOURS:
                 hint = _NEIGHBOURS[function]
             if function in EACH_AGGREGATES:
-                hint = f"{function} is an aggregate, of one attribute: {function}(S.price)"
-            self._problem(name.span, "TW108", f"unknown function {name}", hint)
+                hint = "write COUNT(*) or COUNT(S)" if function == "COUNT" else f"write {function}(S.price)"
+                hint += "; compute other values as a column of the events"
+                self._problem(_span(meta), "TW213", f"{function} takes one attribute of a variable", hint)
+            else:
+                self._problem(name.span, "TW108", f"unknown function {name}", hint)
         else:
             low, high = SCALAR_FUNCTIONS[function]
             if not low <= len(arguments) <= (high or len(arguments)):

@@ -233,7 +233,21 @@ class _Planning:
         """The expression with the names of columns for aggregates and grouping attributes."""
         if any(isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS for node in expression.walk()):
             return expression  # told when the text was read
+        for node in expression.walk():
+            self._expect_rows(node)
         return without_places(map_leaves(expression, self._name))
+
+    def _expect_rows(self, node: st.Node) -> None:
+        """What WHERE says of neighbours and of keys has no meaning for a row of the result."""
+        if isinstance(node, st.NextAttribute | st.PreviousAttribute):
+            text = print_expression(node)
+            message = f"{text} is of neighbours in a trend, and a row of the result has none"
+            hint = "compare neighbours in WHERE; with RETURN EACH, FIRST and LAST are those of the trend"
+            self._problems.append(problem_at(node.span, "TW215", message, hint))
+        elif isinstance(node, st.Equivalence):
+            text = print_expression(node)
+            message = f"{text} is a condition on the events of a trend, not on a row"
+            self._problems.append(problem_at(node.span, "TW219", message, f"write WHERE {text}"))
 
     def _name(self, node: st.Attribute | st.Aggregate) -> st.Expression:
         if self.is_length(node):
