@@ -24,6 +24,11 @@ def test_lengths_of_all_trends(run: Run) -> None:
     assert [row["n"] for row in computed] == [6]
 
 
+def test_aggregates_show_no_trends_and_are_not_limited_by_how_many_are_shown() -> None:
+    query = trendweave.query("RETURN COMPLETE COUNT(*) PATTERN SEQ(A+, B)")
+    assert query.run(as_table(EVENTS), max_trends=1).column("count").to_pylist() == [2]
+
+
 def test_aggregates_over_complete_trends(run: Run) -> None:
     query = "RETURN COMPLETE COUNT(*), AVG(LENGTH) AS n, SUM(A.x), MAX(B.x) PATTERN SEQ(A+, B)"
     assert only(run(query, EVENTS)) == {"count": 2, "n": 3.5, "sum_A_x": 10, "max_B_x": 5}

@@ -92,7 +92,7 @@ def describe_syntax_error(error: UnexpectedInput, text: str, kind: QueryKind) ->
 
 
 def _near_keyword(word: str, expected: set[str]) -> str:
-    keywords = {_TERMINALS.get(name, name) for name in expected if name.isupper()}
+    keywords = {_TERMINALS.get(name, name) for name in expected if name.isupper()} - {word.upper()}
     return near_names(word, (keyword for keyword in keywords if keyword.isupper())) if len(word) > 2 else ""
 
 

@@ -99,6 +99,8 @@ def attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem 
         return None if head in variables.types else variables.unknown(head, attribute.span)
     if head in variables.types:
         message, hint = f"{head} is a variable; a condition needs one of its attributes", f"write {head}.attribute"
+    elif head.upper() == "LENGTH":
+        message, hint = "LENGTH is what a row tells of its trend", "write it into HAVING, with RETURN EACH"
     else:
         owners = [f"{print_name(name)}.{print_name(head)}" for name in variables.types]
         message, hint = f"{head} does not say which variable it belongs to", f"write {' or '.join(owners[:3])}"

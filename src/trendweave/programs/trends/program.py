@@ -25,7 +25,7 @@ from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
 from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
-from trendweave.programs.trends.lists import TrendListing, WrittenTrends, list_trends
+from trendweave.programs.trends.lists import LOOKED_AT, TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.aggregate_table import result_table
@@ -221,7 +221,9 @@ class ListedAggregates(TrendAggregates):
         return "trends"
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
-        listing = count_and_list(self, rows, scope, self.detection)
+        # None of them is shown, so what may be looked at is the limit.
+        most = LOOKED_AT * self.detection.max_trends
+        listing = count_and_list(self, rows, scope, replace(self.detection, max_trends=most))
         encoded = listing.counted.task.rows
         folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
         windows = listing.counted.windows
