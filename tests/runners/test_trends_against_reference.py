@@ -171,9 +171,10 @@ def test_limit_longest_and_sample(case: tuple[Query, list[dict]], number: int, c
     expected = trend_rows(query, events, PLAIN, complete)
     every = counted(expected)
     wanted = Counter({place: min(number, size) for place, size in places(expected).items()})
+    # Of trends of which only some end with NOT, those of one time become known at different times.
+    also = frozenset({"TW232"}) if isinstance(query.window, Moving) else frozenset[str]()
     for choice in ("LIMIT", "LONGEST", "SAMPLE"):
         written = shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)", f"{choice} {number}")
-        also = frozenset({"TW224", "TW232"}) if choice != "LIMIT" else frozenset()
         try:
             asked = trendweave.query(written)
         except PlanningError as refused:
