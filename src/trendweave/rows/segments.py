@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,7 +111,7 @@ def refine_segments(
     bit: np.ndarray,
     key: np.ndarray,
     tick: np.ndarray,
-    reach: tuple[np.ndarray, np.ndarray] | None = None,
+    find_reach: Callable[[], tuple[np.ndarray, np.ndarray] | None],
 ) -> Segments:
     """Cut segments by the key of a variable: its rows of one value, and the rows near them that can be read as others.
 
@@ -122,7 +123,7 @@ def refine_segments(
         bit: Its bit.
         key: The number of the key's value per row of the table.
         tick: The tick of each row of the table.
-        reach: The ticks that may share a window with each tick, as `find_reach` gives them; None: all do.
+        find_reach: Gives the ticks that may share a window with each tick; None: all do. Asked only if rows are copied.
 
     Returns:
         One segment per value.
@@ -142,6 +143,8 @@ def refine_segments(
     # Rows that can be read as another variable go into every child of their segment that has a row near them, without
     # the bound variable's letter; into their own child they go once, with all letters.
     free_at = np.flatnonzero(other_letters.any(axis=1))
+    copied = target = np.empty(0, np.int64)
+    reach = find_reach() if free_at.size else None
     if reach is None:
         first_row, end_row = segments.starts[segment[bound_at]], segments.starts[segment[bound_at] + 1]
         low, high = np.searchsorted(free_at, first_row), np.searchsorted(free_at, end_row)
@@ -151,7 +154,8 @@ def refine_segments(
         base, own_tick = segment[bound_at] * ticks, tick[segments.row[bound_at]]
         low = np.searchsorted(places, base + reach[0][own_tick])
         high = np.searchsorted(places, base + reach[1][own_tick])
-    target, copied = _list_ranges(child, low, high, variable, free_at.size)
+    if free_at.size:
+        target, copied = _list_ranges(child, low, high, variable, free_at.size)
     copied_at = free_at[copied]
     foreign = target != own_child[copied_at]
     position, letters = bound_at, segments.letters[bound_at]

@@ -91,7 +91,7 @@ class KernelInputs:
         segments = keep_readable(self.rows.partitions, self.bits(names))
         for variable in part.bound:
             key, tick = self._key(variable), self.rows.tick
-            segments = refine_segments(segments, variable, self.bits({variable}), key, tick, self._reach)
+            segments = refine_segments(segments, variable, self.bits({variable}), key, tick, lambda: self._reach)
         return segments
 
     def copy_into_lanes(self, piece: Piece) -> Piece:
