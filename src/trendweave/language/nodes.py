@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from trendweave.errors import LanguageError, Problem
 
@@ -56,6 +57,23 @@ def parts_of(kind: type[Node]) -> tuple[str, ...]:
     if kind not in _PARTS:
         _PARTS[kind] = tuple(spec.name for spec in fields(kind) if spec.name not in ("span", "depth", "situation_span"))
     return _PARTS[kind]
+
+
+def copy_node(node: Any, change: Callable[[Any], Any], span: Span | None = None) -> Any:
+    """A copy with every child replaced, at another place of the text or at none."""
+    parts: dict[str, Any] = {}
+    for name in parts_of(type(node)):
+        value = parts[name] = getattr(node, name)
+        if isinstance(value, Node):
+            parts[name] = change(value)
+        elif isinstance(value, tuple):
+            parts[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
+    return type(node)(**parts, span=span)
+
+
+def without_places(node: Any) -> Any:
+    """A copy without its places in the text, as they would only make plans differ."""
+    return copy_node(node, without_places)
 
 
 def too_deep(span: Span | None) -> Problem:

@@ -47,7 +47,7 @@ from trendweave.language.expressions import (
     during_column,
     negative,
 )
-from trendweave.language.nodes import MAX_DEPTH, Node, Span, parts_of, problem_at, too_deep
+from trendweave.language.nodes import MAX_DEPTH, Node, Span, copy_node, parts_of, problem_at, too_deep, without_places
 from trendweave.language.patterns import Alternatives, Conjunction, EventPattern, Negation, Pattern, Repeat, Sequence
 
 __all__ = [
@@ -99,9 +99,11 @@ __all__ = [
     "TimestampLiteral",
     "all_of",
     "any_of",
+    "copy_node",
     "during_column",
     "negative",
     "parts_of",
     "problem_at",
     "too_deep",
+    "without_places",
 ]

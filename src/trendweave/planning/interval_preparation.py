@@ -74,15 +74,4 @@ def _without_prev(node: st.Expression, back: dict[st.Expression, str]) -> st.Exp
     """Each PREV(x) becomes a column of its own."""
     if isinstance(node, st.Call) and node.function == PREV:
         return st.Attribute((back.setdefault(node.arguments[0], f"p{len(back)}"),))
-    parts = {}
-    for name in st.parts_of(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, st.Node):
-            value = _without_prev(cast("st.Expression", value), back)
-        elif isinstance(value, tuple):
-            value = tuple(
-                _without_prev(cast("st.Expression", item), back) if isinstance(item, st.Node) else item
-                for item in value
-            )
-        parts[name] = value
-    return type(node)(**parts)
+    return cast("st.Expression", st.copy_node(node, lambda part: _without_prev(part, back)))

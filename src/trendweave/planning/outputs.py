@@ -179,16 +179,7 @@ def map_leaves(node: st.Expression, change: Callable[[Any], st.Expression]) -> s
     """
     if isinstance(node, st.Attribute | st.Aggregate):
         return change(node)
-    parts: dict[str, Any] = {}
-    for name in st.parts_of(type(node)):
-        value = parts[name] = getattr(node, name)
-        if isinstance(value, st.Node):
-            parts[name] = map_leaves(cast("st.Expression", value), change)
-        elif isinstance(value, tuple):
-            parts[name] = tuple(
-                map_leaves(cast("st.Expression", item), change) if isinstance(item, st.Node) else item for item in value
-            )
-    return type(node)(**parts, span=node.span)
+    return cast("st.Expression", st.copy_node(node, lambda part: map_leaves(part, change), node.span))
 
 
 class _Planning:
@@ -235,7 +226,7 @@ class _Planning:
             return expression  # told when the text was read
         for node in expression.walk():
             self._expect_rows(node)
-        return without_places(map_leaves(expression, self._name))
+        return st.without_places(map_leaves(expression, self._name))
 
     def _expect_rows(self, node: st.Node) -> None:
         """What WHERE says of neighbours and of keys has no meaning for a row of the result."""
@@ -322,20 +313,6 @@ class _Planning:
             self._problems.append(problem_at(value.span, "TW238", message, hint))
             return None
         return AggregateColumn(name, value.function)
-
-
-def without_places(node: st.Expression) -> st.Expression:
-    """Copy an expression without its places in the text, as they would only make plans differ."""
-    parts: dict[str, Any] = {}
-    for name in st.parts_of(type(node)):
-        value = parts[name] = getattr(node, name)
-        if isinstance(value, st.Node):
-            parts[name] = without_places(cast("st.Expression", value))
-        elif isinstance(value, tuple):
-            parts[name] = tuple(
-                without_places(cast("st.Expression", item)) if isinstance(item, st.Node) else item for item in value
-            )
-    return type(node)(**parts)
 
 
 def plan_shown(

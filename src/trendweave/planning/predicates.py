@@ -354,16 +354,7 @@ def rewrite_columns(
     """A copy with every column replaced; places in the text are dropped, as they would only make plans differ."""
     if replaced(node):
         return cast("_NodeType", change(node))
-    parts: dict[str, Any] = {}
-    for name in st.parts_of(type(node)):
-        value = parts[name] = getattr(node, name)
-        if isinstance(value, st.Node):
-            parts[name] = rewrite_columns(value, change, replaced)
-        elif isinstance(value, tuple):
-            parts[name] = tuple(
-                rewrite_columns(item, change, replaced) if isinstance(item, st.Node) else item for item in value
-            )
-    return type(node)(**parts)
+    return cast("_NodeType", st.copy_node(node, lambda part: rewrite_columns(part, change, replaced)))
 
 
 # Normal form of predicates on two events

@@ -53,17 +53,7 @@ def _of_one_event(condition: st.Expression) -> st.Expression:
     """Expressions of trend queries name the variable first; a condition of a situation speaks of one event."""
     if isinstance(condition, st.Attribute):
         return st.Attribute(("", *condition.names), span=condition.span)
-    parts = {}
-    for name in st.parts_of(type(condition)):
-        value = getattr(condition, name)
-        if isinstance(value, st.Node):
-            value = _of_one_event(cast("st.Expression", value))
-        elif isinstance(value, tuple):
-            value = tuple(
-                _of_one_event(cast("st.Expression", item)) if isinstance(item, st.Node) else item for item in value
-            )
-        parts[name] = value
-    return type(condition)(**parts, span=condition.span)
+    return cast("st.Expression", st.copy_node(condition, _of_one_event, condition.span))
 
 
 def _check_interval_columns(columns: IntervalColumns, schema: Schema, problems: list[Problem]) -> None:

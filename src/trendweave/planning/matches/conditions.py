@@ -178,21 +178,5 @@ def _plain_variables(condition: st.Expression) -> Iterator[str]:
 def _rewrite(node: Any, change: Callable[[Any], st.Expression]) -> Any:
     """A copy with every aggregate, and every attribute outside of them, replaced; without places in the text."""
     if isinstance(node, st.Aggregate | st.Attribute):
-        return change(_without_place(node))
-    return _copy(node, lambda part: _rewrite(part, change))
-
-
-def _without_place(node: Any) -> Any:
-    return _copy(node, _without_place)
-
-
-def _copy(node: Any, change: Callable[[Any], Any]) -> Any:
-    parts: dict[str, Any] = {}
-    for name in st.parts_of(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, st.Node):
-            value = change(value)
-        elif isinstance(value, tuple):
-            value = tuple(change(item) if isinstance(item, st.Node) else item for item in value)
-        parts[name] = value
-    return type(node)(**parts)
+        return change(st.without_places(node))
+    return st.copy_node(node, lambda part: _rewrite(part, change))

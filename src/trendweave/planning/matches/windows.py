@@ -68,9 +68,7 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
             )
             hint = f"add {', '.join(hidden)} to GROUP-BY, or leave LIMIT out"
             problems.append(problem_at(query.span, "TW234", message, hint))
-    if not isinstance(window, p.MovingWindow) or window.by == "time":
-        return
-    if window.by != "first":
+    if not isinstance(window, p.MovingWindow) or window.by != "first":
         return
     ends, starts = plan.template.ends, plan.template.starts
     leading = any(not start.guard.always_open for start in starts)
