@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 import socket
 import subprocess
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -17,6 +15,7 @@ from tests.streaming.kafka_setup import BROKER_CLASSPATH
 
 HOST = "127.0.0.1"
 PATIENCE = 60  # seconds until the broker answers; a few are enough as a rule
+CLUSTER_ID = "TrendweaveTests0000000"  # 22 letters of base64; a drawn one that begins with "-" would be read as an option
 ATTEMPTS = 3  # another process may take a port between our look and the broker's start
 
 PROPERTIES = """\
@@ -55,9 +54,9 @@ def running_broker(folder: Path) -> Iterator[str]:
         )
         log = place / "broker.log"
         with log.open("w") as output:
-            cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-            storage = _java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings))
-            subprocess.run(storage, stdout=output, stderr=subprocess.STDOUT, timeout=PATIENCE, check=True)
+            storage = _java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(settings))
+            if subprocess.run(storage, stdout=output, stderr=subprocess.STDOUT, timeout=PATIENCE).returncode:
+                raise BrokerDidNotStart(_end_of(log))
             broker = subprocess.Popen(
                 _java("kafka.Kafka", str(settings)), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )  # in a session of its own, so that Ctrl-C reaches the tests first and they can still speak to it
@@ -67,7 +66,11 @@ def running_broker(folder: Path) -> Iterator[str]:
                 return
         finally:
             _end(broker)
-    raise BrokerDidNotStart(f"The end of {log}:\n" + "\n".join(log.read_text().splitlines()[-20:]))
+    raise BrokerDidNotStart(_end_of(log))
+
+
+def _end_of(log: Path) -> str:
+    return f"The end of {log}:\n" + "\n".join(log.read_text().splitlines()[-20:])
 
 
 def _java(main_class: str, *arguments: str) -> list[str]:
