@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 __all__ = [
     "CODES",
@@ -21,8 +22,10 @@ __all__ = [
     "PlanningError",
     "Problem",
     "TrendweaveError",
+    "UnknownNameError",
     "near_names",
     "raise_problems",
+    "raise_together",
 ]
 
 #: Every code with its meaning in a few words. A code is never reused for something else.
@@ -46,6 +49,9 @@ CODES: dict[str, str] = {
     "TW116": "argument of a builder has a wrong type",
     "TW151": "unknown relation between situations",
     "TW152": "lengths of BETWEEN are the wrong way round",
+    "TW171": "workload cannot be read",
+    "TW172": "name of a rule is not valid, or given twice",
+    "TW173": "unknown query of a workload",
     # planning: the query can be read, but it has no meaning or no plan
     "TW201": "unknown variable",
     "TW202": "variable stands for two event types",
@@ -93,6 +99,7 @@ CODES: dict[str, str] = {
     "TW260": "argument that a function needs written out",
     "TW261": "regular expression that is not read alike by all engines",
     "TW262": "HAVING or ORDER BY where it has no meaning",
+    "TW271": "queries that cannot stand beside each other in a workload",
     # data: the query does not fit the table
     "TW301": "unknown column",
     "TW302": "time or type column is missing",
@@ -107,6 +114,8 @@ CODES: dict[str, str] = {
     "TW311": "state cannot be read, or belongs to another query",
     "TW312": "piece of a stream or watermark does not fit",
     "TW313": "name of an attribute is taken",
+    "TW314": "queries of a workload give one column two types",
+    "TW315": "query of a workload has a column called query",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
@@ -139,6 +148,8 @@ class Problem:
         line: The line of the query text, counted from 1; None where the problem has no place in it.
         column: The column of that line, counted from 1.
         length: How many characters are meant.
+        query: The name of the query that it is about, where there are several; None for a query alone.
+        text: The text of that query.
     """
 
     code: str
@@ -147,6 +158,8 @@ class Problem:
     line: int | None = None
     column: int | None = None
     length: int = 1
+    query: str | None = None
+    text: str | None = None
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -156,9 +169,12 @@ class Problem:
         """The problem as text.
 
         Args:
-            source: The query text; with it, carets stand under the place.
+            source: The query text; with it, carets stand under the place. A problem that has its own text needs none.
         """
-        place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
+        source = source if self.text is None else self.text
+        places = [] if self.query is None else [f"query {self.query}"]
+        places += [] if self.line is None else [f"line {self.line}, column {self.column}"]
+        place = f" ({', '.join(places)})" if places else ""
         parts = [f"{self.code}: {self.message}{place}"]
         if source is not None and self.line is not None and self.column is not None:
             parts.extend(_underline(source, self.line, self.column, self.length))
@@ -206,9 +222,24 @@ class TrendweaveError(Exception):
         self.source = source
         super().__init__(self.problems, source)
 
+    def about(self, query: str) -> Self:
+        """The same error as one of a query among several: every problem tells the name of the query, and its text.
+
+        Args:
+            query: The name; a problem that has one already keeps it.
+        """
+        known = (
+            problem if problem.query is not None else replace(problem, query=query, text=self.source)
+            for problem in self.problems
+        )
+        return type(self)(known)
+
     def __str__(self) -> str:
         count = len(self.problems)
-        head = f"{self.stage} error" if count == 1 else f"{count} problems"
+        head = f"{self.stage} error" if count == 1 else f"{count:,} problems"
+        queries = {problem.query for problem in self.problems} - {None}
+        if len(queries) > 1:
+            head += f" in {len(queries):,} queries"
         return "\n".join([head, *(problem.render(self.source) for problem in self.problems)])
 
 
@@ -220,6 +251,10 @@ class LanguageError(TrendweaveError):
 
 class ArgumentError(LanguageError, TypeError):
     """A builder was given something of a wrong Python type. It is a TypeError as well, as Python would raise."""
+
+
+class UnknownNameError(LanguageError, KeyError):
+    """A workload was asked for a query that it has not. It is a KeyError as well, as of any mapping."""
 
 
 class PlanningError(TrendweaveError):
@@ -270,6 +305,21 @@ def raise_problems(problems: Sequence[Problem], source: str | None = None) -> No
     ordered = sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0, problem.code))
     earliest = min(problem.code[2] for problem in problems)
     raise _STAGES[earliest](dict.fromkeys(ordered), source)
+
+
+def raise_together(errors: Sequence[TrendweaveError]) -> None:
+    """Raise all problems of several errors as one, of the earliest stage among them; do nothing when there are none.
+
+    Args:
+        errors: In the order in which their problems are told, as of the queries of a workload.
+
+    Raises:
+        TrendweaveError: There are errors.
+    """
+    if not errors:
+        return
+    earliest = min(errors, key=lambda error: min(problem.code[2] for problem in error.problems))
+    raise type(earliest)(problem for error in errors for problem in error.problems)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

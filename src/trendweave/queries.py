@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 
-from trendweave.errors import DataError, OptionError, Problem, near_names, raise_problems
+from trendweave import places
+from trendweave.errors import OptionError, Problem, near_names, raise_problems
 from trendweave.events import schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Options, PlaceName, Settings
+    from trendweave.runners.options import Options, Place, Settings
     from trendweave.runners.session import PushSession
 
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
 
-_FORMATS = ("text", "mermaid", "dot", "json")
+FORMATS = ("text", "mermaid", "dot", "json")
 
 
 class Auto(Enum):
@@ -105,10 +106,7 @@ class Query:
         Raises:
             OptionError: The format is not known.
         """
-        if format not in _FORMATS:
-            hint = near_names(str(format), _FORMATS) or "leave it out for text"
-            message = f"explain knows the formats {', '.join(_FORMATS)}, not {format}"
-            raise OptionError([Problem("TW408", message, hint)])
+        check_format(format)
         from trendweave.planning.show import show_plan
 
         return show_plan(self.plan, format)
@@ -172,26 +170,7 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query fits, but cannot be carried out on these rows.
         """
-        column = self._type_column(type)
-        if _is_spark(events):
-            place: PlaceName = "SPARK_STREAM" if events.isStreaming else "SPARK_BATCH"
-            settings = self._settings(place, options, events)
-            self.check(events, time, column)
-            program, plain = _bind_on_spark(self.plan, events, time, column, settings)
-            if events.isStreaming:
-                from trendweave.runners.spark.stream import run_stream
-
-                return run_stream(program, plain, settings)
-            from trendweave.runners.spark.batch import run_batch
-
-            return run_batch(program, plain, settings)
-        settings = self._settings("RUN", options)
-        from trendweave.rows.tables import as_arrow
-        from trendweave.runners.local import run_local
-
-        table, give_back = as_arrow(events)
-        self.check(table.schema, time, column)
-        return give_back(run_local(_bind(self.plan, table.schema, time, column, settings), table))
+        return places.run(_Asked(self, time, self._type_column(type)), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
         """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
@@ -211,14 +190,7 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query fits, but cannot be carried out on these rows.
         """
-        column = self._type_column(type)
-        settings = self._settings("ITER", options)
-        from trendweave.rows.tables import as_arrow
-        from trendweave.runners.local import Batches
-
-        table, _ = as_arrow(events)
-        self.check(table.schema, time, column)
-        return Batches(_bind(self.plan, table.schema, time, column, settings), table)
+        return places.iterate(_Asked(self, time, self._type_column(type)), events, options)
 
     @overload
     def schema(
@@ -248,18 +220,7 @@ class Query:
             DataError: The query does not fit the events.
             OptionError: An option is not known, or has a wrong value.
         """
-        column = self._type_column(type)
-        if _is_spark(events):
-            settings = self._settings("SCHEMA", options, events)
-            self.check(events, time, column)
-            from trendweave.runners.spark.schema import result_type
-
-            program, plain = _bind_on_spark(self.plan, events, time, column, settings)
-            return result_type(program, plain.schema)
-        settings = self._settings("SCHEMA", options)
-        schema = _arrow_schema(events)
-        self.check(schema, time, column)
-        return _bind(self.plan, schema, time, column, settings).schema
+        return places.find_schema(_Asked(self, time, self._type_column(type)), events, options)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
@@ -283,7 +244,7 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query cannot run piece by piece.
         """
-        return self._engine(events, time, type, self._settings("INCREMENTAL", options))
+        return places.make_engine(_Asked(self, time, self._type_column(type)), events, options)
 
     def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
         """A session in this process that takes events one by one.
@@ -303,33 +264,44 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query cannot run piece by piece, or nothing of it would ever be certain.
         """
-        from trendweave.runners.session import PushSession
-
-        settings = self._settings("PUSH", options)
-        return PushSession(
-            self._engine(events, time, type, settings), settings.watermark or "0 seconds", settings.state
-        )
-
-    def _engine(self, events: Any, time: str, type: TypeColumn, settings: Settings) -> Incremental:
-        column, schema = self._type_column(type), _arrow_schema(events)
-        self.check(schema, time, column)
-        from trendweave.runners.incremental import Incremental
-
-        return Incremental(_bind(self.plan, schema, time, column, settings))
+        return places.open_session(_Asked(self, time, self._type_column(type)), events, options)
 
     def _type_column(self, type: TypeColumn) -> str | None:
         if type is not AUTO:
             return type
         return None if isinstance(self.plan, IntervalPlan) else "type"
 
-    def _settings(self, place: PlaceName, options: Any, events: DataFrame | None = None) -> Settings:
-        from trendweave.runners.options import Place, make_settings
 
-        def read_setting(name: str) -> str | None:
-            assert events is not None
-            return events.sparkSession.conf.get(name, "") or None
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query with the columns of time and type, as the places take it."""
 
-        return make_settings(self.plan, Place[place], options, None if events is None else read_setting)
+    query: Query
+    time: str
+    type: str | None
+
+    def settings(
+        self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
+    ) -> Settings:
+        from trendweave.runners.options import make_settings
+
+        return make_settings(self.query.plan, place, options, read_setting)
+
+    def check(self, schema: Any) -> None:
+        self.query.check(schema, self.time, self.type)
+
+    def bind(self, schema: pa.Schema, settings: Settings) -> Program:
+        from trendweave.programs.bind import bind
+
+        return bind(self.query.plan, schema, self.time, self.type, settings)
+
+
+def check_format(format: object) -> None:
+    """Refuse a format that `explain` does not know."""
+    if format not in FORMATS:
+        hint = near_names(str(format), FORMATS) or "leave it out for text"
+        message = f"explain knows the formats {', '.join(FORMATS)}, not {format}"
+        raise OptionError([Problem("TW408", message, hint)])
 
 
 def query(text: str) -> Query:
@@ -356,36 +328,3 @@ def make_query(tree: Tree, problems: list[Problem], source: str) -> Query:
     raise_problems(found, source)
     assert plan is not None, "a query without a plan has problems"
     return Query(tree, plan, source)
-
-
-def _is_spark(events: object) -> bool:
-    module = builtins.type(events).__module__
-    if module.startswith("pyspark.pandas"):
-        message = "the events are a pandas-on-Spark frame"
-        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
-    return module.startswith("pyspark.")
-
-
-def _arrow_schema(events: Any) -> pa.Schema:
-    from trendweave.rows.tables import arrow_schema
-
-    return arrow_schema(events)
-
-
-# The places where programs run
-
-
-def _bind(plan: QueryPlan, schema: pa.Schema, time: str, type_: str | None, settings: Settings) -> Program:
-    from trendweave.programs.bind import bind
-
-    return bind(plan, schema, time, type_, settings)
-
-
-def _bind_on_spark(
-    plan: QueryPlan, events: DataFrame, time: str, type_: str | None, settings: Settings
-) -> tuple[Program, DataFrame]:
-    """The program, and the events as it takes them."""
-    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
-
-    plain = in_plain_strings(events)
-    return _bind(plan, arrow_schema(plain.schema), time, type_, settings), plain

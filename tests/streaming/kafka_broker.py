@@ -15,7 +15,9 @@ from tests.streaming.kafka_setup import BROKER_CLASSPATH
 
 HOST = "127.0.0.1"
 PATIENCE = 60  # seconds until the broker answers; a few are enough as a rule
-CLUSTER_ID = "TrendweaveTests0000000"  # 22 letters of base64; a drawn one that begins with "-" would be read as an option
+CLUSTER_ID = (
+    "TrendweaveTests0000000"  # 22 letters of base64; a drawn one that begins with "-" would be read as an option
+)
 ATTEMPTS = 3  # another process may take a port between our look and the broker's start
 
 PROPERTIES = """\

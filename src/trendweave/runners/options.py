@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from trendweave.errors import near_names
 from trendweave.language.durations import read_duration
@@ -90,8 +90,6 @@ class Place(Enum):
     SPARK_BATCH = "run() on a Spark DataFrame"
     SPARK_STREAM = "run() on a Spark stream"
 
-
-PlaceName: TypeAlias = Literal["RUN", "ITER", "SCHEMA", "INCREMENTAL", "PUSH", "SPARK_BATCH", "SPARK_STREAM"]
 
 _EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
 _IN_BATCH = ("metrics", "observation", "chunks", "rows_at_once", "max_rows_of_a_key")

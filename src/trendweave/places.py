@@ -1,0 +1,149 @@
+"""The places where a query or a workload runs, and how one is chosen: the same for both.
+
+Whatever is asked for comes here as an `Asked`: something that knows its options, can check columns, and can be bound to
+them. What it is bound to is a program, and every place runs programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from trendweave.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from trendweave.programs.program import Program
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.local import Batches
+    from trendweave.runners.options import Place, Settings
+    from trendweave.runners.session import PushSession
+
+
+class Asked(Protocol):
+    """A query or a workload with the columns that were named for it, asked to run somewhere."""
+
+    def settings(
+        self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
+    ) -> Settings:
+        """The options of a call, checked."""
+
+    def check(self, schema: Any) -> None:
+        """Raise all that does not fit these columns."""
+
+    def bind(self, schema: pa.Schema, settings: Settings) -> Program:
+        """The program on events of these columns, which fit."""
+
+
+def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
+    """Rows, as the kind of table that the events came in.
+
+    Args:
+        asked: What runs.
+        events: A table of any kind, or a Spark DataFrame.
+        options: The keyword arguments of the call.
+    """
+    from trendweave.runners.options import Place
+
+    if is_spark(events):
+        place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
+        settings = asked.settings(place, options, _settings_of(events))
+        program, plain = _bind_on_spark(asked, events, settings)
+        if events.isStreaming:
+            from trendweave.runners.spark.stream import run_stream
+
+            return run_stream(program, plain, settings)
+        from trendweave.runners.spark.batch import run_batch
+
+        return run_batch(program, plain, settings)
+    settings = asked.settings(Place.RUN, options, None)
+    from trendweave.rows.tables import as_arrow
+    from trendweave.runners.local import run_local
+
+    table, give_back = as_arrow(events)
+    asked.check(table.schema)
+    return give_back(run_local(asked.bind(table.schema, settings), table))
+
+
+def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
+    """The same rows as an iterator over batches."""
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.ITER, options, None)
+    from trendweave.rows.tables import as_arrow
+    from trendweave.runners.local import Batches
+
+    table, _ = as_arrow(events)
+    asked.check(table.schema)
+    return Batches(asked.bind(table.schema, settings), table)
+
+
+def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
+    """The columns of the result, in the types of the engine that has the events."""
+    from trendweave.runners.options import Place
+
+    if is_spark(events):
+        settings = asked.settings(Place.SCHEMA, options, _settings_of(events))
+        program, plain = _bind_on_spark(asked, events, settings)
+        from trendweave.runners.spark.schema import result_type
+
+        return result_type(program, plain.schema)
+    settings = asked.settings(Place.SCHEMA, options, None)
+    return _bind_here(asked, events, settings).schema
+
+
+def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Incremental:
+    """An engine for events piece by piece."""
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.INCREMENTAL, options, None)
+    return Incremental(_bind_here(asked, events, settings))
+
+
+def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
+    """A session for events one by one."""
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.options import Place
+    from trendweave.runners.session import PushSession
+
+    settings = asked.settings(Place.PUSH, options, None)
+    engine = Incremental(_bind_here(asked, events, settings))
+    return PushSession(engine, settings.watermark or "0 seconds", settings.state)
+
+
+def is_spark(events: object) -> bool:
+    """Whether events are a DataFrame of Spark."""
+    module = type(events).__module__
+    if module.startswith("pyspark.pandas"):
+        message = "the events are a pandas-on-Spark frame"
+        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
+    return module.startswith("pyspark.")
+
+
+def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
+    from trendweave.rows.tables import arrow_schema
+
+    schema = arrow_schema(events)
+    asked.check(schema)
+    return asked.bind(schema, settings)
+
+
+def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple[Program, DataFrame]:
+    """The program, and the events as it takes them."""
+    asked.check(events)
+    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+
+    plain = in_plain_strings(events)
+    return asked.bind(arrow_schema(plain.schema), settings), plain
+
+
+def _settings_of(events: DataFrame) -> Callable[[str], str | None]:
+    """Settings of the session that has the events."""
+
+    def read(name: str) -> str | None:
+        return events.sparkSession.conf.get(name, "") or None
+
+    return read
