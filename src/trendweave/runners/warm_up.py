@@ -16,6 +16,7 @@ _WARM_UPS: dict[Work, Callable[[], None]] = {
     "aggregates": warm_up_kernels,
     "trends": run_trend_queries,
     "intervals": run_interval_queries,
+    "shared": warm_up_kernels,
 }
 
 

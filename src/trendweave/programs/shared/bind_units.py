@@ -1,0 +1,27 @@
+"""Units of a sharing plan -> what computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trendweave.programs.program import Program
+from trendweave.programs.shared.alone import AloneUnit
+from trendweave.programs.shared.unit import BoundUnit
+from trendweave.sharing.units import Alone, SharingPlan
+
+
+def bind_units(plan: SharingPlan, programs: Sequence[Program], sharing: str) -> Iterator[BoundUnit]:
+    """Bind each unit to the programs of its members.
+
+    Args:
+        plan: Units by numbers of members.
+        programs: A program per member.
+        sharing: "auto", "always" or "never".
+
+    Yields:
+        What computes the units, in their order.
+    """
+    for unit in plan.units:
+        match unit:
+            case Alone(member=member):
+                yield AloneUnit(member, programs[member])

@@ -1,0 +1,41 @@
+"""What was shared in a run, counted while it is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True)
+class SharingMetrics:
+    """Counts of one run, or of several that share the object.
+
+    Attributes:
+        queries: Queries that were computed together with others.
+        expressions_saved: Row expressions and conditions that another query had asked for already.
+        bursts_shared: Runs of events of a shared part of patterns that were propagated once for several queries.
+        bursts_alone: Those that were propagated for each query.
+        snapshots: Points from which on values of several queries went on as one.
+        splits: Times at which a shared part was propagated for each query again.
+        merges: Times at which it was shared again.
+        copies: Rows that were copied into rules that differ in constants.
+    """
+
+    queries: int = 0
+    expressions_saved: int = 0
+    bursts_shared: int = 0
+    bursts_alone: int = 0
+    snapshots: int = 0
+    splits: int = 0
+    merges: int = 0
+    copies: int = 0
+
+    def add(self, other: SharingMetrics) -> None:
+        """Add the counts of another run; what is the same in every piece of a run is kept."""
+        self.queries = max(self.queries, other.queries)
+        self.expressions_saved = max(self.expressions_saved, other.expressions_saved)
+        for name in COUNTED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+#: Counts that add up from piece to piece.
+COUNTED = tuple(one.name for one in fields(SharingMetrics) if one.name not in ("queries", "expressions_saved"))

@@ -1,0 +1,113 @@
+"""Parts of many results as rows of one kind: where they meet, and an Arrow table as bytes.
+
+All members that are merged by the same values meet by slot: the merger and a hash of those values. So a place that
+brings parts together needs to know nothing about queries, and moves few, large rows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.programs.program import Scope
+from trendweave.programs.shared.columns import NamedRows
+from trendweave.programs.shared.rows import SharedRows
+from trendweave.programs.shared.unit import BoundUnit, Found, Part
+from trendweave.rows.arrow_bytes import as_stream, from_stream
+
+SLOT, PAYLOAD = "slot", "payload"
+SCHEMA = pa.schema([(SLOT, pa.int32()), ("member", pa.int32()), (PAYLOAD, pa.large_binary())])
+#: Into how many slots the parts of a merger are cut, so that several tasks can merge them.
+_SLOTS = 32
+#: In place of a member: parts that are to be merged, and final rows of several members.
+_TO_MERGE, _MIXED = -1, -2
+
+
+@dataclass(frozen=True)
+class SharedParts:
+    """Parts of all units of a workload."""
+
+    units: tuple[BoundUnit, ...]
+    named: NamedRows
+    share: Callable[[pa.Table], SharedRows]
+    of_stretches = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        return SCHEMA
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        return (SLOT,)
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        shared = self.share(rows)
+        given = ((number, unit.parts(shared, scope)) for number, unit in enumerate(self.units))
+        return self.write(given)
+
+    def write(self, given: Iterable[tuple[int, Iterable[Part]]]) -> pa.Table:
+        """Parts of units, by their numbers, as rows."""
+        slots: list[int] = []
+        members: list[int] = []
+        payloads: list[bytes] = []
+        for number, parts in given:
+            for part in parts:
+                if not part.table.num_rows:
+                    continue
+                if part.found is not None:
+                    member = _MIXED if part.found.member is None else part.found.member
+                    slots.append(self._slot(number, part.merger, len(payloads) % _SLOTS))
+                    members.append(member)
+                    payloads.append(as_stream(part.table))
+                    continue
+                for slot, table in self._cut(number, part):
+                    slots.append(slot)
+                    members.append(_TO_MERGE)
+                    payloads.append(as_stream(table))
+        return pa.table([pa.array(slots, pa.int32()), pa.array(members, pa.int32()), payloads], schema=SCHEMA)
+
+    def _slot(self, unit: int, merger: int, place: int) -> int:
+        before = sum(len(one.mergers()) for one in self.units[:unit])
+        return (before + merger) * _SLOTS + place
+
+    def _cut(self, number: int, part: Part) -> Iterator[tuple[int, pa.Table]]:
+        merger = self.units[number].mergers()[part.merger]
+        assert merger is not None, "final rows say whose they are"
+        if not merger.together:
+            yield self._slot(number, part.merger, 0), part.table
+            return
+        places = (hash_values([part.table.column(name) for name in merger.together]) % _SLOTS).astype(np.int64)
+        for place in np.unique(places):
+            own = places == place
+            yield self._slot(number, part.merger, int(place)), part.table.filter(pa.array(own))
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        tables: list[pa.Table] = []
+        to_merge: dict[tuple[int, int], list[pa.Table]] = {}
+        owners = [(unit, merger) for unit, one in enumerate(self.units) for merger in range(len(one.mergers()))]
+        columns = (parts.column(name).to_pylist() for name in SCHEMA.names)
+        for slot, member, payload in zip(*columns, strict=True):
+            table = from_stream(payload)
+            if member == _TO_MERGE:
+                to_merge.setdefault(owners[slot // _SLOTS], []).append(table)
+            else:
+                tables += self.named.write(Found(table, None if member == _MIXED else member))
+        for (unit, merger), pieces in to_merge.items():
+            tables += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
+        return pa.concat_tables(tables) if tables else self.named.schema.empty_table()
+
+
+def hash_values(columns: Sequence[pa.ChunkedArray]) -> np.ndarray:
+    """A number per row that is the same wherever the values are: processes, machines, tables."""
+    mixed = np.zeros(len(columns[0]) if columns else 0, np.uint64)
+    for column in columns:
+        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+        codes = np.array([zlib.crc32(repr(value).encode()) for value in encoded.dictionary.to_pylist()], np.uint64)
+        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + codes[encoded.indices.to_numpy()]
+        mixed ^= mixed >> np.uint64(29)
+    return mixed

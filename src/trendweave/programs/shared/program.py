@@ -1,0 +1,274 @@
+"""Many programs as one: rows are made once for all of them, and each unit computes its queries from these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
+from trendweave.programs.program import (
+    EVERYTHING,
+    Needs,
+    Output,
+    PartialResults,
+    Program,
+    Scope,
+    Steps,
+    TimeCut,
+    Work,
+)
+from trendweave.programs.shared.bind_units import bind_units
+from trendweave.programs.shared.columns import NamedRows, union_columns
+from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.shared.partials import SharedParts
+from trendweave.programs.shared.preparing import prepare_shared_rows
+from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan, SharedRows, plan_rows
+from trendweave.programs.shared.steps import SharedSteps, StepsOfTheEnd
+from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
+from trendweave.results.types import ResultColumn
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.encoded import TIME
+from trendweave.rows.times import time_type
+from trendweave.sharing.units import SharingPlan
+
+#: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
+_LONGER = 4
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The queries of a workload as one program.
+
+    Attributes:
+        names: The names of queries; those of one member have the same text.
+        programs: A program per member.
+        units: How members are computed; each is in one.
+        rows: What rows hold, and how units see them.
+        metrics: What was shared while this object computed.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    programs: tuple[Program, ...]
+    units: tuple[BoundUnit, ...]
+    rows: RowsPlan
+    metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(
+            f"{', '.join(names)}: {one.text}" for names, one in zip(self.names, self.programs, strict=True)
+        )
+
+    @property
+    def events(self) -> pa.Schema:
+        return self.programs[0].events
+
+    @property
+    def work(self) -> Work:
+        return "shared"
+
+    @cached_property
+    def works(self) -> tuple[Work, ...]:
+        """All kernels that members call."""
+        return tuple(dict.fromkeys(program.work for program in self.programs))
+
+    @cached_property
+    def needs(self) -> Needs:
+        needs = [source.needs for unit in self.units for source in unit.sources]
+        types = {one.type for one in needs}
+        families = self.rows.families
+        together = families[0].keys if len(families) == 1 else ((FAMILY,), (MEETS,))
+        rules = sorted({one.rule for one in needs if one.rule is not None})
+        return Needs(
+            time=needs[0].time,
+            type=types.pop() if len(types) == 1 else None,
+            read=tuple(sorted({name for one in needs for name in one.read})),
+            named_types=frozenset[str]().union(*(one.named_types for one in needs)),
+            columns=self.rows.columns,
+            flags=self.rows.flags,
+            words=self.rows.words,
+            only_flagged=not self.rows.every_row,
+            together=together,
+            merged=self._merged() if len(families) == 1 else (),
+            rule=", ".join(rules) or None,
+        )
+
+    def _merged(self) -> tuple[tuple[str, ...], ...]:
+        """Keys that the rows of every result have in common."""
+        common: set[tuple[str, ...]] | None = None
+        views = iter(self.rows.views)
+        for source in (source for unit in self.units for source in unit.sources):
+            view = next(views)
+            own = {(view.shared_name(path[0]), *path[1:]) for path in source.needs.merged}
+            common = own if common is None else common & own
+        return tuple(sorted(common or ()))
+
+    @cached_property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return union_columns(
+            {name: one.result for names, one in zip(self.names, self.programs, strict=True) for name in names}
+        )
+
+    @cached_property
+    def named(self) -> NamedRows:
+        return NamedRows.of(self.result, self.names)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.named.schema
+
+    @property
+    def moment(self) -> pa.DataType:
+        return self.programs[0].moment
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        named = zip(self.names, self.programs, strict=True)
+        return ("workload", *(fact for names, one in named for fact in (*names, *one.facts)))
+
+    # Rows
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        return prepare_shared_rows(self.rows, self.needs, events)
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
+        if TIME in rows.column_names:
+            rows = rows.set_column(rows.schema.get_field_index(TIME), TIME, rows.column(TIME).cast(self.moment))
+        for place, column in enumerate(rows.schema):
+            if column.name in self.rows.words and column.type != pa.int64():
+                rows = rows.set_column(place, column.name, rows.column(place).cast(pa.int64()))
+        return rows
+
+    def share(self, rows: pa.Table) -> SharedRows:
+        """Rows as units see them."""
+        self.metrics.expressions_saved = self.rows.saved
+        self.metrics.queries = sum(len(unit.members) for unit in self.units if len(unit.members) > 1)
+        return SharedRows(rows, self.rows, self.metrics)
+
+    # All at once, and in parts
+
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        return Output(self._compute(self.share(rows), scope))
+
+    def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
+        for number, unit in enumerate(self.units):
+            yield from self._write(number, unit.compute(rows, scope))
+
+    def _write(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
+        """Result rows of a unit, with the names of their queries."""
+        with self._telling(number):
+            for found in given:
+                assert isinstance(found, Found), "parts are written as parts"
+                for table in self.named.write(found):
+                    yield from table.to_batches()
+
+    def _telling(self, number: int):  # type: ignore[no-untyped-def]
+        return telling_query(" or ".join(name for one in self.units[number].members for name in self.names[one]))
+
+    def partials(self) -> PartialResults | None:
+        if all(merger is None for unit in self.units for merger in unit.mergers()):
+            return None
+        return self.parts
+
+    @cached_property
+    def parts(self) -> SharedParts:
+        return SharedParts(self.units, self.named, self.share)
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        """Chunks that suit all queries: a whole number of the chunks of each."""
+        cuts = [program.cut(wanted) for program in self.programs]
+        known = [cut for cut in cuts if cut is not None]
+        if len(known) < len(cuts) or len(self.rows.families) > 1 or any(cut.last_step for cut in known):
+            return None
+        length = math.lcm(*(cut.length for cut in known))
+        before, after = max(cut.before for cut in known), max(cut.after for cut in known)
+        if (before and after) or length > _LONGER * max(cut.length for cut in known):
+            return None
+        return TimeCut(length, before, after)
+
+    # Piece by piece
+
+    def steps(self, in_parts: bool = False) -> Steps | None:
+        made = []
+        for number, unit in enumerate(self.units):
+            with self._telling(number):
+                made.append(unit.steps(in_parts))
+        if all(steps is None for steps in made):
+            return None
+        kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]
+        keys = tuple(self.names[unit.members[0]][0] for unit in self.units)
+        write = self._write_parts if in_parts else self._write
+        return SharedSteps(tuple(kept), keys, time_type(self.moment), self.share, write)
+
+    def _write_parts(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
+        with self._telling(number):
+            parts = [one if isinstance(one, Part) else Part(one.table, 0, one) for one in given]
+            yield from self.parts.write([(number, parts)]).to_batches()
+
+    @property
+    def never_closing(self) -> tuple[str, ...]:
+        """Queries with one window over the whole input."""
+        return tuple(
+            name for unit in self.units if unit.steps(False) is None for one in unit.members for name in self.names[one]
+        )
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        problems = []
+        for names, program in zip(self.names, self.programs, strict=True):
+            for problem in program.problems_of_early_rows():
+                problems.append(Problem(problem.code, f"query {names[0]}: {problem.message}", problem.hint))
+        return problems
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        if len(self.rows.families) > 1:
+            return f"family {rows.column(FAMILY)[row].as_py()}"
+        expressions = dict(self.rows.columns)
+        shown = []
+        for path in self.needs.together:
+            value = rows.column(path[0])[row].as_py()
+            for name in path[1:]:
+                value = None if value is None else value[name]
+            names = (*getattr(expressions[path[0]], "names", ("key",)), *path[1:])
+            shown.append(f"{'.'.join(names)}={value}")
+        return ", ".join(shown) or "(none)"
+
+
+def bind_shared(
+    programs: Mapping[str, Program], plan: SharingPlan, sharing: str = "auto", metrics: SharingMetrics | None = None
+) -> Shared:
+    """The program of a workload.
+
+    Args:
+        programs: A program per name of a query; those of one text may be one object.
+        plan: How members are computed together. Members are the different texts, in the order of their first names.
+        sharing: "auto", "always" or "never".
+        metrics: Counts what is shared.
+
+    Raises:
+        DataError: Columns of results do not fit together, or some queries read intervals and some events.
+    """
+    by_text: dict[str, list[str]] = {}
+    for name, program in programs.items():
+        by_text.setdefault(program.text, []).append(name)
+    members = tuple(programs[names[0]] for names in by_text.values())
+    _check_times(programs)
+    units: list[BoundUnit] = []
+    first = 0
+    for unit in bind_units(plan, members, sharing):
+        units.append(unit.placed(first))
+        first += len(unit.sources)
+    rows = plan_rows([source for unit in units for source in unit.sources])
+    names = tuple(tuple(one) for one in by_text.values())
+    return Shared(names, members, tuple(units), rows, metrics or SharingMetrics())
+
+
+def _check_times(programs: Mapping[str, Program]) -> None:
+    without = [name for name, program in programs.items() if program.needs.time is None]
+    if without and len(without) < len(programs):
+        message = f"query {without[0]} is FROM INTERVALS, whose rows have no single time, beside queries over events"
+        raise DataError([Problem("TW313", message, "make a workload of their own of the queries FROM INTERVALS")])

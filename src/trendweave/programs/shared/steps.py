@@ -1,0 +1,138 @@
+"""A workload piece by piece: each unit makes its own steps, on the rows of its times, with its part of the carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step
+from trendweave.programs.shared.rows import SharedRows
+from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitStep, UnitSteps
+from trendweave.rows.encoded import TIME
+from trendweave.rows.times import TimeType, as_steps
+
+#: Before everything, and after everything.
+FIRST, END = -(2**63), 2**63
+#: Writes what units give, by their numbers, as batches.
+Write: TypeAlias = Callable[[int, Iterable[Found] | Iterable[Part]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class SharedSteps:
+    """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go."""
+
+    units: tuple[UnitSteps, ...]
+    keys: tuple[str, ...]
+    time_type: TimeType
+    share: Callable[[pa.Table], SharedRows]
+    write: Write
+
+    @property
+    def pane(self) -> int | None:
+        """The shortest one; longer ones need not be a multiple, as units choose their own rows."""
+        panes = [steps.pane for steps in self.units if steps.pane is not None]
+        return min(panes) if panes else None
+
+    @property
+    def carries(self) -> bool:
+        return any(steps.carries for steps in self.units)
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        known = (
+            steps.due(_own_times(steps, waiting, watermark), self._carry_of(carry, key), watermark)
+            for steps, key in zip(self.units, self.keys, strict=True)
+        )
+        return min((due for due in known if due is not None), default=None)
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return _hull(steps.reads(before, watermark) for steps in self.units)
+
+    def keeps_from(self, watermark: int) -> int:
+        first = min(steps.keeps_from(watermark) for steps in self.units)
+        pane = self.pane
+        return first if pane is None or first <= FIRST else first // pane * pane
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        select = _Selection(self.share(rows), self.time_type)
+        batches: list[pa.RecordBatch] = []
+        kept: dict[str, pa.Table] = {}
+        for number, (steps, key) in enumerate(zip(self.units, self.keys, strict=True)):
+            first, end = steps.reads(before, watermark)
+            # What a unit has let go is there for others.
+            own = select.between(first if before is None else max(first, steps.keeps_from(before)), end)
+            step = steps.step(own, self._carry_of(carry, key), before, watermark)
+            batches += self.write(number, step.given)
+            kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
+        return Step(batches, kept)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return _hull(steps.looks_at(changed, before) for steps in self.units)
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        select = _Selection(self.share(rows), self.time_type)
+        for number, steps in enumerate(self.units):
+            own = select.between(*steps.looks_at(changed, before))
+            yield from self.write(number, steps.peek(own, changed, before))
+
+    def _carry_of(self, carry: Carry, key: str) -> Carry:
+        return {name[len(key) + 1 :]: table for name, table in carry.items() if name.startswith(f"{key}/")}
+
+
+@dataclass(frozen=True, slots=True)
+class StepsOfTheEnd:
+    """Of a unit with one window over the whole input: all rows wait, and come out when no more events come."""
+
+    unit: BoundUnit
+    pane = None
+    carries = False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> None:
+        return None
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return (FIRST, END) if watermark is None else (0, 0)
+
+    def keeps_from(self, watermark: int) -> int:
+        return FIRST
+
+    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
+        return UnitStep(self.unit.compute(rows, EVERYTHING) if watermark is None else (), NO_CARRY)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        return ()
+
+
+class _Selection:
+    """Rows of some times, looked for once per pair of times."""
+
+    def __init__(self, rows: SharedRows, kind: TimeType) -> None:
+        self._rows, self._kind = rows, kind
+        self._steps: np.ndarray | None = None
+        self._found: dict[tuple[int, int], SharedRows] = {}
+
+    def between(self, first: int, end: int) -> SharedRows:
+        if self._steps is None:
+            self._steps = as_steps(self._rows.table.column(TIME), self._kind)
+        if (first, end) not in self._found:
+            self._found[first, end] = self._rows.between(first, end, self._steps)
+        return self._found[first, end]
+
+
+def _own_times(steps: UnitSteps, waiting: tuple[int, int] | None, watermark: int | None) -> tuple[int, int] | None:
+    """The times of rows that wait, without those that the unit has let go."""
+    if waiting is None or watermark is None:
+        return waiting
+    first = max(waiting[0], steps.keeps_from(watermark))
+    return (first, waiting[1]) if first <= waiting[1] else None
+
+
+def _hull(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    known = [(first, end) for first, end in ranges if first < end]
+    return (min(first for first, _ in known), max(end for _, end in known)) if known else (0, 0)

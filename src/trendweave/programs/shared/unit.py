@@ -1,0 +1,117 @@
+"""What computes some queries of a workload together, on rows that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import pyarrow as pa
+
+from trendweave.errors import TrendweaveError
+from trendweave.programs.program import Carry, PartialResults, Program, Scope
+from trendweave.programs.shared.rows import SharedRows
+
+#: A column with the number of the member that a row belongs to, where a table has rows of several.
+MEMBER = "trendweave_member"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Result rows of a member, in its own columns. With `member` None the first column is MEMBER."""
+
+    table: pa.Table
+    member: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of results; `merger` is the number, in its unit, of whoever merges it. None: it is final (`found`)."""
+
+    table: pa.Table
+    merger: int
+    found: Found | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStep:
+    """What one step gives: result rows or parts, and what to remember."""
+
+    given: Iterable[Found] | Iterable[Part]
+    carry: Carry = field(default_factory=dict)
+
+
+@contextmanager
+def telling_query(name: str) -> Iterator[None]:
+    """Errors say of which query they are."""
+    try:
+        yield
+    except TrendweaveError as error:
+        told = f"query {name}: "
+        problems = [
+            one if one.message.startswith("query ") else replace(one, message=told + one.message)
+            for one in error.problems
+        ]
+        raise type(error)(problems) from error
+
+
+class UnitSteps(Protocol):
+    """As `programs.program.Steps`, on shared rows of the times that `reads` or `looks_at` say."""
+
+    @property
+    def pane(self) -> int | None:
+        """See `Steps`."""
+
+    @property
+    def carries(self) -> bool:
+        """See `Steps`."""
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """See `Steps`."""
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """See `Steps`."""
+
+    def keeps_from(self, watermark: int) -> int:
+        """See `Steps`."""
+
+    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
+        """See `Steps`."""
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        """See `Steps`."""
+
+    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        """See `Steps`."""
+
+
+class BoundUnit(Protocol):
+    """A unit of a sharing plan, bound to programs. The needs of its `sources` are served by the shared rows: source i
+    sees them as view `first + i`."""
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The numbers of the members that it answers."""
+
+    @property
+    def sources(self) -> tuple[Program, ...]:
+        """Programs whose needs rows must serve."""
+
+    def placed(self, first: int) -> BoundUnit:
+        """The same, knowing the number of its first view."""
+
+    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
+        """Result rows, of all rows that meet in one place."""
+
+    def mergers(self) -> tuple[PartialResults | None, ...]:
+        """Who merges parts of results; None for one whose parts are final rows already."""
+
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+        """Parts of results."""
+
+    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
+        """Result rows of all parts that meet in one place."""
+
+    def steps(self, in_parts: bool) -> UnitSteps | None:
+        """Piece by piece; None where nothing is final before the end."""

@@ -1,0 +1,1 @@
+"""Many plans -> one: which queries of a workload are computed together, and how."""

@@ -1,0 +1,57 @@
+"""What a workload shares, as data: units of queries that are computed together, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from trendweave.planning.situated_plan import QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """One query that shares the pass over events and nothing else; `reason` says why, in a few words."""
+
+    kind: ClassVar[str] = "alone"
+    member: int
+    reason: str = ""
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return (self.member,)
+
+
+Unit: TypeAlias = Alone
+#: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
+Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[list[Unit], list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class SharingPlan:
+    """How the queries of a workload are computed: each is in one unit. Queries of one text are one member."""
+
+    plans: tuple[QueryPlan, ...]
+    units: tuple[Unit, ...]
+
+
+def plan_sharing(plans: Sequence[QueryPlan]) -> SharingPlan:
+    """Put each plan into a unit.
+
+    Args:
+        plans: Different plans, by number.
+
+    Returns:
+        Units in the order of their first members.
+    """
+    units: list[Unit] = []
+    left = list(range(len(plans)))
+    for rule in RULES:
+        found, left = rule(plans, left)
+        units += found
+    units += [Alone(member) for member in left]
+    return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
+
+
+#: In the order in which they are tried.
+RULES: tuple[Rule, ...] = ()
