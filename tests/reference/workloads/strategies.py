@@ -1,0 +1,444 @@
+"""Hypothesis strategies: workloads of related queries, and streams of bursts and calm stretches to run them on.
+
+All queries of a workload come from one by changing its start or end, its suffix, window, constants, aggregates,
+strategy, keys and conditions, so that there is something to share and something that forbids it. Patterns are a shared
+Kleene part with something before and after it. Attributes of the streams are those of `tests.reference.streams`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from tests.reference.pattern import (
+    Event,
+    Not,
+    Or,
+    Pattern,
+    Repeat,
+    Seq,
+    bounds,
+    can_end_with_not,
+    either,
+    leaves,
+    neighbours,
+    option,
+    plus,
+    seq,
+    star,
+    variable_types,
+)
+from tests.reference.query import (
+    ANY_MATCH,
+    COUNT_ALL,
+    STRATEGIES,
+    Aggregate,
+    Attribute,
+    Calculated,
+    Column,
+    Constant,
+    Edge,
+    Local,
+    Moving,
+    Output,
+    Query,
+    Session,
+    Sliding,
+    text,
+)
+from tests.reference.streams import aggregates, event_rows, queries
+from tests.reference.trend_rows import shown_text
+
+from .members import INTERVAL, Member
+
+# ------------------------------------------------------------------------------------------------------------- patterns
+
+Leaf = Callable[[str], Event]
+
+#: Kleene parts of one to three types, nested ones, and one without a Kleene plus.
+CORES: tuple[Callable[[Leaf], Pattern], ...] = (
+    lambda e: plus(e("B")),
+    lambda e: plus(e("B")),
+    lambda e: plus(seq(e("B"), e("C"))),
+    lambda e: plus(seq(e("B"), e("C"), e("D"))),
+    lambda e: plus(seq(plus(e("B")), e("C"))),
+    lambda e: plus(either(e("B"), e("C"))),
+    lambda e: plus(seq(e("B"), option(e("C")))),
+    lambda e: plus(seq(e("B"), Not(Event("N")), e("C"))),
+    lambda e: bounds(e("B"), 2, 3),
+    lambda e: seq(e("B"), e("C")),
+    lambda e: seq(plus(e("B")), plus(e("C"))),
+)
+BEFORE: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
+    lambda e: (e("A"),),
+    lambda e: (e("E"),),
+    lambda e: (),
+    lambda e: (e("A"), e("E")),
+    lambda e: (plus(e("A")),),
+    lambda e: (e("A"), Not(Event("N"))),
+    lambda e: (Not(Event("N")), e("A")),
+    lambda e: (option(e("A")),),
+    lambda e: (e("A"), star(e("E"))),
+)
+AFTER: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
+    lambda e: (),
+    lambda e: (e("D"),),
+    lambda e: (e("F"),),
+    lambda e: (e("D"), e("F")),
+    lambda e: (Not(Event("N")), e("D")),
+    lambda e: (plus(e("D")),),
+    lambda e: (option(e("F")),),
+    lambda e: (Not(Event("M", "m")),),
+)
+WINDOWS = (Sliding(10, 10), Sliding(10, 5), Sliding(12, 4), Sliding(6, 3), Sliding(6, 6), Sliding(8, 2), Sliding(5, 3))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What queries of a workload have alike or not, as numbers of the lists above."""
+
+    before: int = 0
+    core: int = 0
+    after: int = 0
+    other_names: bool = False
+
+    def leaf(self, kind: str) -> Event:
+        return Event(kind, kind.lower() * 2 if self.other_names else kind.lower())
+
+    def pattern(self) -> Pattern:
+        core = CORES[self.core](self.leaf)
+        around = (*BEFORE[self.before](self.leaf), core, *AFTER[self.after](self.leaf))
+        return core if len(around) == 1 else Seq(around)
+
+
+def _index(things: tuple) -> SearchStrategy[int]:
+    return st.integers(0, len(things) - 1)
+
+
+def _rarely(draw: DrawFn, one_in: int) -> bool:
+    return draw(st.integers(0, one_in - 1)) == one_in - 1
+
+
+@st.composite
+def parts(draw: DrawFn, base: Parts | None = None, negation: bool = True) -> Parts:
+    """Those of a first query, or those of one that comes from it."""
+    if base is None:
+        drawn = Parts(draw(_index(BEFORE)), draw(_index(CORES)), draw(_index(AFTER)))
+    else:
+        drawn = Parts(
+            before=draw(_index(BEFORE)) if draw(st.booleans()) else base.before,
+            core=draw(_index(CORES)) if _rarely(draw, 6) else base.core,
+            after=draw(_index(AFTER)) if draw(st.booleans()) else base.after,
+            other_names=_rarely(draw, 8),
+        )
+    if not negation and any(under_not for _, under_not in leaves(drawn.pattern())):
+        return replace(drawn, before=min(drawn.before, 4), core=min(drawn.core, 6), after=min(drawn.after, 3))
+    return drawn
+
+
+# -------------------------------------------------------------------------------------------------------------- clauses
+
+
+@st.composite
+def time_windows(draw: DrawFn, windowed: bool) -> Sliding | Moving | Session | None:
+    kind = draw(st.sampled_from(["sliding"] * 5 + ["moving", "session"] + ["none"] * 2 * (not windowed)))
+    if kind == "sliding":
+        return draw(st.sampled_from(WINDOWS))
+    if kind == "moving":
+        return Moving(draw(st.sampled_from([8, 4, 10])))
+    return Session(draw(st.sampled_from([2, 3, 6]))) if kind == "session" else None
+
+
+def limits() -> SearchStrategy[Constant]:
+    return st.sampled_from([-1, 0, 1, -2, 0.5, -1]).map(Constant)
+
+
+@st.composite
+def local_conditions(draw: DrawFn, pattern: Pattern) -> tuple[Local, ...]:
+    """On variables of the trend or under a NOT, with constants that other queries have in other numbers."""
+    variables = sorted({leaf.name for leaf, _ in leaves(pattern)})
+    one = st.builds(
+        Local,
+        st.sampled_from(variables),
+        st.sampled_from([Column("x"), Column("y")]),
+        st.sampled_from([">=", "<=", "!=", ">=", ">", "!=", "="]),
+        limits(),
+    )
+    return tuple(draw(st.lists(one, min_size=1, max_size=2)))
+
+
+EDGES = ((Column("x"), Column("x", later=True)), (Column("y"), Column("x", later=True)))
+
+
+@st.composite
+def edge_conditions(draw: DrawFn, pattern: Pattern) -> tuple[Edge, ...]:
+    """Between two events of one variable that can be neighbours."""
+    again = sorted(one for one, other in neighbours(pattern) if one == other)
+    if not again:
+        return ()
+    left, right = draw(st.sampled_from(EDGES))
+    return (Edge(draw(st.sampled_from(again)), left, draw(st.sampled_from(["<=", ">=", "<", "!="])), right),)
+
+
+def other_constants(draw: DrawFn, conditions: tuple[Local, ...]) -> tuple[Local, ...]:
+    return tuple(replace(condition, right=draw(limits())) for condition in conditions)
+
+
+def kept_conditions(conditions: tuple, pattern: Pattern) -> tuple:
+    """Those that this pattern has the variables for."""
+    variables = {leaf.name for leaf, _ in leaves(pattern)}
+    return tuple(
+        one
+        for one in conditions
+        if one.variable in variables
+        and (not isinstance(one, Edge) or (one.variable, one.variable) in neighbours(pattern))
+    )
+
+
+def kept_outputs(outputs: tuple[Output, ...], pattern: Pattern) -> tuple[Output, ...]:
+    variables = variable_types(pattern)
+    return tuple(one for one in outputs if one.variable is None or one.variable in variables) or (COUNT_ALL,)
+
+
+@st.composite
+def keys(draw: DrawFn) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
+    """Equivalence and groups: keys that meet in one of them, or in none."""
+    equivalence = draw(st.sampled_from([(), (), (), ("k",), ("k",), ("k", "g"), ("s",)]))
+    groups = draw(st.sampled_from([(), (), (), ("k",), ("g",), ("k", "g")]))
+    return tuple(map(Attribute, equivalence)), tuple(map(Attribute, groups))
+
+
+# ------------------------------------------------------------------------------------------------------------ workloads
+
+
+@dataclass(frozen=True)
+class Related:
+    """One query of a workload: its parts, and the query that they are part of."""
+
+    parts: Parts
+    query: Query
+
+
+@dataclass(frozen=True)
+class Variety:
+    """Which clauses may differ between the queries of a workload."""
+
+    windows: bool = True
+    negation: bool = True
+    edges: bool = True
+    locals: bool = True
+    strategies: bool = True
+    keys: bool = True
+    kinds: bool = True  # lists, intervals, ORDER BY and others, not only aggregates
+    others: bool = True  # queries that have only the pattern in common with the first
+
+
+KLEENE = Variety(edges=False, strategies=False, keys=False, kinds=False, others=False)
+EDGED = Variety(windows=False, strategies=False, keys=False, kinds=False, others=False)
+CONSTANTS = Variety(windows=False, negation=True, strategies=False, keys=False, kinds=False, others=False)
+EVERYTHING = Variety()
+
+
+@st.composite
+def first_queries(draw: DrawFn, variety: Variety, windowed: bool) -> Related:
+    drawn = draw(parts(negation=variety.negation))
+    pattern = drawn.pattern()
+    equivalence, groups = draw(keys())
+    query = Query(
+        pattern,
+        aggregates=draw(aggregates(sorted(variable_types(pattern)))),
+        predicates=(draw(local_conditions(pattern)) if variety.locals and draw(st.booleans()) else ())
+        + (draw(edge_conditions(pattern)) if variety.edges and not _rarely(draw, 3) else ()),
+        equivalence=equivalence,
+        group_by=groups,
+        window=draw(time_windows(windowed)),
+        strategy=draw(st.sampled_from([ANY_MATCH] * 4 + list(STRATEGIES))) if variety.strategies else ANY_MATCH,
+    )
+    return Related(drawn, legal(query))
+
+
+def legal(query: Query, lists: bool = False) -> Query:
+    """Aggregates under `WITHIN w` alone have no trailing NOT."""
+    if isinstance(query.window, Moving) and not lists and can_end_with_not(query.pattern):
+        return replace(query, window=Sliding(query.window.within, query.window.within))
+    return query
+
+
+@st.composite
+def derived_queries(draw: DrawFn, first: Related, variety: Variety, windowed: bool) -> Query:
+    """The first one with some clauses changed."""
+    base = first.query
+    drawn = draw(parts(first.parts, variety.negation)) if not _rarely(draw, 4) else first.parts
+    pattern = drawn.pattern()
+    predicates = kept_conditions(base.predicates, pattern)
+    if variety.locals and draw(st.booleans()):
+        other = [one for one in predicates if isinstance(one, Local)]
+        changed = other_constants(draw, tuple(other)) if other and not _rarely(draw, 4) else ()
+        if not changed and draw(st.booleans()):
+            changed = draw(local_conditions(pattern))
+        predicates = (*changed, *(one for one in predicates if isinstance(one, Edge)))
+    if variety.edges and _rarely(draw, 4):
+        predicates = (*(one for one in predicates if isinstance(one, Local)), *draw(edge_conditions(pattern)))
+    outputs = kept_outputs(base.aggregates, pattern)
+    if draw(st.booleans()):
+        outputs = draw(aggregates(sorted(variable_types(pattern))))
+    equivalence, groups = base.equivalence, base.group_by
+    if variety.keys and _rarely(draw, 3):
+        equivalence, groups = draw(keys())
+    return legal(
+        replace(
+            base,
+            pattern=pattern,
+            predicates=predicates,
+            aggregates=outputs,
+            equivalence=equivalence,
+            group_by=groups,
+            window=draw(time_windows(windowed)) if variety.windows and _rarely(draw, 3) else base.window,
+            strategy=draw(st.sampled_from(STRATEGIES)) if variety.strategies and _rarely(draw, 6) else base.strategy,
+        )
+    )
+
+
+@st.composite
+def other_queries(draw: DrawFn, first: Related, windowed: bool, lists: bool) -> Query:
+    """All features crossed: only the pattern comes from the first query."""
+    pattern = draw(parts(first.parts)).pattern()
+    query = draw(
+        queries(
+            conjunction=False,
+            lists=lists,
+            anchors=_rarely(draw, 3),
+            choice=_rarely(draw, 3),
+            whole=lists and _rarely(draw, 4),
+            complete=_rarely(draw, 4),
+            session=_rarely(draw, 5),
+            calculated=not lists and _rarely(draw, 3),
+            ordered=not lists and _rarely(draw, 3),
+            pattern=pattern,
+        )
+    )
+    if (windowed and query.window is None) or isinstance(query.window, Sliding):
+        query = replace(query, window=draw(st.sampled_from(WINDOWS)))
+    return query
+
+
+LISTS = ("trends", "trends", "each", "rows")
+
+
+@st.composite
+def members(draw: DrawFn, first: Related, variety: Variety, windowed: bool, name: str) -> Member:
+    if variety.kinds and _rarely(draw, 14):
+        return Member(name, INTERVAL, None, draw(interval_texts()))
+    kind = draw(st.sampled_from(LISTS)) if variety.kinds and _rarely(draw, 5) else "aggregates"
+    lists = kind != "aggregates"
+    if variety.others and _rarely(draw, 4):
+        query = draw(other_queries(first, windowed, lists))
+    else:
+        query = draw(derived_queries(first, variety, windowed))
+    if not lists:
+        query = replace(query, aggregates=tuple(_own_name(one, name) for one in query.aggregates))
+        return Member(name, kind, query, text(query))
+    query = replace(query, aggregates=(COUNT_ALL,))
+    complete = "COMPLETE " if query.complete else ""
+    if kind != "each":
+        return Member(name, kind, query, shown_text(query, f"{complete}{kind.upper()}(x, s)"))
+    variable = draw(st.sampled_from(sorted(variable_types(query.pattern))))
+    outputs = (Aggregate("FIRST", variable, "s"), Aggregate("COUNT", variable), Aggregate("SUM", variable, "x"))
+    listed = f"FIRST({variable}.s), COUNT({variable}), SUM({variable}.x)"
+    return Member(name, kind, query, shown_text(query, f"{complete}EACH {listed}"), outputs)
+
+
+def _own_name(output: Output, name: str) -> Output:
+    """Columns of a name that says nothing have one for each query: their types differ."""
+    if isinstance(output, Calculated) or output.name is not None:
+        return replace(output, name=f"{output.name}_{name}")
+    return output
+
+
+@st.composite
+def interval_texts(draw: DrawFn) -> str:
+    """Intervals of the same events, with other constants; only the engine alone judges them."""
+    low, high = draw(st.sampled_from([0, 1, -1])), draw(st.sampled_from([0, 0.5, 1]))
+    by = draw(st.sampled_from(["", "PARTITION BY k\n", "PARTITION BY g\n"]))
+    relation = draw(st.sampled_from(["overlaps; finished-by; contains", "before", "meets; overlaps", "starts; equals"]))
+    return f"FROM events {by}DEFINE P AS x > {low}, Q AS y > {high}\nPATTERN P {relation} Q\nWITHIN 10 seconds"
+
+
+@st.composite
+def workloads(
+    draw: DrawFn, variety: Variety = EVERYTHING, sizes: tuple[int, ...] = (3, 2, 4, 5, 6), windowed: bool = False
+) -> tuple[Member, ...]:
+    """Related queries by their names. `windowed`: all that streams can run. Some stand there under two names."""
+    first = draw(first_queries(variety, windowed))
+    size = draw(st.sampled_from(sizes))
+    drawn = [draw(members(first, variety, windowed, f"q{number}")) for number in range(size)]
+    if _rarely(draw, 5):
+        again = draw(st.sampled_from(drawn))
+        drawn[-1] = replace(again, name=f"q{size - 1}")
+    return tuple(drawn)
+
+
+# -------------------------------------------------------------------------------------------------------------- streams
+
+
+@st.composite
+def spellings(draw: DrawFn, pattern: Pattern) -> list[str]:
+    """The types of one word of the pattern."""
+    match pattern:
+        case Event(type=kind):
+            return [kind]
+        case Seq(parts=inner):
+            return [kind for part in inner for kind in draw(spellings(part))]
+        case Or(alternatives=alternatives):
+            return draw(spellings(draw(st.sampled_from(alternatives))))
+        case Repeat(body=body, low=low, high=high):
+            times = draw(st.integers(low, min(low + 2, low + 2 if high is None else high)))
+            return [kind for _ in range(times) for kind in draw(spellings(body))]
+    return []
+
+
+def seldom_other_keys() -> SearchStrategy[dict]:
+    """Most events have one key, so that trends get long."""
+    key = st.sampled_from([1, 1, 1, 1, 2, 1, None])
+    group = st.sampled_from(["u", "u", "u", "v", "u", None])
+    return st.fixed_dictionaries({"k": key, "g": group, "s": st.sampled_from(["p", "p", "p", "q", None])})
+
+
+@st.composite
+def bursty_streams(draw: DrawFn, workload: tuple[Member, ...], max_events: int = 9) -> list[dict]:
+    """Words of the patterns with runs of one type and events in between; ties, pauses, NULL and NaN; seldom rows that
+    are no events, seldom in no order."""
+    patterns = [member.query.pattern for member in workload if member.query is not None] or [Event("B")]
+    used = sorted({leaf.type for pattern in patterns for leaf, _ in leaves(pattern)})
+    time, rows = draw(st.integers(-3, 3)), []
+    while len(rows) < max_events:
+        for kind in draw(spellings(draw(st.sampled_from(patterns)))):
+            run = draw(st.sampled_from([1, 1, 1, 2, 4]))
+            if _rarely(draw, 8):
+                kind, run = draw(st.sampled_from([*used, "Z"])), 1
+            steps = st.sampled_from([1, 1, 1, 1, 0]) if run > 1 else st.sampled_from([1, 1, 1, 1, 0, 2])
+            for _ in range(run):
+                time += draw(steps)
+                rows.append({"time": time} | draw(event_rows([kind])) | draw(seldom_other_keys()))
+        time += draw(st.sampled_from([0, 0, 0, 5]))
+        if _rarely(draw, 6):
+            break
+    rows = rows[:max_events]
+    if _rarely(draw, 12):
+        rows[0]["time" if draw(st.booleans()) else "type"] = None
+    return draw(st.permutations(rows)) if _rarely(draw, 5) else rows
+
+
+@st.composite
+def workloads_and_streams(
+    draw: DrawFn,
+    variety: Variety = EVERYTHING,
+    max_events: int = 9,
+    sizes: tuple[int, ...] = (3, 2, 4, 5, 6),
+    windowed: bool = False,
+) -> tuple[tuple[Member, ...], list[dict]]:
+    drawn = draw(workloads(variety, sizes, windowed))
+    return drawn, draw(bursty_streams(drawn, max_events))
