@@ -23,11 +23,12 @@ ROOMS: dict[str, set[str]] = {
     "events": {"errors"},
     "language": {"errors"},
     "planning": {"errors", "events", "language"},
+    "sharing": {"errors", "language", "planning"},
     "expressions": {"errors", "events", "language", "planning.plan"},
     "kernels": set(),
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
-    "programs": {"errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
+    "programs": {"errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"},
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
         "programs",

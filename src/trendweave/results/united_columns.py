@@ -120,15 +120,15 @@ def _written(column: ResultColumn) -> str:
 # Rows
 
 
-def widen(batch: pa.RecordBatch, name: str, columns: Sequence[ResultColumn]) -> pa.RecordBatch:
-    """Rows of one query as rows of all.
+def widen(batch: pa.RecordBatch, names: pa.Array, columns: Sequence[ResultColumn]) -> pa.RecordBatch:
+    """Rows of some queries as rows of all.
 
     Args:
-        batch: Rows as the query alone gives them.
-        name: The name of the query.
+        batch: Rows as the queries alone give them.
+        names: The name of each row's query.
         columns: What `unite_columns` gave.
     """
-    arrays = [pa.repeat(pa.scalar(name, pa.string()), batch.num_rows)]
+    arrays = [names]
     own = set(batch.schema.names)
     for column in columns[1:]:
         if column.name not in own:

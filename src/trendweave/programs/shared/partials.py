@@ -87,7 +87,7 @@ class SharedParts:
             yield self._slot(number, part.merger, int(place)), part.table.filter(pa.array(own))
 
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        tables: list[pa.Table] = []
+        batches: list[pa.RecordBatch] = []
         to_merge: dict[tuple[int, int], list[pa.Table]] = {}
         owners = [(unit, merger) for unit, one in enumerate(self.units) for merger in range(len(one.mergers()))]
         columns = (parts.column(name).to_pylist() for name in SCHEMA.names)
@@ -96,10 +96,10 @@ class SharedParts:
             if member == _TO_MERGE:
                 to_merge.setdefault(owners[slot // _SLOTS], []).append(table)
             else:
-                tables += self.named.write(Found(table, None if member == _MIXED else member))
+                batches += self.named.write(Found(table, None if member == _MIXED else member))
         for (unit, merger), pieces in to_merge.items():
-            tables += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
-        return pa.concat_tables(tables) if tables else self.named.schema.empty_table()
+            batches += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
+        return pa.Table.from_batches(batches) if batches else self.named.schema.empty_table()
 
 
 def hash_values(columns: Sequence[pa.ChunkedArray]) -> np.ndarray:

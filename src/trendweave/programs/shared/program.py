@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from trendweave.programs.program import (
     Work,
 )
 from trendweave.programs.shared.bind_units import bind_units
-from trendweave.programs.shared.columns import NamedRows, union_columns
+from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
@@ -30,6 +31,7 @@ from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan, SharedRows,
 from trendweave.programs.shared.steps import SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
 from trendweave.results.types import ResultColumn
+from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
@@ -109,13 +111,12 @@ class Shared:
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
-        return union_columns(
-            {name: one.result for names, one in zip(self.names, self.programs, strict=True) for name in names}
-        )
+        named = zip(self.names, self.programs, strict=True)
+        return unite_columns((name, one.result) for names, one in named for name in names)
 
     @cached_property
     def named(self) -> NamedRows:
-        return NamedRows.of(self.result, self.names)
+        return NamedRows(self.result, self.names)
 
     @property
     def schema(self) -> pa.Schema:
@@ -164,10 +165,9 @@ class Shared:
         with self._telling(number):
             for found in given:
                 assert isinstance(found, Found), "parts are written as parts"
-                for table in self.named.write(found):
-                    yield from table.to_batches()
+                yield from self.named.write(found)
 
-    def _telling(self, number: int):  # type: ignore[no-untyped-def]
+    def _telling(self, number: int) -> AbstractContextManager[None]:
         return telling_query(" or ".join(name for one in self.units[number].members for name in self.names[one]))
 
     def partials(self) -> PartialResults | None:
@@ -221,7 +221,7 @@ class Shared:
         problems = []
         for names, program in zip(self.names, self.programs, strict=True):
             for problem in program.problems_of_early_rows():
-                problems.append(Problem(problem.code, f"query {names[0]}: {problem.message}", problem.hint))
+                problems.append(replace(problem, query=names[0]))
         return problems
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
@@ -270,5 +270,6 @@ def bind_shared(
 def _check_times(programs: Mapping[str, Program]) -> None:
     without = [name for name, program in programs.items() if program.needs.time is None]
     if without and len(without) < len(programs):
-        message = f"query {without[0]} is FROM INTERVALS, whose rows have no single time, beside queries over events"
-        raise DataError([Problem("TW313", message, "make a workload of their own of the queries FROM INTERVALS")])
+        message = "rows of a query FROM INTERVALS have no single time, so it cannot stand beside queries over events"
+        hint = "make a workload of their own of the queries FROM INTERVALS"
+        raise DataError([Problem("TW271", message, hint, query=without[0])])

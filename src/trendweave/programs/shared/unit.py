@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
@@ -48,12 +48,7 @@ def telling_query(name: str) -> Iterator[None]:
     try:
         yield
     except TrendweaveError as error:
-        told = f"query {name}: "
-        problems = [
-            one if one.message.startswith("query ") else replace(one, message=told + one.message)
-            for one in error.problems
-        ]
-        raise type(error)(problems) from error
+        raise error.about(name) from error
 
 
 class UnitSteps(Protocol):
