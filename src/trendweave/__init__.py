@@ -15,13 +15,16 @@ from trendweave import errors
 from trendweave.errors import TrendweaveError
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.queries import Query, query
+from trendweave.rules.rule import Rule
+from trendweave.workload import Workload, workload
 
 if TYPE_CHECKING:
+    from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.runners.incremental import Incremental, State
     from trendweave.runners.local import Batches
+    from trendweave.runners.metrics import Metrics
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
-    from trendweave.runners.spark.metrics import Metrics
     from trendweave.runners.warm_up import warm_up
 
 __all__ = [
@@ -33,12 +36,16 @@ __all__ = [
     "Plan",
     "PushSession",
     "Query",
+    "Rule",
+    "SharingMetrics",
     "SituatedPlan",
     "State",
     "TrendweaveError",
+    "Workload",
     "errors",
     "query",
     "warm_up",
+    "workload",
 ]
 
 try:
@@ -50,9 +57,10 @@ except PackageNotFoundError:  # a zip of the package, as executors of Spark may 
 _ON_DEMAND = {
     "Batches": "runners.local",
     "Incremental": "runners.incremental",
-    "Metrics": "runners.spark.metrics",
+    "Metrics": "runners.metrics",
     "Options": "runners.options",
     "PushSession": "runners.session",
+    "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "warm_up": "runners.warm_up",
 }

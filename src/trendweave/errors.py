@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -26,6 +27,7 @@ __all__ = [
     "near_names",
     "raise_problems",
     "raise_together",
+    "tell_once",
 ]
 
 #: Every code with its meaning in a few words. A code is never reused for something else.
@@ -320,6 +322,29 @@ def raise_together(errors: Sequence[TrendweaveError]) -> None:
         return
     earliest = min(errors, key=lambda error: min(problem.code[2] for problem in error.problems))
     raise type(earliest)(problem for error in errors for problem in error.problems)
+
+
+def tell_once(errors: Sequence[TrendweaveError], count: int) -> list[TrendweaveError]:
+    """Errors of queries, in which what is the same for all of them (there is no time column) is told once, without a
+    name.
+
+    Args:
+        errors: At most one of each query.
+        count: How many queries there are.
+    """
+    times = Counter(_without_name(problem) for error in errors for problem in error.problems if problem.line is None)
+    of_all = {problem for problem, number in times.items() if number == count > 1}
+    if not of_all:
+        return list(errors)
+    told: list[TrendweaveError] = [type(errors[0])(problem for problem in times if problem in of_all)]
+    for error in errors:
+        rest = [problem for problem in error.problems if _without_name(problem) not in of_all]
+        told += [type(error)(rest)] if rest else []
+    return told
+
+
+def _without_name(problem: Problem) -> Problem:
+    return replace(problem, query=None, text=None)
 
 
 def near_names(name: str, known: Iterable[str]) -> str:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 class Asked(Protocol):
     """A query or a workload with the columns that were named for it, asked to run somewhere."""
 
+    @property
+    def lacks_columns(self) -> bool:
+        """Whether rows may lack columns of the result, as those of one query of several do."""
+
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
@@ -62,9 +66,9 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     from trendweave.rows.tables import as_arrow
     from trendweave.runners.local import run_local
 
-    table, give_back = as_arrow(events)
+    table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
     asked.check(table.schema)
-    return give_back(run_local(asked.bind(table.schema, settings), table))
+    return give_back(run_local(asked.bind(table.schema, settings), table, settings.observation))
 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
@@ -77,7 +81,7 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
 
     table, _ = as_arrow(events)
     asked.check(table.schema)
-    return Batches(asked.bind(table.schema, settings), table)
+    return Batches(asked.bind(table.schema, settings), table, settings.observation)
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, overload
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names, raise_problems
@@ -279,6 +279,7 @@ class _Asked:
     query: Query
     time: str
     type: str | None
+    lacks_columns: ClassVar[bool] = False
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None

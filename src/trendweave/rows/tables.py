@@ -11,12 +11,13 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 
 
-def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+def as_arrow(events: Any, knows_null: bool = False) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Read events from any kind of table.
 
     Args:
         events: An Arrow table, batch or reader, a pandas or polars frame, or anything with the Arrow C stream
             interface.
+        knows_null: Whole numbers of a result stay such beside NULLs, where pandas would make floats of them.
 
     Returns:
         The events as an Arrow table, and how to hand a result back in the caller's kind of table.
@@ -26,6 +27,8 @@ def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """
     try:
         table, give_back = _read(events)
+        if knows_null and give_back is _as_pandas:
+            give_back = _as_pandas_with_null
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         hint = "give every column one type and a name of its own"
         raise DataError([Problem("TW308", f"the table cannot be read: {error}", hint)]) from error
@@ -111,6 +114,17 @@ def _unchanged(table: pa.Table) -> pa.Table:
 def _as_pandas(table: pa.Table) -> Any:
     frame = table.to_pandas()
     frame.attrs |= {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return frame
+
+
+def _as_pandas_with_null(table: pa.Table) -> Any:
+    """Columns of whole numbers in which something is NULL have the type of pandas that knows it."""
+    frame = _as_pandas(table)
+    for field in table.schema:
+        column = table.column(field.name)
+        if pa.types.is_integer(field.type) and column.null_count:
+            kind = f"{'I' if pa.types.is_signed_integer(field.type) else 'UI'}nt{field.type.bit_width}"
+            frame[field.name] = sys.modules["pandas"].array(column.to_pylist(), dtype=kind)
     return frame
 
 

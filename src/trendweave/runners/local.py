@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from trendweave.programs.program import Program
 from trendweave.programs.trends.program import bind_trends
 from trendweave.results.types import Numbers
 from trendweave.rows.dropped import report_dropped
+from trendweave.runners.metrics import Metrics
 
 
 class Batches:
@@ -22,9 +24,11 @@ class Batches:
             the way (checked complete trends), or the query does not show trends.
     """
 
-    def __init__(self, program: Program, events: pa.Table) -> None:
+    def __init__(self, program: Program, events: pa.Table, metrics: Metrics | None = None) -> None:
         rows, dropped = program.prepare(events)
         report_dropped(dropped)
+        if metrics is not None:
+            metrics.count(asdict(dropped))
         self.schema: pa.Schema = program.schema.with_metadata(dropped.metadata)
         output = program.compute(rows)
         self.trends: int | None = output.trends
@@ -37,9 +41,9 @@ class Batches:
         return next(self._batches).replace_schema_metadata(self.schema.metadata)
 
 
-def run_local(program: Program, events: pa.Table) -> pa.Table:
-    """Result rows; the number of dropped rows is in the metadata of the schema."""
-    batches = Batches(program, events)
+def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None) -> pa.Table:
+    """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked."""
+    batches = Batches(program, events, metrics)
     return pa.Table.from_batches(batches, batches.schema)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from trendweave.errors import near_names
+from trendweave.errors import TrendweaveError, near_names, raise_together
 from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
@@ -24,6 +24,7 @@ from trendweave.programs.trends.detection import (
     Strategy,
 )
 from trendweave.results.types import NUMBERS, Numbers
+from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
     SETTINGS,
     read_bytes,
@@ -39,7 +40,9 @@ from trendweave.runners.option_values import (
 if TYPE_CHECKING:
     from pyspark.sql import Observation
 
-    from trendweave.runners.spark.metrics import Metrics
+#: Whether what queries have in common is computed once, for each burst of events: as it pays, always, or never.
+Sharing: TypeAlias = Literal["auto", "always", "never"]
+SHARING: tuple[Sharing, ...] = ("auto", "always", "never")
 
 
 class Options(TypedDict, total=False):
@@ -72,11 +75,15 @@ class Options(TypedDict, total=False):
     """Events that are late come out as well, in a column `late`. Spark streams."""
     metrics: Metrics | str | None
     """Counts of what was read, dropped and found: in Spark batch a `trendweave.Metrics`, which has them after the
-    first action; on Spark streams the name under which they are in the progress of the query."""
+    first action; on Spark streams the name under which they are in the progress of the query. Workloads take a
+    `trendweave.Metrics` in this process as well, which then tells what was shared."""
     observation: Observation | Metrics | None
     """A `pyspark.sql.Observation` that gets the counts of rows. Spark batch."""
     state: bytes | None
     """What another session left with `session.state()`, to go on with. `push`."""
+    sharing: Sharing | None
+    """Whether Kleene parts and stretches that queries have in common are computed once: "auto" (the default) as it pays
+    for each burst of events, "always", or "never". The rows are the same. Workloads, everywhere."""
 
 
 class Place(Enum):
@@ -103,6 +110,11 @@ _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
     Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
 }
+_IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
+_OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
+    place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
+    for place, taken in _TAKEN.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +122,7 @@ class Settings:
     """All options of a run, checked, with defaults where nothing was given.
 
     `chunks` is "auto", "off", or the length of a chunk of time in nanoseconds. `metrics` is the name of counts on a
-    stream, `observation` what gets them in batch.
+    stream, `observation` what gets them elsewhere.
     """
 
     numbers: Numbers = "decimal"
@@ -125,16 +137,17 @@ class Settings:
     metrics: str = "trendweave"
     observation: Any = None
     state: bytes | None = None
+    sharing: Sharing = "auto"
 
 
 _DEFAULTS = Settings()
 
 
+ReadSetting: TypeAlias = Callable[[str], str | None]
+
+
 def make_settings(
-    plan: QueryPlan,
-    place: Place,
-    given: Mapping[str, Any],
-    read_setting: Callable[[str], str | None] | None = None,
+    plan: QueryPlan, place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
 ) -> Settings:
     """Check the options of a call and fill in what was not given.
 
@@ -148,22 +161,61 @@ def make_settings(
     Raises:
         OptionError: An option is not known here, has a value that it cannot have, or does not go with the query.
     """
-    _check_names(given, place)
+    _check_names(given, place, _TAKEN)
+    options = _find_options(place, given, read_setting, _TAKEN[place])
+    return _make(place, options, _detection(plan, options))
+
+
+def make_workload_settings(
+    plans: Mapping[str, QueryPlan], place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
+) -> Settings:
+    """Check the options of a workload's call. What is for queries that show trends counts for those that do.
+
+    Args:
+        plans: The plans of its queries by name.
+        place: As for `make_settings`.
+        given: As for `make_settings`.
+        read_setting: As for `make_settings`.
+
+    Raises:
+        OptionError: As for `make_settings`; no query shows trends, and there is an option for such.
+    """
+    _check_names(given, place, _OF_WORKLOADS)
+    options = _find_options(place, given, read_setting, _OF_WORKLOADS[place])
+    finding = {name: plan for name, plan in plans.items() if _finds_trends(plan)} or plans
+    detection, errors = _DEFAULTS.detection, list[TrendweaveError]()
+    for name, plan in finding.items():
+        try:
+            detection = _detection(plan, options)
+        except TrendweaveError as error:
+            errors.append(error.about(name))
+    raise_together(errors)
+    return _make(place, options, detection)
+
+
+def _find_options(
+    place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None, known: tuple[str, ...]
+) -> dict[str, Any]:
+    """Options that have a value, from the call or from the session."""
     options = {name: value for name, value in given.items() if value is not None}
-    if read_setting is not None:
-        # The columns of a result depend on one of them.
-        asked = ("numbers",) if place is Place.SCHEMA else _TAKEN[place]
-        for name, setting in SETTINGS.items():
-            if name in asked and name not in options:
-                options[name] = read_setting(f"spark.trendweave.{setting}")
-        options = {name: value for name, value in options.items() if value is not None}
+    if read_setting is None:
+        return options
+    # The columns of a result depend on one of them.
+    asked = ("numbers",) if place is Place.SCHEMA else known
+    for name, setting in SETTINGS.items():
+        if name in asked and name not in options:
+            options[name] = read_setting(f"spark.trendweave.{setting}")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Settings:
     watermark = options.get("watermark")
     if watermark is not None:
         read_duration(watermark, "watermark", or_none_at_all=True)
     observation, metrics = _observers(place, options)
     return Settings(
         numbers=read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
-        detection=_detection(plan, options),
+        detection=detection,
         chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),
         rows_at_once=read_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
         max_rows_of_a_key=read_positive(
@@ -176,19 +228,23 @@ def make_settings(
         metrics=metrics,
         observation=observation,
         state=read_bytes("state", options.get("state")),
+        sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
     )
 
 
-def _check_names(given: Mapping[str, Any], place: Place) -> None:
-    known = _TAKEN[place]
+def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, tuple[str, ...]]) -> None:
+    known = taken[place]
     unknown = sorted(set(given) - set(known))
     if not unknown:
         return
+    if "sharing" in unknown:
+        message = "sharing is an option of workloads, and a query alone has nothing to share"
+        raise refuse(message, "leave it out, or put queries into a trendweave.workload")
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if place in (Place.RUN, Place.ITER) and set(unknown) <= on_spark:
         message = f"only Spark DataFrames take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a Spark DataFrame")
-    everywhere = [other.value for other in Place if unknown[0] in _TAKEN[other] and other is not Place.SCHEMA]
+    everywhere = [other.value for other in Place if unknown[0] in taken[other] and other is not Place.SCHEMA]
     hint = near_names(unknown[0], known) or f"leave {unknown[0]} out"
     if everywhere:
         hint = f"{unknown[0]} is an option of {' and '.join(everywhere)}"
@@ -203,8 +259,9 @@ def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
             message = f"on a stream metrics is a name, not {type(metrics).__name__}"
             raise refuse(message, 'give for example metrics="falling"; counts are in the progress of the query')
         return None, metrics or _DEFAULTS.metrics
-    if metrics is not None and not hasattr(type(metrics), "count_results") and place is Place.SPARK_BATCH:
-        message = f"on a DataFrame metrics is a trendweave.Metrics, not {type(metrics).__name__}"
+    if metrics is not None and not isinstance(metrics, Metrics) and place is not Place.SCHEMA:
+        where = "on a DataFrame" if place is Place.SPARK_BATCH else "in this process"
+        message = f"{where} metrics is a trendweave.Metrics, not {type(metrics).__name__}"
         hint = "metrics = trendweave.Metrics(); query.run(events, metrics=metrics); a name is for streams"
         raise refuse(message, hint)
     if observation is not None and not hasattr(type(observation), "get"):
@@ -213,6 +270,11 @@ def _observers(place: Place, options: Mapping[str, Any]) -> tuple[Any, str]:
     if metrics is not None and observation is not None:
         raise refuse("metrics and observation are both given", "keep one; metrics counts all that observation does")
     return metrics if metrics is not None else observation, _DEFAULTS.metrics
+
+
+def _finds_trends(plan: QueryPlan) -> bool:
+    trend = plan.trend if isinstance(plan, SituatedPlan) else plan
+    return not isinstance(trend, IntervalPlan) and trend.finds_trends
 
 
 def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:

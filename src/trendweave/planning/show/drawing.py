@@ -52,25 +52,25 @@ def _arrows(prefix: str, template: Template, plan: Plan) -> Iterator[_Arrow]:
 def mermaid(plan: Plan) -> str:
     lines = ["flowchart LR"]
     for prefix, title, template in _templates(plan):
-        lines.append(f"  subgraph {prefix}[{_mermaid_text(title)}]")
+        lines.append(f"  subgraph {prefix}[{mermaid_text(title)}]")
         lines.append(f"    {prefix}_start(( ))")
         names = describe.state_names(template)
         free_ends = {end.state for end in template.ends if end.guard.always_open}
         for state in template.states:
-            label = _mermaid_text(f"{state.type} {names[state.number]}")
+            label = mermaid_text(f"{state.type} {names[state.number]}")
             shape = f"((({label})))" if state.number in free_ends else f"(({label}))"
             lines.append(f"    {prefix}_{state.number}{shape}")
         if len(free_ends) < len(template.ends):
             lines.append(f"    {prefix}_end((( )))")
         for arrow in _arrows(prefix, template, plan):
             line = "-.->" if arrow.dashed else "-->"
-            label = f"|{_mermaid_text(arrow.label)}|" if arrow.label else ""
+            label = f"|{mermaid_text(arrow.label)}|" if arrow.label else ""
             lines.append(f"    {arrow.source} {line}{label} {arrow.target}")
         lines.append("  end")
     return "\n".join(lines)
 
 
-def _mermaid_text(text: str) -> str:
+def mermaid_text(text: str) -> str:
     return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'
 
 
@@ -78,25 +78,25 @@ def dot(plan: Plan) -> str:
     lines = ["digraph trendweave {", "  rankdir=LR;", "  node [shape=circle];"]
     for prefix, title, template in _templates(plan):
         lines.append(f"  subgraph cluster_{prefix} {{")
-        lines.append(f"    label={_dot_text(title)};")
+        lines.append(f"    label={dot_text(title)};")
         lines.append(f'    {prefix}_start [shape=point, label=""];')
         names = describe.state_names(template)
         free_ends = {end.state for end in template.ends if end.guard.always_open}
         for state in template.states:
             shape = ", shape=doublecircle" if state.number in free_ends else ""
             lines.append(
-                f"    {prefix}_{state.number} [label={_dot_text(f'{state.type} {names[state.number]}')}{shape}];"
+                f"    {prefix}_{state.number} [label={dot_text(f'{state.type} {names[state.number]}')}{shape}];"
             )
         if len(free_ends) < len(template.ends):
             lines.append(f'    {prefix}_end [shape=doublecircle, label=""];')
         for arrow in _arrows(prefix, template, plan):
             style = ", style=dashed" if arrow.dashed else ""
-            lines.append(f"    {arrow.source} -> {arrow.target} [label={_dot_text(arrow.label)}{style}];")
+            lines.append(f"    {arrow.source} -> {arrow.target} [label={dot_text(arrow.label)}{style}];")
         lines.append("  }")
     return "\n".join([*lines, "}"])
 
 
-def _dot_text(text: str) -> str:
+def dot_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
 
 

@@ -19,6 +19,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.program import Flag, Needs, Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, read_letters
+from trendweave.sharing.one_pass import find_families, fits
 
 #: The family that a row was copied for, and a number that rows of it have in common that must meet.
 FAMILY, MEETS = "trendweave_family", "trendweave_meets"
@@ -162,7 +163,7 @@ def plan_rows(programs: Sequence[Program], keep_families_apart: bool = True) -> 
     ]
     families = [frozenset[Path]()] if not keep_families_apart else find_families(keys)
     of_view = [
-        0 if not keep_families_apart else next(i for i, f in enumerate(families) if _fits(f, one)) for one in keys
+        0 if not keep_families_apart else next(i for i, f in enumerate(families) if fits(f, one)) for one in keys
     ]
     views = [replace(view, family=family) for view, family in zip(views, of_view, strict=True)]
     return RowsPlan(
@@ -172,33 +173,6 @@ def plan_rows(programs: Sequence[Program], keep_families_apart: bool = True) -> 
         tuple(Family(tuple(sorted(keys)), _taken_by(views, number)) for number, keys in enumerate(families)),
         gathering.asked,
     )
-
-
-def find_families(keys: Sequence[frozenset[Path]]) -> list[frozenset[Path]]:
-    """Keys by which rows can meet for several programs: those that all of a family have in common.
-
-    Programs with many keys join one with fewer of the same; others join where a key is left in common.
-
-    Args:
-        keys: Per program, what its rows must meet by.
-
-    Returns:
-        The keys of each family. Each program fits one: all its keys are among the program's.
-    """
-    families: list[frozenset[Path]] = []
-    for one in sorted(set(keys), key=lambda names: (len(names), sorted(names))):
-        if any(_fits(family, one) for family in families):
-            continue
-        common = next((i for i, family in enumerate(families) if family & one), None)
-        if common is None or not one:
-            families.append(one)
-        else:
-            families[common] &= one
-    return families
-
-
-def _fits(family: frozenset[Path], keys: frozenset[Path]) -> bool:
-    return family <= keys and bool(family) == bool(keys)
 
 
 def _taken_by(views: Sequence[View], family: int) -> tuple[int, ...] | None:

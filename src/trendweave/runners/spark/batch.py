@@ -16,9 +16,10 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, PartialResults, Program, Scope
 from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.chunks import PackedTimes, number_chunks
-from trendweave.runners.spark.metrics import Metrics, count_rows
+from trendweave.runners.spark.metrics import count_results, count_rows, observe_rows
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import parts_type, result_type
 from trendweave.runners.spark.task import PEAK, ComputeTask, Limits, MergeTask
@@ -34,12 +35,12 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
     """
     metrics = settings.observation if isinstance(settings.observation, Metrics) else None
     if settings.observation is not None:
-        observation = settings.observation if metrics is None else metrics.of_rows
+        observation = settings.observation if metrics is None else observe_rows(metrics)
         events = events.observe(observation, *count_rows(program.needs, events))
     rows = prepare_rows(program, events, all_words=False)
     result = result_type(program, events.schema)
     found = _compute(program, rows, result, settings, counted=metrics is not None)
-    return found if metrics is None else metrics.count_results(found)
+    return found if metrics is None else count_results(metrics, found)
 
 
 def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:

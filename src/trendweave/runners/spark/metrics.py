@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Needs
+from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
 from trendweave.runners.spark.task import PEAK
 
 
-class Metrics:
-    """Counts of one run, there after its first action: `run(events, metrics=metrics)`, then `metrics.get`.
+def observe_rows(metrics: Metrics) -> Observation:
+    """Make the observations of a run; that of rows comes back."""
+    of_rows, of_results = Observation(), Observation()
+    metrics.observations = (of_rows, of_results)
+    return of_rows
 
-    `rows`, `null_time`, `null_type`, `other_type`: rows read, and dropped by reason. `trends`: trends (or matches)
-    found, as a float, in all windows and groups together. `peak_rows`: events of the largest key (in its chunk of
-    time); None where there is no result.
-    """
 
-    def __init__(self) -> None:
-        self.of_rows, self._of_results = Observation(), Observation()
-
-    @property
-    def get(self) -> dict[str, Any]:
-        """The counts by name. Waits for the first action on the result."""
-        return {**self.of_rows.get, **self._of_results.get}
-
-    def count_results(self, results: DataFrame) -> DataFrame:
-        """Counts what the hidden columns say, then takes them away."""
-        trends, peak = F.sum(TRENDS).alias("trends"), F.max(PEAK).alias("peak_rows")
-        counts = (F.coalesce(trends, F.lit(0.0)).alias("trends"), peak)
-        return results.observe(self._of_results, *counts).drop(TRENDS, PEAK)
+def count_results(metrics: Metrics, results: DataFrame) -> DataFrame:
+    """Counts what the hidden columns say, then takes them away."""
+    trends, peak = F.sum(TRENDS).alias("trends"), F.max(PEAK).alias("peak_rows")
+    counts = (F.coalesce(trends, F.lit(0.0)).alias("trends"), peak)
+    return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
 
 
 def count_rows(needs: Needs, events: DataFrame) -> list[Column]:

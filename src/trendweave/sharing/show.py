@@ -1,0 +1,165 @@
+"""A sharing plan as people and other programs read it: text, drawings (Mermaid, Graphviz) and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trendweave.planning.show import ExplainFormat
+from trendweave.planning.show.describe import path_text
+from trendweave.planning.show.drawing import dot_text, mermaid_text
+from trendweave.sharing.one_pass import KeyFamily, OnePass, plan_pass
+from trendweave.sharing.units import SharingPlan, Unit
+from trendweave.sharing.words import describe_unit, title_of
+
+JSON_VERSION = 1
+_LABEL = 13
+#: Names that are written out of a long list of queries.
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown: the plan, the names of each member, and what all share before patterns are looked at."""
+
+    plan: SharingPlan
+    names: tuple[tuple[str, ...], ...]
+    one_pass: OnePass
+
+    def named(self, members: Sequence[int]) -> list[str]:
+        """The names of queries, those of one text together."""
+        return [name for member in members for name in self.names[member]]
+
+
+def show_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]], format: ExplainFormat) -> str:
+    """Show what is shared with what, and why not.
+
+    Args:
+        plan: The sharing plan.
+        names: Per member, the names of the queries with its text.
+        format: "text", "mermaid", "dot" or "json".
+    """
+    shown = Shown(plan, tuple(names), plan_pass(plan.plans))
+    ways = {"text": _text, "mermaid": _mermaid, "dot": _dot, "json": _json}
+    return ways[format](shown)
+
+
+# Text
+
+
+def _text(shown: Shown) -> str:
+    lines = [f"{label:<{_LABEL}}{text}" for label, text in _overview(shown)]
+    for number, unit in enumerate(shown.plan.units, 1):
+        lines += ["", f"unit {number}: {title_of(unit)}"]
+        rows = [("queries", _listed(shown.named(unit.members))), *describe_unit(unit, shown.plan, shown.names)]
+        lines += [f"  {label:<{_LABEL}}{text}" for label, text in rows]
+    return "\n".join(lines)
+
+
+def _overview(shown: Shown) -> Iterator[tuple[str, str]]:
+    queries = sum(map(len, shown.names))
+    same = queries - len(shown.names)
+    yield (
+        "workload",
+        _counted(queries, "query", "queries")
+        + (f"; {same:,} {'has' if same == 1 else 'have'} the text of another and cost nothing more" if same else ""),
+    )
+    units = shown.plan.units
+    together = sum(len(shown.named(unit.members)) for unit in units if len(unit.members) > 1)
+    yield "computed", f"in {_counted(len(units), 'unit', 'units')}; {together:,} of the queries together with others"
+    asked, different = shown.one_pass.asked, shown.one_pass.different
+    yield "expressions", f"{asked:,} per row asked for, {different:,} evaluated, {asked - different:,} saved"
+    for family in shown.one_pass.families:
+        yield "rows meet", f"{_keys_text(family)}: {_listed(shown.named(family.members))}"
+
+
+def _keys_text(family: KeyFamily) -> str:
+    return f"by {', '.join(map(path_text, family.keys))}" if family.keys else "all in one place"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+# Drawings
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A unit with its queries, and the family whose rows it reads."""
+
+    number: int
+    unit: Unit
+    family: int
+    names: tuple[str, ...]
+
+
+def _boxes(shown: Shown) -> Iterator[_Box]:
+    family_of = {member: i for i, family in enumerate(shown.one_pass.families) for member in family.members}
+    for number, unit in enumerate(shown.plan.units):
+        yield _Box(number, unit, family_of[unit.members[0]], tuple(shown.named(unit.members)))
+
+
+def _mermaid(shown: Shown) -> str:
+    lines = ["flowchart LR", '  events[("events")]']
+    for number, family in enumerate(shown.one_pass.families):
+        lines += [f"  f{number}[{mermaid_text(f'rows meet {_keys_text(family)}')}]", f"  events --> f{number}"]
+    for box in _boxes(shown):
+        lines.append(f"  subgraph u{box.number}[{mermaid_text(f'unit {box.number + 1}: {title_of(box.unit)}')}]")
+        lines += [f"    u{box.number}_{i}({mermaid_text(name)})" for i, name in enumerate(_few(box.names))]
+        lines += ["  end", f"  f{box.family} --> u{box.number}"]
+    return "\n".join(lines)
+
+
+def _dot(shown: Shown) -> str:
+    lines = ["digraph workload {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"]
+    lines.append("  events [shape=cylinder];")
+    for number, family in enumerate(shown.one_pass.families):
+        lines.append(f"  f{number} [label={dot_text(f'rows meet {_keys_text(family)}')}];")
+        lines.append(f"  events -> f{number};")
+    for box in _boxes(shown):
+        title = dot_text(f"unit {box.number + 1}: {title_of(box.unit)}")
+        lines += [f"  subgraph cluster_u{box.number} {{", f"    label={title};"]
+        lines += [f"    u{box.number}_{i} [label={dot_text(name)}];" for i, name in enumerate(_few(box.names))]
+        lines += ["  }", f"  f{box.family} -> u{box.number}_0 [lhead=cluster_u{box.number}];"]
+    return "\n".join([*lines, "}"])
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    more = len(names) - _MOST_NAMES
+    return [*names[:_MOST_NAMES], *([f"and {more:,} more"] if more > 0 else [])]
+
+
+# JSON
+
+
+def _json(shown: Shown) -> str:
+    content: dict[str, Any] = {
+        "version": JSON_VERSION,
+        "queries": [
+            {"name": name, "text": plan.text}
+            for plan, names in zip(shown.plan.plans, shown.names, strict=True)
+            for name in names
+        ],
+        "expressions": {"asked": shown.one_pass.asked, "evaluated": shown.one_pass.different},
+        "families": [
+            {"keys": [list(path) for path in family.keys], "queries": shown.named(family.members)}
+            for family in shown.one_pass.families
+        ],
+        "units": [
+            {
+                "kind": unit.kind,
+                "queries": shown.named(unit.members),
+                **{label.replace(" ", "_"): text for label, text in describe_unit(unit, shown.plan, shown.names)},
+            }
+            for unit in shown.plan.units
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)

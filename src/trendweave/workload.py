@@ -1,0 +1,419 @@
+"""Many queries over the same events, run as one: the rows of each, for much less than the sum of their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, overload
+
+from trendweave import places
+from trendweave.errors import (
+    Problem,
+    TrendweaveError,
+    UnknownNameError,
+    near_names,
+    raise_problems,
+    raise_together,
+    tell_once,
+)
+from trendweave.events import schema_of
+from trendweave.planning import IntervalPlan, QueryPlan
+from trendweave.queries import AUTO, Query, TypeColumn, check_format
+from trendweave.rules.reading import make_rule, read_rules
+from trendweave.rules.rule import Rule, check_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from trendweave.planning.show import ExplainFormat
+    from trendweave.programs.program import Program
+    from trendweave.queries import ArrowEvents
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.local import Batches
+    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.session import PushSession
+    from trendweave.sharing.units import SharingPlan
+
+#: What `trendweave.workload` takes.
+Source: TypeAlias = (
+    "str | PathLike[str] | Mapping[str, Query | str | Mapping[str, Any]] "
+    "| Iterable[Query | str | Rule | tuple[str, Query | str]]"
+)
+_SHOWN_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Workload(Mapping[str, Query]):
+    """Named queries over the same events. Immutable; a mapping from names to queries, in order.
+
+    Equal workloads have equal rules in the same order.
+
+    Attributes:
+        rules: The queries with their names, versions and descriptions.
+    """
+
+    rules: tuple[Rule, ...]
+    _by_name: dict[str, Rule] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rules(self.rules)
+        object.__setattr__(self, "_by_name", {rule.name: rule for rule in self.rules})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the queries, in order."""
+        return tuple(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __getitem__(self, name: str) -> Query:
+        return self.rule(name).query
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:_SHOWN_NAMES])
+        more = len(self) - _SHOWN_NAMES
+        return f"<Workload of {len(self):,} queries: {shown}{f' and {more:,} more' if more > 0 else ''}>"
+
+    def rule(self, name: str) -> Rule:
+        """A query with its version and description.
+
+        Args:
+            name: The name of the query.
+
+        Raises:
+            UnknownNameError: There is none of this name.
+        """
+        if name not in self._by_name:
+            raise UnknownNameError([self._unknown(name)])
+        return self._by_name[name]
+
+    def with_query(
+        self, name: str, query: Query | str, version: str | int | None = None, description: str | None = None
+    ) -> Workload:
+        """A workload with one more query; one of the same name is replaced, and keeps its place.
+
+        Args:
+            name: The name of the query.
+            query: The query, or its text.
+            version: Which version it is, for people.
+            description: What it is for.
+
+        Raises:
+            TrendweaveError: The name or the query has problems, or cannot stand beside the others.
+        """
+        try:
+            made = make_rule(name, query, version, description)
+        except TrendweaveError as error:
+            raise error.about(str(name)) from None
+        if name not in self:
+            return Workload((*self.rules, made))
+        return Workload(tuple(made if rule.name == name else rule for rule in self.rules))
+
+    def without(self, *names: str) -> Workload:
+        """A workload without some of its queries.
+
+        Args:
+            *names: The names of those that leave; at least one query stays.
+
+        Raises:
+            UnknownNameError: There is none of such a name.
+            LanguageError: None would stay.
+        """
+        unknown = [self._unknown(name) for name in names if name not in self]
+        if unknown:
+            raise UnknownNameError(unknown)
+        return Workload(tuple(rule for rule in self.rules if rule.name not in names))
+
+    def rows(self, result: Any, name: str, time: str = "time", type: TypeColumn = AUTO) -> Any:
+        """The rows and columns of one query, as the query alone would give them.
+
+        Args:
+            result: What `run` and its siblings gave: an Arrow table, batch or reader, a pandas or polars frame, a Spark
+                DataFrame (of a stream, too), or rows as mappings.
+            name: The name of the query.
+            time: As it was given to `run`.
+            type: As it was given to `run`.
+
+        Returns:
+            A result of the same kind.
+
+        Raises:
+            UnknownNameError: There is no query of this name.
+            DataError: The result lacks columns of this query, or is no table.
+        """
+        plan = self.rule(name).query.plan
+        from trendweave.results.united_columns import shown_columns
+        from trendweave.runners.rows_of_query import select_rows
+
+        return select_rows(result, name, shown_columns(plan, time, type_column(plan, type)))
+
+    def explain(self, format: ExplainFormat = "text") -> str:
+        """What is shared with what, what is not, and why.
+
+        Args:
+            format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json".
+
+        Raises:
+            OptionError: The format is not known.
+        """
+        check_format(format)
+        from trendweave.sharing.show import show_sharing
+
+        return show_sharing(self._sharing(), tuple(self._members().values()), format)
+
+    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
+        """Find everything in all queries that does not fit a table: columns, their types, time and type.
+
+        Whether the columns of all results stand in one table turns out with `schema` or `run`, as it may depend on
+        their options.
+
+        Args:
+            schema: An Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column names
+                to types.
+            time: The column that holds the time.
+            type: The column that holds the type; see `run`.
+
+        Raises:
+            DataError: With all that does not fit, each with the name of its query.
+        """
+        from trendweave.planning.checks import check_query
+
+        columns = schema_of(schema)
+        errors: list[TrendweaveError] = []
+        for rule in self.rules:
+            tree, plan = rule.query.tree, rule.query.plan
+            try:
+                problems = check_query(tree, plan, columns, str(time), type_column(plan, type))
+                raise_problems(problems, rule.query.source)
+            except TrendweaveError as error:
+                errors.append(error.about(rule.name))
+        raise_together(tell_once(errors, len(self)))
+
+    @overload
+    def run(
+        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> DataFrame: ...
+    @overload
+    def run(
+        self,
+        events: pl.DataFrame | pl.LazyFrame,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pl.DataFrame: ...
+    @overload
+    def run(
+        self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pd.DataFrame: ...
+    @overload
+    # Arrow and pandas publish no types, so that a checker may see one in both.
+    def run(  # type: ignore[overload-cannot-match]
+        self, events: ArrowEvents, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pa.Table: ...
+    def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
+        """The rows of all queries in one table, of the kind that the events came in.
+
+        The column `query` comes first and tells whose a row is; then come the columns of all queries, in the order in
+        which they first appear, with NULL where a query has no such column. `rows` takes one query out of it.
+
+        Args:
+            events: As for `Query.run`.
+            time: As for `Query.run`.
+            type: The column that holds the type. Without it, queries that look for trends read the column `type`, and
+                all rows are events of interval queries. With it, so do interval queries that name a type with FROM.
+                With None every row is of the one type of each pattern.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            The rows, in a table of the same kind.
+
+        Raises:
+            DataError: Queries do not fit the events, or columns of their results do not stand in one table.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: A query fits, but cannot be carried out on these rows.
+        """
+        return places.run(_Asked(self, time, type), events, options)
+
+    def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
+        """The same rows as `run`, as an iterator over Arrow record batches.
+
+        Args:
+            events: As for `Query.iter`.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An iterator with `schema`.
+
+        Raises:
+            DataError: As in `run`.
+            OptionError: As in `run`.
+            ExecutionError: As in `run`.
+        """
+        return places.iterate(_Asked(self, time, type), events, options)
+
+    @overload
+    def schema(
+        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> StructType: ...
+    @overload
+    def schema(
+        self,
+        events: pa.Schema | ArrowEvents | pd.DataFrame | pl.DataFrame | pl.LazyFrame,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pa.Schema: ...
+    def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
+        """The columns of the result of `run`, without running anything.
+
+        Args:
+            events: What `run` takes, or an Arrow schema.
+            time: As in `run`.
+            type: As in `run`.
+            **options: As in `run`; settings of the Spark session count as they do there.
+
+        Returns:
+            An Arrow schema; for a Spark DataFrame, a Spark one.
+
+        Raises:
+            DataError: As in `run`.
+            OptionError: An option is not known, or has a wrong value.
+        """
+        return places.find_schema(_Asked(self, time, type), events, options)
+
+    def incremental(
+        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Incremental:
+        """Run all queries on events that come piece by piece; see `Query.incremental`.
+
+        Args:
+            events: The schema of the events, or a table that has it.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An engine, which holds no state of its own.
+
+        Raises:
+            DataError: As in `run`.
+            OptionError: As in `run`.
+            ExecutionError: A query cannot run piece by piece.
+        """
+        return places.make_engine(_Asked(self, time, type), events, options)
+
+    def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
+        """A session in this process that takes events one by one, for all queries; see `Query.push`.
+
+        Args:
+            events: The schema of the events, or a table that has it.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`, and `Query.push`.
+
+        Raises:
+            DataError: As in `run`, or the state is not one of this workload.
+            OptionError: As in `run`.
+            ExecutionError: A query cannot run piece by piece, or nothing of any would ever be certain.
+        """
+        return places.open_session(_Asked(self, time, type), events, options)
+
+    def _unknown(self, name: object) -> Problem:
+        shown = ", ".join(self.names[:_SHOWN_NAMES])
+        hint = near_names(str(name), self.names) or f"the queries are {shown}{', ...' * (len(self) > _SHOWN_NAMES)}"
+        return Problem("TW173", f"the workload has no query {name}", hint)
+
+    def _members(self) -> dict[str, tuple[str, ...]]:
+        """The different queries by their texts, each with the names that it has."""
+        members: dict[str, tuple[str, ...]] = {}
+        for rule in self.rules:
+            text = rule.query.plan.text
+            members[text] = (*members.get(text, ()), rule.name)
+        return members
+
+    def _sharing(self) -> SharingPlan:
+        from trendweave.sharing.units import plan_sharing
+
+        plans = {rule.query.plan.text: rule.query.plan for rule in reversed(self.rules)}
+        return plan_sharing([plans[text] for text in self._members()])
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A workload with the columns of time and type, as the places take it."""
+
+    workload: Workload
+    time: str
+    type: TypeColumn
+    lacks_columns: ClassVar[bool] = True
+
+    def settings(
+        self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
+    ) -> Settings:
+        from trendweave.runners.options import make_workload_settings
+
+        plans = {rule.name: rule.query.plan for rule in self.workload.rules}
+        return make_workload_settings(plans, place, options, read_setting)
+
+    def check(self, schema: Any) -> None:
+        self.workload.check(schema, self.time, self.type)
+
+    def bind(self, schema: pa.Schema, settings: Settings) -> Program:
+        from trendweave.programs.bind import bind
+        from trendweave.programs.shared.program import bind_shared
+        from trendweave.runners.metrics import Metrics
+
+        programs: dict[str, Program] = {}
+        by_text: dict[str, Program] = {}
+        errors: list[TrendweaveError] = []
+        for rule in self.workload.rules:
+            plan = rule.query.plan
+            try:
+                if plan.text not in by_text:
+                    by_text[plan.text] = bind(plan, schema, self.time, type_column(plan, self.type), settings)
+                programs[rule.name] = by_text[plan.text]
+            except TrendweaveError as error:
+                errors.append(error.about(rule.name))
+        raise_together(errors)
+        metrics = settings.observation.sharing if isinstance(settings.observation, Metrics) else None
+        return bind_shared(programs, self.workload._sharing(), settings.sharing, metrics)
+
+
+def type_column(plan: QueryPlan, type: TypeColumn) -> str | None:
+    """The type column of a query among others: interval queries read one where it is given and they name a type."""
+    if not isinstance(plan, IntervalPlan):
+        return "type" if type is AUTO else type
+    return None if type is AUTO or plan.source is None else type
+
+
+def workload(source: Source) -> Workload:
+    """Read, check and plan many queries.
+
+    Args:
+        source: A mapping from names to queries (a `Query`, a text, or a mapping with `query` and perhaps `version` and
+            `description`); queries, which are called q1, q2 and so on, or (name, query) pairs; or the path of a folder
+            of `.tw` files (called as the files are, with a / for folders), of one `.tw` file, or of a `.json` or
+            `.yaml` file with such a mapping, or with a list of mappings that have `name` as well. A `.tw` file may
+            begin with the comments `-- version: ...` and `-- description: ...`.
+
+    Returns:
+        The workload, with the queries in their order; those of a folder by name.
+
+    Raises:
+        TrendweaveError: All problems of all queries together, each with the name of its query.
+    """
+    return source if isinstance(source, Workload) else Workload(read_rules(source))
