@@ -20,6 +20,7 @@ GENERATORS = {
     "traffic": datasets.traffic,
     "ride_sharing": datasets.ride_sharing,
     "check_deposits": datasets.check_deposits,
+    "web_clicks": datasets.web_clicks,
 }
 
 SMALL = {
@@ -28,6 +29,7 @@ SMALL = {
     "traffic": lambda: datasets.traffic(40, seed=7, segments=5, time="seconds"),
     "ride_sharing": lambda: datasets.ride_sharing(40, seed=7, burst=4, events_per_minute=60, time="seconds"),
     "check_deposits": lambda: datasets.check_deposits(40, seed=7, rate=6, time="seconds"),
+    "web_clicks": lambda: datasets.web_clicks(40, seed=7, visitors=3, products=4, time="seconds"),
 }
 
 # Of the values of the tables above, made with numpy 2.4 on Linux. Numbers in publications and benchmarks rest on these
@@ -38,6 +40,7 @@ DIGESTS = {
     "traffic": "0a3fcac21fb9d96e",
     "ride_sharing": "2cdaaa22fb2d2d79",
     "check_deposits": "7a663f6dfb3de344",
+    "web_clicks": "e523a862a38ddada",
 }
 
 

@@ -15,5 +15,9 @@ from trendweave.datasets.ride_sharing import ride_sharing
 from trendweave.datasets.sample_extracts import sample_aircraft, sample_flights
 from trendweave.datasets.stock import stock
 from trendweave.datasets.traffic import traffic
+from trendweave.datasets.web_clicks import web_clicks
 
-__all__ = ["check_deposits", "cluster", "ride_sharing", "sample_aircraft", "sample_flights", "stock", "traffic"]
+__all__ = [
+    *("check_deposits", "cluster", "ride_sharing", "sample_aircraft", "sample_flights", "stock", "traffic"),
+    "web_clicks",
+]
