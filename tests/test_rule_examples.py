@@ -17,9 +17,9 @@ FOLDER = Path(__file__).parent.parent / "examples" / "rules"
 @cache
 def events(folder: str) -> pa.Table:
     if folder == "web_clicks":
-        return datasets.web_clicks(12_000, seed=1)
+        return datasets.web_clicks(20_000, seed=1)
     riders = {"drivers": 20, "riders": 50, "districts": 6}
-    return datasets.ride_sharing(12_000, seed=1, burst=20, events_per_minute=1_000, **riders)
+    return datasets.ride_sharing(20_000, seed=1, burst=20, events_per_minute=1_000, **riders)
 
 
 @pytest.mark.parametrize("folder", ["ride_sharing", "web_clicks"])

@@ -18,6 +18,12 @@ from trendweave.datasets.traffic import traffic
 from trendweave.datasets.web_clicks import web_clicks
 
 __all__ = [
-    *("check_deposits", "cluster", "ride_sharing", "sample_aircraft", "sample_flights", "stock", "traffic"),
+    "check_deposits",
+    "cluster",
+    "ride_sharing",
+    "sample_aircraft",
+    "sample_flights",
+    "stock",
+    "traffic",
     "web_clicks",
 ]
