@@ -277,6 +277,13 @@ def test_distinct_values_of_keys_that_are_merged(run):
     assert_same_rows([{"window_start": 0, "window_end": 10, "g": "u", "n": 2}], run(query, events))
 
 
+def test_distinct_values_under_a_condition_on_an_earlier_event(run):
+    query = "RETURN COUNT(DISTINCT A.s) AS n, COUNT(*) PATTERN SEQ(A, B+, C) WHERE A.x < C.x"
+    events = table("a1 a2 b3 c4", x=[1, 3, 0, 2], s=["u", "v", None, None])
+    assert only(run(query, events)) == {"n": 1, "count": 1}
+    assert run(query, events.slice(0, 0)) == []
+
+
 def test_distinct_values_of_windows(run):
     events = stream("a1 a2 a3 a4", x=[5, 4, 5, 1])
     query = "RETURN COUNT(DISTINCT A.x) AS n PATTERN A{2,} WHERE A.x > NEXT(A).x WITHIN 3 s SLIDE 1 s"

@@ -289,7 +289,9 @@ class PartitionTask:
         """
         results = None
         if piece.kernel is Kernel.LANE_SUMS:
-            results = self._sum_lanes(piece, group, windows) if self.options.way is None else None
+            # Distinct values are looked for among copies.
+            summed = self.options.way is None and not any(column.distinct for column in self.plan.aggregates)
+            results = self._sum_lanes(piece, group, windows) if summed else None
             piece = piece if results is not None else self.inputs.copy_into_lanes(piece)
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
