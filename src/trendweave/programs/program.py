@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -233,3 +233,29 @@ class Program(Protocol):
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         """What tells the rows that meet with this one from others, for messages."""
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """What programs of several queries have besides: their queries come and go while a state lives on. The record of
+    the program that made a state tells another one how to go on with it."""
+
+    @property
+    def record(self) -> str:
+        """The queries, and since when each is there; kept with every state."""
+
+    def lasting(self) -> Program:
+        """The same with rows that hold enough to be rewritten for other queries."""
+
+    def going_on(self, record: str, came: int | None) -> Program:
+        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
+        of the time column (None: nothing has come yet)."""
+
+    def settled(self, watermark: int) -> Program:
+        """The same where nothing is open any more that began before some query came; often this very object."""
+
+    def rewrite(self, rows: pa.Table) -> pa.Table:
+        """Rows of a lasting program as rows of this one."""
+
+    def still_carried(self, carry: Carry) -> Carry:
+        """Without what belonged to queries that are gone."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
 from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
-from trendweave.programs.program import NO_CARRY, Carry, Program, Steps
+from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
-from trendweave.rows.times import TimeType, as_steps, time_type
+from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 
 #: The rows that wait, beside what the program carries.
 _ROWS = "rows that wait"
@@ -36,6 +36,8 @@ class State:
         late: Events behind the watermark, which were dropped.
         dropped: Rows that are no events, and events of types that the query does not name.
         owner: The query, and the columns, that it belongs to.
+        latest: The latest time of an event so far, in steps of the time column; None before the first.
+        record: Of a workload, its queries and since when each is there.
     """
 
     rows: pa.Table | None = None
@@ -44,10 +46,13 @@ class State:
     late: int = 0
     dropped: Dropped = NOTHING_DROPPED
     owner: str = ""
+    latest: int | None = None
+    record: str = ""
 
     def to_bytes(self) -> bytes:
         """For another process, or another day."""
-        facts = {"watermark": self.watermark, "late": self.late, "dropped": asdict(self.dropped)}
+        facts: dict[str, Any] = {"watermark": self.watermark, "late": self.late, "dropped": asdict(self.dropped)}
+        facts |= {"latest": self.latest, "record": self.record}
         rows = {} if self.rows is None else {_ROWS: self.rows}
         return write_carry({**self.carry, **rows}, self.owner, facts)
 
@@ -61,11 +66,15 @@ class State:
         tables, owner, facts = read_carry(data)
         carry = {name: table for name, table in tables.items() if name != _ROWS}
         dropped = Dropped(**facts["dropped"])
-        return State(tables.get(_ROWS), carry, facts["watermark"], facts["late"], dropped, owner)
+        later = facts.get("latest"), facts.get("record", "")
+        return State(tables.get(_ROWS), carry, facts["watermark"], facts["late"], dropped, owner, *later)
 
 
 class Incremental:
     """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back.
+
+    A workload also goes on with a state of another workload: queries are known by their names and texts, those that
+    stayed go on, and those that are new see no events of before and give rows for what begins after they came.
 
     Attributes:
         columns: The columns of events that the query needs.
@@ -73,7 +82,11 @@ class Incremental:
     """
 
     def __init__(self, program: Program) -> None:
+        if isinstance(program, Changeable):
+            program = program.lasting()
         self._program, self._steps = program, program.steps()
+        self._record = program.record if isinstance(program, Changeable) else ""
+        self._bound = {self._record: (self._program, self._steps)}
         needs = program.needs
         assert needs.time is not None, "programs whose rows have no time have no steps"
         self.time: str = needs.time
@@ -90,7 +103,7 @@ class Incremental:
 
     def start(self) -> State:
         """An empty state."""
-        return State(owner=self.owner)
+        return State(owner=self.owner, record=self._record)
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
         """Take some events, then move the watermark.
@@ -123,51 +136,80 @@ class Incremental:
         """Move the watermark; the rows that it makes final come back."""
         return self._close(self._check(state), watermark)
 
-    def due(self, earliest: int, latest: int, watermark: int | None) -> int | None:
-        """The watermark at which there is something to do about rows between these times."""
-        assert self._steps is not None
-        return self._steps.due((earliest, latest), NO_CARRY, watermark)
+    def due(self, earliest: int, latest: int, state: State) -> int | None:
+        """The watermark at which there is something to do about further rows between these times."""
+        steps = self._bind(state)[1]
+        assert steps is not None
+        return steps.due((earliest, latest), NO_CARRY, state.watermark)
 
     def next_due(self, state: State) -> int | None:
         """The watermark at which there is something to do next."""
-        assert self._steps is not None
+        steps = self._bind(state)[1]
+        assert steps is not None
         waiting = None
         if state.rows is not None and state.rows.num_rows:
-            steps = as_steps(state.rows.column(TIME), self.time_type)
-            waiting = int(steps.min()), int(steps.max())
-        return self._steps.due(waiting, state.carry, state.watermark)
+            times = as_steps(state.rows.column(TIME), self.time_type)
+            waiting = int(times.min()), int(times.max())
+        return steps.due(waiting, state.carry, state.watermark)
 
     # Pieces
 
     def _check(self, state: State) -> State:
+        if state.owner != self.owner and state.record and isinstance(self._program, Changeable):
+            return self._go_on(state, self._program.going_on(state.record, _after(state)))
         check_owner(state.owner, self.owner)
         return state
 
+    def _go_on(self, state: State, program: Program) -> State:
+        """The state as one of another program."""
+        assert isinstance(program, Changeable)
+        rows = None if state.rows is None else program.rewrite(state.rows)
+        carry = program.still_carried(state.carry)
+        self._bound[program.record] = (program, program.steps())
+        return replace(state, rows=rows, carry=carry, owner=self.owner, record=program.record)
+
+    def _bind(self, state: State) -> tuple[Program, Steps | None]:
+        """What computes a state: queries of a workload may have come at different times."""
+        if state.record not in self._bound:
+            assert isinstance(self._program, Changeable)
+            program = self._program.going_on(state.record, None)
+            self._bound[state.record] = (program, program.steps())
+        return self._bound[state.record]
+
     def _take(self, state: State, events: pa.Table) -> State:
-        late = 0
+        late, latest = 0, _latest(events, self.time, self.time_type)
+        if latest is not None and state.latest is not None:
+            latest = max(latest, state.latest)
         if state.watermark is not None:
             events, late = split_late(events, self.time, self.type, self.time_type, state.watermark)
-        rows, dropped = self._program.prepare(events)
+        rows, dropped = self._bind(state)[0].prepare(events)
         together = rows if state.rows is None else pa.concat_tables([state.rows, rows])
-        return replace(state, rows=together, late=state.late + late, dropped=state.dropped + dropped)
+        latest = state.latest if latest is None else latest
+        return replace(state, rows=together, late=state.late + late, dropped=state.dropped + dropped, latest=latest)
 
     def _close(self, state: State, watermark: int | None) -> tuple[State, pa.Table]:
         """What is final before the watermark (None: everything) is computed, and what only that needed is let go."""
         if watermark is not None and state.watermark is not None:
             watermark = max(watermark, state.watermark)
         nothing = self.schema.empty_table()
-        if self._steps is None:
+        program, steps = self._bind(state)
+        if steps is None:
             if watermark is not None or state.rows is None:
                 return replace(state, watermark=watermark), nothing
-            return state, pa.Table.from_batches(self._program.compute(state.rows).batches, self.schema)
+            return state, pa.Table.from_batches(program.compute(state.rows).batches, self.schema)
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark), nothing
-        return self._step(self._steps, state, watermark)
+        state, result = self._step(program, steps, state, watermark)
+        if watermark is not None and isinstance(program, Changeable):
+            settled = program.settled(watermark)
+            if settled is not program:
+                state = self._go_on(state, settled)
+        return state, result
 
-    def _step(self, steps: Steps, state: State, watermark: int | None) -> tuple[State, pa.Table]:
+    def _step(self, program: Program, steps: Steps, state: State, watermark: int | None) -> tuple[State, pa.Table]:
         rows = state.rows
         if rows is None:
-            rows = self._program.prepare(self.columns.empty_table())[0]
+            rows = program.prepare(self.columns.empty_table())[0]
         times = as_steps(rows.column(TIME), self.time_type)
         low, high = steps.reads(state.watermark, watermark)
         read = (times >= low) & (times < high)
@@ -177,6 +219,22 @@ class Incremental:
         if not kept.all():
             rows = rows.filter(pa.array(kept)).combine_chunks()
         return replace(state, rows=rows, carry=step.carry, watermark=watermark), result
+
+
+def _after(state: State) -> int | None:
+    """The first time after everything that has come so far, in steps; None where nothing has."""
+    known = [] if state.latest is None else [state.latest + 1]
+    known += [] if state.watermark is None else [state.watermark]
+    return max(known, default=None)
+
+
+def _latest(events: pa.Table, time: str, kind: TimeType) -> int | None:
+    """The latest time of some events, in steps."""
+    if not events.num_rows:
+        return None
+    column = events.column(time)
+    steps = as_steps(column.filter(has_time(column)), kind)
+    return int(steps.max()) if steps.size else None
 
 
 def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:

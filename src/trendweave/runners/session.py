@@ -167,7 +167,7 @@ class PushSession:
         """Where the watermark is after events of these times, and where it must get for something to close."""
         if earliest < self._noted:  # what later events bring is due later
             self._noted = earliest
-            due = self._engine.due(earliest, latest, self._state.watermark)
+            due = self._engine.due(earliest, latest, self._state)
             self._due = self._due if due is None else min(self._due, due)
         if latest > self._latest:
             self._latest = latest

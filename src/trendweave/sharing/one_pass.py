@@ -68,22 +68,23 @@ def meeting_keys(plan: QueryPlan) -> tuple[Path, ...]:
             return tuple(key.path for key in plan.partition_key if not of_group or key.path in grouped)
 
 
-def find_families(keys: Sequence[frozenset[Path]]) -> list[frozenset[Path]]:
+def find_families(keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]] = ()) -> list[frozenset[Path]]:
     """Keys by which rows can meet for several programs: those that all of a family have in common.
 
     Programs with many keys join one with fewer of the same; others join where a key is left in common.
 
     Args:
         keys: Per program, what its rows must meet by.
+        known: Families that stay as they are, before all others.
 
     Returns:
         The keys of each family. Each program fits one: all its keys are among the program's.
     """
-    families: list[frozenset[Path]] = []
+    families = list(known)
     for one in sorted(set(keys), key=lambda names: (len(names), sorted(names))):
         if any(fits(family, one) for family in families):
             continue
-        common = next((i for i, family in enumerate(families) if family & one), None)
+        common = next((i for i in range(len(known), len(families)) if families[i] & one), None)
         if common is None or not one:
             families.append(one)
         else:

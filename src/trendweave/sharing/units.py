@@ -35,21 +35,25 @@ class SharingPlan:
     units: tuple[Unit, ...]
 
 
-def plan_sharing(plans: Sequence[QueryPlan]) -> SharingPlan:
+def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None = None) -> SharingPlan:
     """Put each plan into a unit.
 
     Args:
         plans: Different plans, by number.
+        apart: Plans for which different values stand here are never in one unit.
 
     Returns:
         Units in the order of their first members.
     """
+    groups: dict[int | None, list[int]] = {}
+    for number in range(len(plans)):
+        groups.setdefault(None if apart is None else apart[number], []).append(number)
     units: list[Unit] = []
-    left = list(range(len(plans)))
-    for rule in RULES:
-        found, left = rule(plans, left)
-        units += found
-    units += [Alone(member) for member in left]
+    for left in groups.values():
+        for rule in RULES:
+            found, left = rule(plans, left)
+            units += found
+        units += [Alone(member) for member in left]
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.program import TRENDS
+from trendweave.programs.shared.since import Beginning, leave_out
 from trendweave.programs.shared.unit import MEMBER, Found
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.results.united_columns import widen
@@ -16,10 +17,12 @@ from trendweave.results.united_columns import widen
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Writes rows of members. A member that stands for several names has its rows written for each."""
+    """Writes rows of members. A member that stands for several names has its rows written for each; of one that came
+    later, rows of what began before it came are left out."""
 
     columns: tuple[ResultColumn, ...]
     names: tuple[tuple[str, ...], ...]
+    begins: tuple[Beginning | None, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:
@@ -27,6 +30,8 @@ class NamedRows:
 
     def write(self, found: Found) -> Iterator[pa.RecordBatch]:
         """Batches with the columns of the workload; a hidden column of counts stays the last."""
+        if any(self.begins):
+            found = replace(found, table=leave_out(found, self.begins))
         if found.member is not None:
             for name in self.names[found.member]:
                 for batch in found.table.to_batches():

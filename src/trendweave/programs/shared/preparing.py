@@ -17,13 +17,16 @@ from trendweave.rows.encoded import TIME
 from trendweave.rows.times import keep_rows_with_time
 
 
-def prepare_shared_rows(plan: RowsPlan, needs: Needs, events: pa.Table) -> tuple[pa.Table, Dropped]:
+def prepare_shared_rows(
+    plan: RowsPlan, needs: Needs, events: pa.Table, along: Sequence[str] = ()
+) -> tuple[pa.Table, Dropped]:
     """Keep the rows that some program takes, with all that programs read.
 
     Args:
         plan: The columns and bits of shared rows.
         needs: What all programs need together.
         events: Rows as they came.
+        along: Further columns that rows keep as they are.
 
     Returns:
         The rows, and what was dropped.
@@ -48,6 +51,7 @@ def prepare_shared_rows(plan: RowsPlan, needs: Needs, events: pa.Table) -> tuple
     words = zip(plan.words, np.ascontiguousarray(letters.T), strict=True)
     columns |= {name: pa.array(word.view(np.int64)) for name, word in words}
     columns |= {name: _compute(expression, events) for name, expression in plan.columns}
+    columns |= {name: events.column(name) for name in along}
     dropped = Dropped(rows, null_time, null_type, other_type)
     return pa.table(columns) if columns else pa.table({}), dropped
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,8 +11,10 @@ from functools import cached_property
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
+from trendweave.planning.plan import Path
 from trendweave.programs.program import (
     EVERYTHING,
+    Carry,
     Needs,
     Output,
     PartialResults,
@@ -23,19 +25,28 @@ from trendweave.programs.program import (
     Work,
 )
 from trendweave.programs.shared.bind_units import bind_units
+from trendweave.programs.shared.changes import (
+    Record,
+    Roster,
+    carry_key,
+    keep_carries,
+    rewrite_rows,
+)
 from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
-from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan, SharedRows, plan_rows
-from trendweave.programs.shared.steps import SharedSteps, StepsOfTheEnd
+from trendweave.programs.shared.rows import FAMILY, RowsPlan, SharedRows, plan_rows
+from trendweave.programs.shared.since import find_beginning
+from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import time_type
-from trendweave.sharing.units import SharingPlan
+from trendweave.rows.times import as_steps, time_type
+from trendweave.sharing.units import SharingPlan, plan_sharing
 
 #: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
 _LONGER = 4
@@ -50,6 +61,10 @@ class Shared:
         programs: A program per member.
         units: How members are computed; each is in one.
         rows: What rows hold, and how units see them.
+        plan: The plans of members, and how they share.
+        roster: The queries by name, and when they came. Members of one unit came at one time.
+        sharing: "auto", "always" or "never".
+        whole: Whether rows hold all columns of events that are read.
         metrics: What was shared while this object computed.
     """
 
@@ -57,6 +72,10 @@ class Shared:
     programs: tuple[Program, ...]
     units: tuple[BoundUnit, ...]
     rows: RowsPlan
+    plan: SharingPlan
+    roster: Roster
+    sharing: str = "auto"
+    whole: bool = False
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
 
     @cached_property
@@ -80,34 +99,7 @@ class Shared:
 
     @cached_property
     def needs(self) -> Needs:
-        needs = [source.needs for unit in self.units for source in unit.sources]
-        types = {one.type for one in needs}
-        families = self.rows.families
-        together = families[0].keys if len(families) == 1 else ((FAMILY,), (MEETS,))
-        rules = sorted({one.rule for one in needs if one.rule is not None})
-        return Needs(
-            time=needs[0].time,
-            type=types.pop() if len(types) == 1 else None,
-            read=tuple(sorted({name for one in needs for name in one.read})),
-            named_types=frozenset[str]().union(*(one.named_types for one in needs)),
-            columns=self.rows.columns,
-            flags=self.rows.flags,
-            words=self.rows.words,
-            only_flagged=not self.rows.every_row,
-            together=together,
-            merged=self._merged() if len(families) == 1 else (),
-            rule=", ".join(rules) or None,
-        )
-
-    def _merged(self) -> tuple[tuple[str, ...], ...]:
-        """Keys that the rows of every result have in common."""
-        common: set[tuple[str, ...]] | None = None
-        views = iter(self.rows.views)
-        for source in (source for unit in self.units for source in unit.sources):
-            view = next(views)
-            own = {(view.shared_name(path[0]), *path[1:]) for path in source.needs.merged}
-            common = own if common is None else common & own
-        return tuple(sorted(common or ()))
+        return unite_needs(self.rows, [source for unit in self.units for source in unit.sources])
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -116,7 +108,9 @@ class Shared:
 
     @cached_property
     def named(self) -> NamedRows:
-        return NamedRows(self.result, self.names)
+        members = zip(self.plan.plans, self.since, strict=True)
+        begins = tuple(find_beginning(plan, time_type(self.moment), since) for plan, since in members)
+        return NamedRows(self.result, self.names, begins)
 
     @property
     def schema(self) -> pa.Schema:
@@ -158,7 +152,13 @@ class Shared:
 
     def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
         for number, unit in enumerate(self.units):
-            yield from self._write(number, unit.compute(rows, scope))
+            yield from self._write(number, unit.compute(self._seen_by(unit, rows), scope))
+
+    def _seen_by(self, unit: BoundUnit, rows: SharedRows) -> SharedRows:
+        since = self.since[unit.members[0]]
+        if since is None:
+            return rows
+        return rows.between(since, END, as_steps(rows.table.column(TIME), time_type(self.moment)))
 
     def _write(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
         """Result rows of a unit, with the names of their queries."""
@@ -201,9 +201,10 @@ class Shared:
         if all(steps is None for steps in made):
             return None
         kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]
-        keys = tuple(self.names[unit.members[0]][0] for unit in self.units)
+        came = (self.since[unit.members[0]] for unit in self.units)
+        since = tuple(FIRST if one is None else one for one in came)
         write = self._write_parts if in_parts else self._write
-        return SharedSteps(tuple(kept), keys, time_type(self.moment), self.share, write)
+        return SharedSteps(tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write)
 
     def _write_parts(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
         with self._telling(number):
@@ -216,6 +217,54 @@ class Shared:
         return tuple(
             name for unit in self.units if unit.steps(False) is None for one in unit.members for name in self.names[one]
         )
+
+    # Queries that come and go
+
+    @cached_property
+    def carry_keys(self) -> tuple[str, ...]:
+        """Under which what a unit carries stands; nothing is carried by units of several queries."""
+        first = [unit.members[0] for unit in self.units]
+        return tuple(carry_key(self.programs[one], self.since[one]) for one in first)
+
+    @cached_property
+    def since(self) -> tuple[int | None, ...]:
+        """When each member came, in steps of the time column; None: it was there from the beginning."""
+        return tuple(came for _, came in self.roster.groups)
+
+    @cached_property
+    def record(self) -> str:
+        return self.roster.record(self._families()).write()
+
+    def lasting(self) -> Shared:
+        return self if self.whole else self._bind_again(self.roster, self._families())
+
+    def going_on(self, record: str, came: int | None) -> Shared:
+        before = Record.read(record)
+        return self._bind_again(self.roster.after(before, came), before.families)
+
+    def settled(self, watermark: int) -> Shared:
+        """What carries something stays apart: it was carried since it came."""
+        names: list[str] = []
+        for unit in self.units if self.roster.since else ():
+            came, steps = self.since[unit.members[0]], unit.steps(False)
+            if came is not None and steps is not None and not steps.carries and steps.keeps_from(watermark) > came:
+                names += [name for one in unit.members for name in self.names[one]]
+        return self._bind_again(self.roster.settle(names), self._families()) if names else self
+
+    def rewrite(self, rows: pa.Table) -> pa.Table:
+        return rewrite_rows(rows, self.rows, self.needs, self.events)
+
+    def still_carried(self, carry: Carry) -> Carry:
+        return keep_carries(carry, self.carry_keys)
+
+    def _families(self) -> tuple[frozenset[Path], ...]:
+        return tuple(frozenset(family.keys) for family in self.rows.families)
+
+    def _bind_again(self, roster: Roster, families: Sequence[frozenset[Path]]) -> Shared:
+        plans = {plan.text: plan for plan in self.plan.plans}
+        texts = [roster.programs[names[0]].text for names, _ in roster.groups]
+        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups])
+        return _bind(roster, plan, self.sharing, self.metrics, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
         problems = []
@@ -252,19 +301,27 @@ def bind_shared(
     Raises:
         DataError: Columns of results do not fit together, or some queries read intervals and some events.
     """
-    by_text: dict[str, list[str]] = {}
-    for name, program in programs.items():
-        by_text.setdefault(program.text, []).append(name)
-    members = tuple(programs[names[0]] for names in by_text.values())
     _check_times(programs)
+    return _bind(Roster(programs), plan, sharing, metrics or SharingMetrics())
+
+
+def _bind(
+    roster: Roster,
+    plan: SharingPlan,
+    sharing: str,
+    metrics: SharingMetrics,
+    lasting: tuple[bool, Sequence[frozenset[Path]]] = (False, ()),
+) -> Shared:
+    names = tuple(names for names, _ in roster.groups)
+    members = tuple(roster.programs[one[0]] for one in names)
     units: list[BoundUnit] = []
     first = 0
     for unit in bind_units(plan, members, sharing):
         units.append(unit.placed(first))
         first += len(unit.sources)
-    rows = plan_rows([source for unit in units for source in unit.sources])
-    names = tuple(tuple(one) for one in by_text.values())
-    return Shared(names, members, tuple(units), rows, metrics or SharingMetrics())
+    whole, families = lasting
+    rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
+    return Shared(names, members, tuple(units), rows, plan, roster, sharing, whole, metrics)
 
 
 def _check_times(programs: Mapping[str, Program]) -> None:

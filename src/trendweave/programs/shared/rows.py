@@ -144,12 +144,19 @@ def _is_known(column: str | None) -> st.Expression:
     return st.IsNull(st.Attribute((column,)), negated=True)
 
 
-def plan_rows(programs: Sequence[Program], keep_families_apart: bool = True) -> RowsPlan:
+def plan_rows(
+    programs: Sequence[Program],
+    keep_families_apart: bool = True,
+    whole: bool = False,
+    known: Sequence[frozenset[Path]] = (),
+) -> RowsPlan:
     """Gather what programs need of rows.
 
     Args:
         programs: All of them read the same events, with the same time.
         keep_families_apart: False where all rows are in one place anyhow.
+        whole: Rows also hold every column of events that is read, so that other rows can be made of them.
+        known: Families that there were before, which keep their keys and numbers.
 
     Returns:
         A plan with one view per program, in their order.
@@ -161,7 +168,10 @@ def plan_rows(programs: Sequence[Program], keep_families_apart: bool = True) -> 
     keys = [
         frozenset(_shared_path(view, path) for path in one.together) for view, one in zip(views, needs, strict=True)
     ]
-    families = [frozenset[Path]()] if not keep_families_apart else find_families(keys)
+    if whole:
+        for name in sorted({name for one in needs for name in one.read}):
+            gathering.names.setdefault(st.Attribute((name,)), name_column(st.Attribute((name,))))
+    families = [frozenset[Path]()] if not keep_families_apart else find_families(keys, known)
     of_view = [
         0 if not keep_families_apart else next(i for i, f in enumerate(families) if fits(f, one)) for one in keys
     ]

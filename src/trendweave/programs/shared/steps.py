@@ -23,10 +23,12 @@ Write: TypeAlias = Callable[[int, Iterable[Found] | Iterable[Part]], Iterator[pa
 
 @dataclass(frozen=True)
 class SharedSteps:
-    """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go."""
+    """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go. A unit sees
+    no rows before `since`."""
 
     units: tuple[UnitSteps, ...]
     keys: tuple[str, ...]
+    since: tuple[int, ...]
     time_type: TimeType
     share: Callable[[pa.Table], SharedRows]
     write: Write
@@ -43,8 +45,8 @@ class SharedSteps:
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         known = (
-            steps.due(_own_times(steps, waiting, watermark), self._carry_of(carry, key), watermark)
-            for steps, key in zip(self.units, self.keys, strict=True)
+            steps.due(_own_times(steps, waiting, watermark, since), self._carry_of(carry, key), watermark)
+            for steps, key, since in zip(self.units, self.keys, self.since, strict=True)
         )
         return min((due for due in known if due is not None), default=None)
 
@@ -63,7 +65,8 @@ class SharedSteps:
         for number, (steps, key) in enumerate(zip(self.units, self.keys, strict=True)):
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
-            own = select.between(first if before is None else max(first, steps.keeps_from(before)), end)
+            first = first if before is None else max(first, steps.keeps_from(before))
+            own = select.between(max(first, self.since[number]), end)
             step = steps.step(own, self._carry_of(carry, key), before, watermark)
             batches += self.write(number, step.given)
             kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
@@ -75,7 +78,8 @@ class SharedSteps:
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         select = _Selection(self.share(rows), self.time_type)
         for number, steps in enumerate(self.units):
-            own = select.between(*steps.looks_at(changed, before))
+            first, end = steps.looks_at(changed, before)
+            own = select.between(max(first, self.since[number]), end)
             yield from self.write(number, steps.peek(own, changed, before))
 
     def _carry_of(self, carry: Carry, key: str) -> Carry:
@@ -125,11 +129,13 @@ class _Selection:
         return self._found[first, end]
 
 
-def _own_times(steps: UnitSteps, waiting: tuple[int, int] | None, watermark: int | None) -> tuple[int, int] | None:
-    """The times of rows that wait, without those that the unit has let go."""
-    if waiting is None or watermark is None:
-        return waiting
-    first = max(waiting[0], steps.keeps_from(watermark))
+def _own_times(
+    steps: UnitSteps, waiting: tuple[int, int] | None, watermark: int | None, since: int
+) -> tuple[int, int] | None:
+    """The times of rows that wait, without those that the unit has let go or never sees."""
+    if waiting is None:
+        return None
+    first = max(waiting[0], since) if watermark is None else max(waiting[0], since, steps.keeps_from(watermark))
     return (first, waiting[1]) if first <= waiting[1] else None
 
 

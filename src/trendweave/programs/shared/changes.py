@@ -1,0 +1,171 @@
+"""Workloads that change while a state of them lives on: which queries stayed, and what becomes of rows that wait.
+
+A query is known by its name and its text: a text that changed under a name makes a new query. What is carried from step
+to step belongs to a text and to the time since when it is computed, so a new query never reads what an old one left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
+from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path
+from trendweave.programs.carry import name_owner
+from trendweave.programs.program import Needs, Program
+from trendweave.programs.shared.preparing import prepare_shared_rows
+from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan, name_column
+from trendweave.rows.encoded import APART, CHUNK, TIME
+
+#: Columns of rows that do not come from events.
+_ALONG = (FAMILY, MEETS, CHUNK, APART)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is recorded of a query.
+
+    Attributes:
+        text: Tells its text from others.
+        owner: Tells it, with its options and the columns that it reads, from others.
+        since: When it came, in steps of the time column; None: it was there from the beginning.
+    """
+
+    text: str
+    owner: str
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is recorded of a workload: its queries by name, and the keys of its families, which keep their numbers."""
+
+    queries: Mapping[str, Known]
+    families: tuple[frozenset[Path], ...] = ()
+
+    def write(self) -> str:
+        """As text."""
+        queries = {name: [one.text, one.owner, one.since] for name, one in self.queries.items()}
+        return json.dumps({"queries": queries, "families": [sorted(keys) for keys in self.families]})
+
+    @staticmethod
+    def read(text: str) -> Record:
+        """What `write` made.
+
+        Raises:
+            DataError: It is no such text (TW311).
+        """
+        try:
+            found = json.loads(text)
+            queries = {name: Known(*one) for name, one in found["queries"].items()}
+            return Record(queries, tuple(frozenset(map(tuple, keys)) for keys in found["families"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"what is recorded of the workload cannot be read: {error}"
+            raise DataError([Problem("TW311", message, "start from an empty state")]) from error
+
+
+def recognise(program: Program, since: int | None = None) -> Known:
+    """What is recorded of the program of a query."""
+    columns = pa.schema([program.events.field(name) for name in program.needs.read])
+    text = hashlib.sha256(program.text.encode()).hexdigest()[:16]
+    return Known(text, name_owner(program.facts, columns), since)
+
+
+def carry_key(program: Program, since: int | None) -> str:
+    """Names what is carried for a query that is there since a time."""
+    return f"{recognise(program).owner}@{'' if since is None else since}"
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The queries of a workload.
+
+    Attributes:
+        programs: A program per name of a query.
+        since: When queries came that were not there from the beginning, in steps of the time column.
+    """
+
+    programs: Mapping[str, Program]
+    since: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
+        """The names that have one text and came at one time, in the order of the first of them; and that time."""
+        groups: dict[tuple[str, int | None], list[str]] = {}
+        for name, program in self.programs.items():
+            groups.setdefault((program.text, self.since.get(name)), []).append(name)
+        return tuple((tuple(names), came) for (_, came), names in groups.items())
+
+    def record(self, families: Sequence[frozenset[Path]]) -> Record:
+        """What is kept with states."""
+        known = {name: recognise(program, self.since.get(name)) for name, program in self.programs.items()}
+        return Record(known, tuple(families))
+
+    def after(self, record: Record, came: int | None) -> Roster:
+        """The same queries after a change.
+
+        Args:
+            record: Of the workload before.
+            came: Since when those are there that are new, in steps; None where nothing has come yet.
+
+        Returns:
+            The queries; those that stayed are there since when they were.
+
+        Raises:
+            DataError: A query is the same, but not its options or the types of its columns.
+        """
+        since: dict[str, int] = {}
+        problems = []
+        for name, program in self.programs.items():
+            before, now = record.queries.get(name), recognise(program)
+            stayed = before is not None and before.text == now.text
+            if before is not None and stayed and before.owner != now.owner:
+                message = "the state was made with other options, or for events with other columns"
+                problems.append(Problem("TW311", message, "go on with those that made it, or start anew", query=name))
+            when = before.since if before is not None and stayed else came
+            if when is not None:
+                since[name] = when
+        if problems:
+            raise DataError(problems)
+        return Roster(self.programs, since)
+
+    def settle(self, names: Iterable[str]) -> Roster:
+        """The same, where it makes no difference any more when some queries came."""
+        gone = set(names)
+        return Roster(self.programs, {name: came for name, came in self.since.items() if name not in gone})
+
+
+def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema) -> pa.Table:
+    """Rows of one workload as rows of another: made again from the columns of events that they hold.
+
+    Queries that stayed read columns that were read before. Others are not there since those rows came, so that what was
+    not kept for them is NULL.
+
+    Args:
+        rows: Rows that hold every column that was read (`plan_rows(..., whole=True)`).
+        plan: The columns and bits of the other workload's rows.
+        needs: What its queries need together.
+        events: The columns of events.
+
+    Returns:
+        The rows that the other workload takes.
+    """
+    columns: dict[str, pa.ChunkedArray | pa.Array] = {}
+    for name in needs.read:
+        kept = TIME if name == needs.time else name_column(st.Attribute((name,)))
+        there = kept in rows.column_names
+        columns[name] = rows.column(kept) if there else pa.nulls(rows.num_rows, events.field(name).type)
+    along = [name for name in _ALONG if name in rows.column_names]
+    columns |= {name: rows.column(name) for name in along}
+    return prepare_shared_rows(plan, needs, pa.table(columns), along)[0]
+
+
+def keep_carries(carry: Mapping[str, pa.Table], keys: Sequence[str]) -> dict[str, pa.Table]:
+    """Only what is carried under one of these keys."""
+    return {name: table for name, table in carry.items() if name.split("/", 1)[0] in keys}
