@@ -34,6 +34,9 @@ class Asked(Protocol):
     ) -> Settings:
         """The options of a call, checked."""
 
+    def order(self, rows: pa.Table) -> pa.Table:
+        """All rows of a result, in their order."""
+
     def check(self, schema: Any) -> None:
         """Raise all that does not fit these columns."""
 
@@ -68,7 +71,8 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
     table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
     asked.check(table.schema)
-    return give_back(run_local(asked.bind(table.schema, settings), table, settings.observation))
+    rows = run_local(asked.bind(table.schema, settings), table, settings.observation)
+    return give_back(asked.order(rows))
 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:

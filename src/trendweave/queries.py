@@ -288,6 +288,9 @@ class _Asked:
 
         return make_settings(self.query.plan, place, options, read_setting)
 
+    def order(self, rows: pa.Table) -> pa.Table:
+        return rows
+
     def check(self, schema: Any) -> None:
         self.query.check(schema, self.time, self.type)
 

@@ -369,6 +369,11 @@ class _Asked:
         plans = {rule.name: rule.query.plan for rule in self.workload.rules}
         return make_workload_settings(plans, place, options, read_setting)
 
+    def order(self, rows: pa.Table) -> pa.Table:
+        from trendweave.results.united_columns import in_order
+
+        return in_order(rows, self.workload.names)
+
     def check(self, schema: Any) -> None:
         self.workload.check(schema, self.time, self.type)
 

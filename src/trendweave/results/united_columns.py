@@ -164,6 +164,19 @@ def narrow(table: pa.Table, name: str, columns: Sequence[Shown]) -> pa.Table:
     return pa.table(arrays, schema=pa.schema(fields, table.schema.metadata))
 
 
+def in_order(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Rows of all queries by query, in the order of their names; those of one query stay in their order.
+
+    Args:
+        table: Rows of all queries.
+        names: All names of queries.
+    """
+    places = pc.index_in(table.column(QUERY), pa.array(names, pa.string())).to_numpy()
+    if (places[1:] >= places[:-1]).all():
+        return table
+    return table.take(pa.array(np.argsort(places, kind="stable")))
+
+
 def _with_fields(lists: pa.Array, fields: Sequence[pa.Field]) -> pa.Array:
     """Lists of structs with exactly these fields; those that they lack are NULL."""
     values = lists.flatten()
