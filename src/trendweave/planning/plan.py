@@ -290,11 +290,12 @@ class KeyColumn:
 
 @dataclass(frozen=True, slots=True)
 class GroupColumn:
-    """A grouping attribute in the result."""
+    """A grouping attribute in the result. `apart`: rows of its values are neither ordered nor limited together."""
 
     name: str
     path: Path
     variable: str | None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,13 +91,13 @@ def _order(plan: Plan, base: pa.Table) -> pa.Table:
     if not plan.order_by or not base.num_rows:
         return base
     base = _limit(plan, base)
-    return take_in_order(base, [*_window_codes(plan, base), *_order_keys(plan, base)])
+    return take_in_order(base, [*_place_codes(plan, base), *_order_keys(plan, base)])
 
 
 def _limit(plan: Plan, base: pa.Table) -> pa.Table:
     if plan.limit is None or not base.num_rows:
         return base
-    places = _window_codes(plan, base)
+    places = _place_codes(plan, base)
     if isinstance(plan.window, SessionWindow):
         # A session belongs to its partition.
         places += [order_codes(base.column(group.name)) for group in plan.groups if group.variable is None]
@@ -106,8 +106,10 @@ def _limit(plan: Plan, base: pa.Table) -> pa.Table:
     return take_first(base, places, _order_keys(plan, base), plan.limit)
 
 
-def _window_codes(plan: Plan, base: pa.Table) -> list[np.ndarray]:
-    return [order_codes(base.column(place)) for place in range(len(window_names(plan.window)))]
+def _place_codes(plan: Plan, base: pa.Table) -> list[np.ndarray]:
+    """What tells rows apart that are not ordered among each other."""
+    apart = [order_codes(base.column(group.name)) for group in plan.groups if group.apart]
+    return [*apart, *(order_codes(base.column(place)) for place in range(len(window_names(plan.window))))]
 
 
 def _order_keys(plan: Plan, base: pa.Table) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from trendweave.planning.situated_plan import QueryPlan
+from trendweave.sharing.constants import Alike, share_constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class Alone:
         return (self.member,)
 
 
-Unit: TypeAlias = Alone
+Unit: TypeAlias = Alone | Alike
 #: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
-Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[list[Unit], list[int]]]
+Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[Sequence[Unit], list[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +59,4 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None 
 
 
 #: In the order in which they are tried.
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (share_constants,)

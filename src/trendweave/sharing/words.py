@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.sharing.constants import Alike, Compared
 from trendweave.sharing.units import Alone, SharingPlan, Unit
 
 _TITLES = {
@@ -33,6 +35,21 @@ def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]
     match unit:
         case Alone(member=member, reason=reason):
             return [("because", reason or _why_alone(plan.plans[member]))]
+        case Alike(compared=compared):
+            return [
+                ("differ in", ", ".join(_compared_text(one, unit) for one in compared)),
+                (
+                    "looked up",
+                    "each event among the constants of all queries; it costs what the queries do that want it",
+                ),
+            ]
+
+
+def _compared_text(compared: Compared, unit: Alike) -> str:
+    """The comparison with a gap, and the variable that it is about."""
+    variable = unit.plan.variables[compared.variable].name
+    test = "IN (...)" if compared.test == "in" else f"{compared.test} ..."
+    return f"{print_expression(compared.value)} {test} of {variable}"
 
 
 def _why_alone(plan: QueryPlan) -> str:

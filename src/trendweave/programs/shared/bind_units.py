@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trendweave.programs.program import Program
+from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.alone import AloneUnit
 from trendweave.programs.shared.unit import BoundUnit
+from trendweave.programs.trends.program import TrendAggregates, TrendLists
+from trendweave.sharing.constants import Alike
 from trendweave.sharing.units import Alone, SharingPlan
 
 
@@ -25,3 +28,7 @@ def bind_units(plan: SharingPlan, programs: Sequence[Program], sharing: str) -> 
         match unit:
             case Alone(member=member):
                 yield AloneUnit(member, programs[member])
+            case Alike(members=members):
+                one = programs[members[0]]
+                assert isinstance(one, TrendAggregates | TrendLists), "only plans of trends are alike"
+                yield bind_alike(unit, one)

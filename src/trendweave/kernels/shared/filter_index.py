@@ -1,0 +1,259 @@
+"""Which rows meet the conditions of which rules, where rules compare the same values with other constants.
+
+Entries (a rule, or one of several ways to meet its equalities) stand in groups of equal constants. A row asks for one
+group; there each order comparison is a range of the entries sorted by its constant, found by binary search. The entries
+of the shortest range are looked at. So a row costs a search per comparison, and little more than the rules it meets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.searching import first_not_below
+
+BELOW, NOT_ABOVE, ABOVE, NOT_BELOW, UNEQUAL = range(5)
+
+
+class FilterIndex(NamedTuple):
+    """Entries in order of their groups. Codes are numbers that compare as the constants do, never negative.
+
+    `starts`: where each group begins (groups + 1). `rule`: the rule of each entry. `operators`: per comparison, how a
+    row's code must lie to that of an entry. `codes`: per comparison, the code of each entry. `orders`, `sorted`: per
+    comparison, the entries of each group by code, and their codes.
+    """
+
+    starts: np.ndarray
+    rule: np.ndarray
+    operators: np.ndarray
+    codes: np.ndarray
+    orders: np.ndarray
+    sorted: np.ndarray
+
+
+class RowCodes(NamedTuple):
+    """`row`: the rows that are looked at. Per row of the table, `group`: of the equalities, -1 for none; `values`: per
+    comparison its code, -1 for NULL."""
+
+    row: np.ndarray
+    group: np.ndarray
+    values: np.ndarray
+
+
+def make_index(
+    rule: np.ndarray, group: np.ndarray, groups: int, operators: np.ndarray, codes: np.ndarray
+) -> FilterIndex:
+    """Sort entries.
+
+    Args:
+        rule: The rule of each entry.
+        group: Its group.
+        groups: How many there are.
+        operators: Per comparison, BELOW to UNEQUAL.
+        codes: Per comparison, the code of each entry.
+
+    Returns:
+        The index.
+    """
+    by_group = np.argsort(group, kind="stable")
+    rule, group, codes = rule[by_group], group[by_group], np.ascontiguousarray(codes[:, by_group])
+    orders = np.stack([np.lexsort((one, group)) for one in codes]) if len(codes) else np.empty((0, rule.size), np.int64)
+    starts = np.searchsorted(group, np.arange(groups + 1))
+    return FilterIndex(starts, rule, operators, codes, orders, np.take_along_axis(codes, orders, axis=1))
+
+
+def take_rules(index: FilterIndex, first: int, end: int) -> FilterIndex:
+    """Keep the entries of the rules first:end."""
+    kept = (index.rule >= first) & (index.rule < end)
+    if kept.all():
+        return index
+    group = np.repeat(np.arange(index.starts.size - 1), np.diff(index.starts))
+    groups = index.starts.size - 1
+    return make_index(index.rule[kept], group[kept], groups, index.operators, index.codes[:, kept])
+
+
+@inlined_late
+def _meets(operator: int, value: int, constant: int) -> bool:
+    if operator == 0:
+        return value < constant
+    if operator == 1:
+        return value <= constant
+    if operator == 2:
+        return value > constant
+    if operator == 3:
+        return value >= constant
+    return value != constant
+
+
+@inlined_late
+def _range_low(operator: int, numbers: np.ndarray, low: int, high: int, value: int) -> int:
+    if operator == 0:
+        return first_not_below(numbers, low, high, value + 1)
+    if operator == 1:
+        return first_not_below(numbers, low, high, value)
+    return low
+
+
+@inlined_late
+def _range_high(operator: int, numbers: np.ndarray, low: int, high: int, value: int) -> int:
+    if operator == 2:
+        return first_not_below(numbers, low, high, value)
+    if operator == 3:
+        return first_not_below(numbers, low, high, value + 1)
+    return high
+
+
+@inner
+def match_rows(
+    index: FilterIndex, rows: RowCodes, counts: np.ndarray, place: np.ndarray, out: np.ndarray, fill: bool
+) -> None:
+    """Count the rows that each rule takes, or list them.
+
+    Args:
+        index: The rules.
+        rows: The rows.
+        counts: Per rule, what the number of its rows is added to; not read where they are listed.
+        place: Per rule, where its next row is written; not read where they are counted.
+        out: The rows of all rules, each rule's in their order.
+        fill: List them?
+    """
+    comparisons = index.operators.size
+    for at in range(rows.row.size):
+        row = rows.row[at]
+        group = rows.group[row]
+        if group < 0:
+            continue
+        low, high = index.starts[group], index.starts[group + 1]
+        best_low, best_high, best = low, high, -1
+        for one in range(comparisons):
+            value = rows.values[one, row]
+            if value < 0:
+                best_high = best_low
+                break
+            operator = index.operators[one]
+            if operator == 4:
+                continue
+            own_low = _range_low(operator, index.sorted[one], low, high, value)
+            own_high = _range_high(operator, index.sorted[one], low, high, value)
+            if best < 0 or own_high - own_low < best_high - best_low:
+                best_low, best_high, best = own_low, own_high, one
+        for number in range(best_low, best_high):
+            entry = number if best < 0 else index.orders[best, number]
+            meets = True
+            for one in range(comparisons):
+                if one != best and not _meets(index.operators[one], rows.values[one, row], index.codes[one, entry]):
+                    meets = False
+                    break
+            if meets:
+                rule = index.rule[entry]
+                if fill:
+                    out[place[rule]] = row
+                    place[rule] += 1
+                else:
+                    counts[rule] += 1
+
+
+@inner
+def count_near(starts: np.ndarray, anchors: np.ndarray, low: np.ndarray, high: np.ndarray, counts: np.ndarray) -> None:
+    """Count the rows near the anchors of each rule, each row once.
+
+    Args:
+        starts: Where the anchors of each rule begin (rules + 1).
+        anchors: Rows, in their order per rule.
+        low: Per row the first row near it, as a number of a list of rows that are of interest; it never falls.
+        high: The one after the last; it never falls.
+        counts: Per rule, what the number is added to.
+    """
+    for rule in range(starts.size - 1):
+        end = 0
+        for at in range(starts[rule], starts[rule + 1]):
+            first = max(low[anchors[at]], end)
+            end = max(high[anchors[at]], end)
+            counts[rule] += max(end - first, 0)
+
+
+@inner
+def list_near(
+    starts: np.ndarray,
+    anchors: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    of_interest: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """List them, rule by rule; `of_interest` are the rows that low and high number."""
+    written = 0
+    for rule in range(starts.size - 1):
+        end = 0
+        for at in range(starts[rule], starts[rule + 1]):
+            first = max(low[anchors[at]], end)
+            end = max(high[anchors[at]], end)
+            for number in range(first, end):
+                out[written] = of_interest[number]
+                written += 1
+
+
+@inner
+def keep_near(
+    starts: np.ndarray,
+    rows: np.ndarray,
+    anchor_starts: np.ndarray,
+    anchors: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    kept_starts: np.ndarray,
+) -> None:
+    """Keep the rows of each rule that are near one of its anchors; they move to the front of `rows`.
+
+    `low` and `high` are rows here; `kept_starts` says where those of each rule begin then.
+    """
+    written = 0
+    for rule in range(starts.size - 1):
+        anchor, last = anchor_starts[rule], anchor_starts[rule + 1]
+        for at in range(starts[rule], starts[rule + 1]):
+            row = rows[at]
+            while anchor < last and high[anchors[anchor]] <= row:
+                anchor += 1
+            if anchor < last and low[anchors[anchor]] <= row:
+                rows[written] = row
+                written += 1
+        kept_starts[rule + 1] = written
+
+
+@inner
+def merge_rows(
+    left_starts: np.ndarray,
+    left_rows: np.ndarray,
+    left_letters: np.ndarray,
+    right_starts: np.ndarray,
+    right_rows: np.ndarray,
+    right_letters: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    letters: np.ndarray,
+) -> None:
+    """Merge two lists of rows per rule, each in order; a row that is in both is there once, with the letters of both.
+
+    `starts` of the result are filled in, too; its rows have room for both lists.
+    """
+    written = 0
+    words = letters.shape[1]
+    for rule in range(left_starts.size - 1):
+        left, left_end = left_starts[rule], left_starts[rule + 1]
+        right, right_end = right_starts[rule], right_starts[rule + 1]
+        while left < left_end or right < right_end:
+            take_left = right == right_end or (left < left_end and left_rows[left] <= right_rows[right])
+            take_right = left == left_end or (right < right_end and right_rows[right] <= left_rows[left])
+            rows[written] = left_rows[left] if take_left else right_rows[right]
+            for word in range(words):
+                letters[written, word] = 0
+                if take_left:
+                    letters[written, word] |= left_letters[left, word]
+                if take_right:
+                    letters[written, word] |= right_letters[right, word]
+            left += take_left
+            right += take_right
+            written += 1
+        starts[rule + 1] = written

@@ -1,0 +1,319 @@
+"""Rules that differ in constants as one program: each rule's number is one more key of its rows.
+
+Rows are copied into the rules that they may play a part in (`copies`), and then a rule is what a partition is to any
+trend program: kernels, lists, NOTs, sessions and selections serve thousands of rules as they serve thousands of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.language.printer import print_expression
+from trendweave.planning.plan import GroupColumn, KeyColumn, MovingWindow, SessionWindow
+from trendweave.planning.preparation import Preparation, prepare
+from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
+from trendweave.programs.shared.constant_index import VariableRules, index_variables
+from trendweave.programs.shared.copies import Copies, RowCopies
+from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.shared.rows import SharedRows
+from trendweave.programs.shared.unit import MEMBER, Found, Part, UnitStep
+from trendweave.programs.trends.listed.steps import SelectionSteps
+from trendweave.programs.trends.listed.taken import TakenAway
+from trendweave.programs.trends.program import (
+    ListedAggregates,
+    PartialAggregates,
+    TrendAggregates,
+    TrendLists,
+)
+from trendweave.programs.trends.session_steps import SessionSteps
+from trendweave.programs.trends.steps import TrendSteps
+from trendweave.results.partial_table import group_names
+from trendweave.rows.encoded import CHUNK, LETTERS, TIME
+from trendweave.sharing.constants import Alike
+
+#: The type of a rule's number.
+_NUMBER = pa.int32()
+
+
+@dataclass(frozen=True)
+class AlikeUnit:
+    """Rules of one shape.
+
+    `base` says what rows must have: those that some rule wants, and the values that constants are compared with.
+    `inner` computes copies of them, which have the number of their rule as a key and a group.
+    """
+
+    alike: Alike
+    base: TrendAggregates | TrendLists
+    inner: TrendAggregates | TrendLists
+    variables: tuple[VariableRules, ...]
+    first: int = 0
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return self.alike.members
+
+    @property
+    def sources(self) -> tuple[Program, ...]:
+        return (self.base,)
+
+    def placed(self, first: int) -> AlikeUnit:
+        return replace(self, first=first)
+
+    def view(self, rows: SharedRows) -> pa.Table:
+        return self.base.adopt(rows.view(self.first))
+
+    # All at once
+
+    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
+        yield from self.compute_rows(self.view(rows), scope, rows.metrics)
+
+    def compute_rows(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics) -> Iterator[Found]:
+        """Result rows of prepared rows, rule by rule."""
+        for table in self.copy_rows(rows, metrics):
+            yield from self._finish(self.inner.compute(table, scope).batches)
+
+    def copy_rows(self, rows: pa.Table, metrics: SharingMetrics) -> Iterator[pa.Table]:
+        """Copies of rows for some rules at a time."""
+        if not rows.num_rows:
+            return
+        plan, preparation = self.base.plan, self.base.preparation
+        copies = RowCopies(plan, preparation, rows, self.variables, len(self.members))
+        if not copies.table.num_rows:
+            return
+        for piece in copies.pieces():
+            metrics.copies += piece.row.size
+            yield self._write_copies(copies.table, piece)
+
+    def _write_copies(self, rows: pa.Table, copies: Copies) -> pa.Table:
+        kept = {TIME, CHUNK, *(name for name, _ in self.inner.preparation.columns)}
+        table = rows.select([name for name in rows.column_names if name in kept]).take(pa.array(copies.row))
+        for word in range(copies.letters.shape[1]):
+            letters = np.ascontiguousarray(copies.letters[:, word]).view(np.int64)
+            table = table.append_column(f"{LETTERS}{word}", pa.array(letters))
+        return table.append_column(MEMBER, pa.array(self._numbers[copies.rule]))
+
+    def _finish(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Found]:
+        if self._comes_in_order:
+            for batch in batches:
+                yield Found(_put_first(pa.Table.from_batches([batch])), None)
+            return
+        found = [pa.Table.from_batches([batch]) for batch in batches]
+        if found:
+            yield Found(_put_first(_sort_by_member(pa.concat_tables(found))), None)
+
+    @property
+    def _comes_in_order(self) -> bool:
+        """Do trends come rule by rule, as they come partition by partition?"""
+        plan = self.inner.plan
+        chosen = plan.choice is not None or plan.selection is not None or bool(plan.order_by)
+        return isinstance(self.inner, TrendLists) and not chosen and not plan.bound_keys
+
+    @cached_property
+    def _numbers(self) -> np.ndarray:
+        return np.array(self.members, np.int32)
+
+    # In parts
+
+    def mergers(self) -> tuple[PartialResults | None, ...]:
+        return (None if self.base.partials() is None else AlikeParts(self),)
+
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+        if self.mergers()[0] is not None:
+            for table in self.copy_rows(self.view(rows), rows.metrics):
+                yield Part(self._partials.compute(table, scope), 0)
+            return
+        yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
+
+    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
+        return Found(_put_first(_sort_by_member(self._partials.merge(parts, scope))), None)
+
+    @property
+    def _partials(self) -> PartialAggregates:
+        assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
+        return PartialAggregates(self.inner)
+
+    # Piece by piece
+
+    def steps(self, in_parts: bool) -> AlikeSteps | None:
+        in_parts = in_parts and self.mergers()[0] is not None
+        steps = self._make_steps(in_parts, SharingMetrics())
+        return None if steps is None else AlikeSteps(self, steps, in_parts)
+
+    def _make_steps(self, in_parts: bool, metrics: SharingMetrics) -> Steps | None:
+        """Those of any rule: rows wait, or are carried, before they are copied."""
+        window, kind = self.base.plan.window, self.base.time_type
+        keys = self.base.preparation.partition_key
+
+        def compute(rows: pa.Table, scope: Scope) -> Output:
+            if in_parts:
+                tables = (self._partials.compute(table, scope) for table in self.copy_rows(rows, metrics))
+            else:
+                tables = (found.table for found in self.compute_rows(rows, scope, metrics))
+            return Output(batch for table in tables for batch in table.to_batches())
+
+        def select(rows: pa.Table, scope: Scope, taken: TakenAway) -> tuple[list[pa.RecordBatch], TakenAway]:
+            return self._select(rows, scope, taken, metrics)
+
+        if isinstance(window, SessionWindow):
+            return SessionSteps(window, kind, keys, compute)
+        closing = self.base.closing()
+        if closing is None:
+            return None
+        steps = TrendSteps(closing, kind, compute)
+        if isinstance(self.inner, TrendLists) and self.inner.plan.selection and isinstance(window, MovingWindow):
+            return SelectionSteps(steps, self.inner.preparation.partition_key, select)
+        return steps
+
+    def _select(
+        self, rows: pa.Table, scope: Scope, taken: TakenAway, metrics: SharingMetrics
+    ) -> tuple[list[pa.RecordBatch], TakenAway]:
+        """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
+        assert isinstance(self.inner, TrendLists), "only lists are selected from"
+        if taken.table is not None:
+            place = taken.table.schema.get_field_index(MEMBER)
+            numbers = pc.index_in(taken.table.column(place), value_set=self._texts)
+            table = taken.table.set_column(place, MEMBER, pc.take(pa.array(self._numbers), numbers))
+            taken = TakenAway(taken.keys, table.filter(pc.is_valid(numbers)))
+        batches: list[pa.RecordBatch] = []
+        for copies in self.copy_rows(rows, metrics):
+            found, taken = self.inner.select(copies, scope, taken)
+            batches += (batch for one in self._finish(found) for batch in one.table.to_batches())
+        if taken.table is not None:
+            place = taken.table.schema.get_field_index(MEMBER)
+            numbers = pc.index_in(taken.table.column(place), value_set=pa.array(self._numbers))
+            taken = TakenAway(taken.keys, taken.table.set_column(place, MEMBER, pc.take(self._texts, numbers)))
+        return batches, taken
+
+    @cached_property
+    def _texts(self) -> pa.Array:
+        """The constants of each rule, as text."""
+        columns = [[", ".join(map(print_expression, one)) for one in column] for column in self.alike.constants]
+        return pa.array(["; ".join(row) for row in zip(*columns, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeParts:
+    """Parts of aggregates of all rules, merged by rule, window and group."""
+
+    unit: AlikeUnit
+    of_stretches = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.unit._partials.schema
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """Where rows are limited, groups of a window meet: those of one rule."""
+        names = self.unit._partials.together
+        own = group_names(self.unit.inner.plan)[0]
+        return names if own in names else (*names, own)
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        return self.unit._partials.compute(rows, scope)
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        return self.unit._partials.merge(parts, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeSteps:
+    """Steps of all rules at once: windows close for all of them at the same times."""
+
+    unit: AlikeUnit
+    inner: Steps
+    in_parts: bool
+
+    @property
+    def pane(self) -> int | None:
+        return self.inner.pane
+
+    @property
+    def carries(self) -> bool:
+        return self.inner.carries
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        return self.inner.due(waiting, carry, watermark)
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return self.inner.reads(before, watermark)
+
+    def keeps_from(self, watermark: int) -> int:
+        return self.inner.keeps_from(watermark)
+
+    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
+        step = self._counting(rows).step(self.unit.view(rows), carry, before, watermark)
+        tables = [pa.Table.from_batches([batch]) for batch in step.batches]
+        if self.in_parts:
+            return UnitStep([Part(table, 0) for table in tables], step.carry)
+        return UnitStep([Found(table, None) for table in tables], step.carry)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return self.inner.looks_at(changed, before)
+
+    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        for batch in self._counting(rows).peek(self.unit.view(rows), changed, before):
+            yield Found(pa.Table.from_batches([batch]), None)
+
+    def _counting(self, rows: SharedRows) -> Steps:
+        """The same steps, counting what they copy."""
+        steps = self.unit._make_steps(self.in_parts, rows.metrics)
+        assert steps is not None, "there are steps"
+        return steps
+
+
+def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
+    """The unit of plans that differ in constants.
+
+    Args:
+        alike: The plans.
+        member: The program of one of them, which says what they are bound to.
+    """
+    text = f"{len(alike.members)} queries that differ in constants"
+    wide = replace(alike.wide_plan, text=text)
+    own = prepare(wide)
+    preparation, columns = _with_compared(own, alike)
+    plan = replace(
+        alike.plan,
+        text=text,
+        partition_key=(KeyColumn((MEMBER,), None, nullable=False), *wide.partition_key),
+        groups=(GroupColumn(MEMBER, (MEMBER,), None, apart=True), *wide.groups),
+    )
+    inner = replace(
+        member,
+        plan=plan,
+        preparation=replace(own, partition_key=(MEMBER, *own.partition_key)),
+        events=member.events.append(pa.field(MEMBER, _NUMBER)),
+    )
+    if isinstance(inner, TrendLists | ListedAggregates):
+        # So many trends may be shown of each rule.
+        most = inner.detection.max_trends * len(alike.members)
+        inner = replace(inner, detection=replace(inner.detection, max_trends=most))
+    base = replace(member, plan=wide, preparation=preparation)
+    return AlikeUnit(alike, base, inner, index_variables(alike, columns))
+
+
+def _with_compared(preparation: Preparation, alike: Alike) -> tuple[Preparation, list[str]]:
+    """Prepare the values that constants are compared with, too; and the name of the column of each comparison."""
+    names = {expression: name for name, expression in preparation.columns}
+    columns = [names.setdefault(compared.value, f"c{len(names)}") for compared in alike.compared]
+    return replace(preparation, columns=tuple((name, value) for value, name in names.items())), columns
+
+
+def _put_first(table: pa.Table) -> pa.Table:
+    """The number of the rule stands behind the window where a group stands."""
+    return table.select([MEMBER, *(name for name in table.column_names if name != MEMBER)])
+
+
+def _sort_by_member(table: pa.Table) -> pa.Table:
+    numbers = table.column(MEMBER).to_numpy()
+    if (numbers[1:] >= numbers[:-1]).all():
+        return table
+    return table.take(pa.array(np.argsort(numbers, kind="stable")))

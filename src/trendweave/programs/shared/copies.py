@@ -1,0 +1,231 @@
+"""Rows of a plan -> a copy of each for every rule that it may play a part in.
+
+A trend of a rule holds an event of every variable that no trend is without. So where such a variable is compared with
+constants, a rule needs only the rows that may share a window with one of its events: rules that rarely fire cost
+little, whatever else is in their patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.kernels.shared.filter_index import count_near, keep_near, list_near, merge_rows
+from trendweave.planning.plan import Plan, Template
+from trendweave.planning.preparation import Preparation
+from trendweave.programs.shared.constant_index import VariableMatches, VariableRules, match_variable
+from trendweave.rows.encoded import EncodedRows, encode_rows
+from trendweave.rows.reach import find_reach
+from trendweave.rows.segments import bit_of
+
+#: So many copies are made at once, if one rule does not have more.
+COPIES_AT_ONCE = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Copies of rows by rule; inside a rule they stand in their order. `letters`: what its rule reads a copy as."""
+
+    row: np.ndarray
+    rule: np.ndarray
+    letters: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Rows per rule: those of the i-th rule are `row[starts[i]:starts[i + 1]]`."""
+
+    starts: np.ndarray
+    row: np.ndarray
+    letters: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """Rows that may share a window with each row: `low` to `high`. `rows` are those that rules read whatever their
+    constants, and `first`, `end` the same as numbers of them."""
+
+    low: np.ndarray
+    high: np.ndarray
+    rows: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+
+class RowCopies:
+    """Prepared rows, in order of partition and time, and their copies for some rules."""
+
+    def __init__(
+        self, plan: Plan, preparation: Preparation, table: pa.Table, variables: tuple[VariableRules, ...], rules: int
+    ) -> None:
+        self._plan, self._rules = plan, rules
+        self._encoded: EncodedRows = encode_rows(plan, preparation, table)
+        self.table: pa.Table = self._encoded.table.combine_chunks()
+        self._letters = self._encoded.partitions.letters
+        words = self._letters.shape[1]
+        self._bits = {one.variable: bit_of(one.variable, words) for one in variables}
+        self._matches = [
+            match_variable(one, self.table, np.flatnonzero((self._letters & self._bits[one.variable]).any(axis=1)))
+            for one in variables
+        ]
+        # Variables that all rules read alike.
+        self._free = ~np.bitwise_or.reduce(list(self._bits.values()))
+        required = required_variables(plan)
+        self._counts = {one.variable: one.count(rules) for one in self._matches}
+        anchors = [one.variable for one in self._matches if plan.variables[one.variable].name in required]
+        self._anchor = min(anchors, key=lambda variable: int(self._counts[variable].sum()), default=None)
+        self._near = self._find_near()
+
+    def pieces(self) -> Iterator[Copies]:
+        """Copies for some rules at a time, in the order of the rules."""
+        totals = np.sum(list(self._counts.values()), axis=0)
+        if self._anchor is not None:
+            totals = np.where(self._counts[self._anchor] > 0, totals, 0)
+        elif self._near is not None:
+            totals = totals + self._near.rows.size
+        for first, end in _cut(totals, COPIES_AT_ONCE):
+            lists = self._list(first, end)
+            more = self._count_near(lists, end - first)
+            for low, high in _cut(
+                more + np.sum([np.diff(one.starts) for one in lists.values()], axis=0), COPIES_AT_ONCE
+            ):
+                taken = {variable: _take(one, low, high) for variable, one in lists.items()}
+                copies = self._copy(taken, first + low, more[low:high])
+                if copies.row.size:
+                    yield copies
+
+    def _list(self, first: int, end: int) -> dict[int, _Listed]:
+        """The rows that are read as each variable with constants; only those near an event of the anchor."""
+        lists: dict[int, _Listed] = {}
+        for one in self._matches:
+            matches = one if (first, end) == (0, self._rules) else one.take(first, end)
+            lists[one.variable] = self._list_variable(matches, first, end)
+        if self._anchor is None or len(lists) == 1:
+            return lists
+        assert self._near is not None, "there is an anchor"
+        anchor = lists[self._anchor]
+        for variable, listed in lists.items():
+            if variable != self._anchor:
+                starts = np.zeros(listed.starts.size, np.int64)
+                where = (anchor.starts, anchor.row, self._near.low, self._near.high)
+                keep_near(listed.starts, listed.row, *where, starts)
+                size = int(starts[-1])
+                lists[variable] = _Listed(starts, listed.row[:size], listed.letters[:size])
+        return lists
+
+    def _list_variable(self, matches: VariableMatches, first: int, end: int) -> _Listed:
+        starts = np.concatenate([[0], np.cumsum(self._counts[matches.variable][first:end])])
+        row = matches.list_rows(starts, first)
+        return _Listed(starts, row, np.broadcast_to(self._bits[matches.variable], (row.size, self._letters.shape[1])))
+
+    def _find_near(self) -> _Near | None:
+        """Where rows are copied that no constant is compared with, or left out for want of an event of the anchor."""
+        of_interest = np.ones(self.table.num_rows, np.bool_)
+        if not self._plan.needs_every_event:
+            of_interest = (self._letters & self._free).any(axis=1)
+        rows = np.flatnonzero(of_interest)
+        if not rows.size and (self._anchor is None or len(self._matches) == 1):
+            return None
+        low, high = self._find_reach()
+        before = np.concatenate([[0], np.cumsum(of_interest)])
+        return _Near(low, high, rows, before[low], before[high])
+
+    def _find_reach(self) -> tuple[np.ndarray, np.ndarray]:
+        encoded, starts = self._encoded, self._encoded.partitions.starts
+        reach = find_reach(self._plan.window, encoded.time_type, encoded.tick_steps, encoded.tick[starts[:-1]])
+        if reach is None:
+            partition = encoded.partitions.of_rows()
+            return starts[partition], starts[partition + 1]
+        first_row = np.concatenate(
+            [np.searchsorted(encoded.tick, np.arange(encoded.tick_steps.size)), [encoded.tick.size]]
+        )
+        return first_row[reach[0][encoded.tick]], first_row[reach[1][encoded.tick]]
+
+    def _count_near(self, lists: dict[int, _Listed], rules: int) -> np.ndarray:
+        counts = np.zeros(rules, np.int64)
+        if self._near is None or not self._near.rows.size:
+            return counts
+        if self._anchor is None:
+            return counts + self._near.rows.size
+        anchor = lists[self._anchor]
+        count_near(anchor.starts, anchor.row, self._near.first, self._near.end, counts)
+        return counts
+
+    def _copy(self, lists: dict[int, _Listed], first: int, near: np.ndarray) -> Copies:
+        parts = list(lists.values())
+        if near.any():
+            parts.append(self._list_near(lists, near))
+        merged = parts[0]
+        for other in parts[1:]:
+            merged = _merge(merged, other)
+        rule = first + np.repeat(np.arange(near.size), np.diff(merged.starts))
+        return Copies(merged.row, rule, merged.letters)
+
+    def _list_near(self, lists: dict[int, _Listed], counts: np.ndarray) -> _Listed:
+        assert self._near is not None, "there are rows near others"
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        if self._anchor is None:
+            row = np.tile(self._near.rows, counts.size)
+        else:
+            anchor, row = lists[self._anchor], np.empty(int(starts[-1]), np.int64)
+            list_near(anchor.starts, anchor.row, self._near.first, self._near.end, self._near.rows, row)
+        return _Listed(starts, row, self._letters[row] & self._free)
+
+
+def required_variables(plan: Plan) -> set[str]:
+    """Variables that every trend has an event of."""
+    found = [_required(template) for template in plan.templates]
+    return set.intersection(*found)
+
+
+def _required(template: Template) -> set[str]:
+    return {
+        variable
+        for variable in {state.variable for state in template.states}
+        if not _has_trend(template, {state.number for state in template.states if state.variable != variable})
+    }
+
+
+def _has_trend(template: Template, states: set[int]) -> bool:
+    """Is there a trend through these states alone?"""
+    reached = {start.state for start in template.starts} & states
+    waiting = list(reached)
+    while waiting:
+        source = waiting.pop()
+        for step in template.transitions:
+            if step.source == source and step.target in states - reached:
+                reached.add(step.target)
+                waiting.append(step.target)
+    return any(end.state in reached for end in template.ends)
+
+
+def _take(listed: _Listed, low: int, high: int) -> _Listed:
+    begin, end = listed.starts[low], listed.starts[high]
+    return _Listed(listed.starts[low : high + 1] - begin, listed.row[begin:end], listed.letters[begin:end])
+
+
+def _merge(left: _Listed, right: _Listed) -> _Listed:
+    total, words = left.row.size + right.row.size, left.letters.shape[1]
+    starts, row = np.zeros(left.starts.size, np.int64), np.empty(total, np.int64)
+    letters = np.empty((total, words), np.uint64)
+    both = (np.ascontiguousarray(left.letters), np.ascontiguousarray(right.letters))
+    merge_rows(left.starts, left.row, both[0], right.starts, right.row, both[1], starts, row, letters)
+    size = int(starts[-1])
+    return _Listed(starts, row[:size], letters[:size])
+
+
+def _cut(sizes: np.ndarray, most: int) -> list[tuple[int, int]]:
+    """Ranges of places that together have not more than `most`, if one alone does not; those without anything are in
+    none at the ends."""
+    ranges = []
+    ends = np.cumsum(sizes)
+    first = int(np.searchsorted(ends, 0, side="right"))
+    while first < sizes.size:
+        before = int(ends[first - 1]) if first else 0
+        end = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        ranges.append((first, end))
+        first = max(int(np.searchsorted(ends, ends[end - 1], side="right")), end)
+    return ranges

@@ -1,0 +1,136 @@
+"""Queries of every kind that look for trends, with places for constants; events with ties, NULLs and NaN for them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+PATTERNS = {
+    "A S+": "S",
+    "SEQ(A S+, B E)": "SE",
+    "SEQ(A S, B E, C F)": "SEF",
+    "SEQ(A S, NOT B E, C F)": "SEF",
+    "SEQ(A S?, B E)": "SE",
+    "SEQ(A S, NOT C F)": "SF",
+    "(A S OR B E)+": "SE",
+    "SEQ(A S*, B E+)": "SE",
+}
+COMPARISONS = (
+    "{v}.x > {x}",
+    "{v}.x <= {x}",
+    "{x} < {v}.x",
+    "{v}.x != {x}",
+    "{v}.i = {i}",
+    "{v}.i >= {i}",
+    "{v}.s = {s}",
+    "{v}.s > {s}",
+    "{v}.s IN ({s}, {s2})",
+    "{v}.i IN ({i}, {i2})",
+    "{v}.i + 1 < {x}",
+    "{v}.x BETWEEN {x} AND {x2}",
+    "{v}.t >= {t}",
+    "{v}.d < {d}",
+    "{v}.b = {b}",
+    "{v}.m > {x}",
+    "{v}.time < {i}",
+)
+WINDOWS = ("", "WITHIN 6 seconds SLIDE 3 seconds", "WITHIN 5 seconds", "WITHIN SESSION 3 seconds")
+STRATEGIES = ("skip-till-any-match", "skip-till-next-match", "contiguous")
+RETURNS = (
+    "COUNT(*), SUM({v}.i), MAX({v}.x)",
+    "COUNT({v}), AVG({v}.x), COUNT(DISTINCT {v}.i)",
+    "COUNT(*) AS n, SUM({v}.i) AS total",
+    "TRENDS",
+    "COMPLETE TRENDS",
+    "EACH LENGTH AS n, FIRST({v}.i) AS first",
+    "ROWS",
+    "COMPLETE COUNT(*)",
+)
+KEYS = ("", "[k]", "[k] GROUP-BY k", " GROUP-BY k, i", "[{v}.k]", " GROUP-BY {v}.k")
+ENDINGS = ("", "", "HAVING n > 1", "ORDER BY total DESC LIMIT 1", "HAVING n >= 1 ORDER BY n")
+EDGES = ("", "", "{v}.i >= PREV({v}).i")
+
+
+@st.composite
+def constants(draw: st.DrawFn) -> dict[str, str]:
+    number = st.one_of(st.integers(-2, 4).map(str), st.sampled_from(["0.5", "1.5", "-0.5", "1e300"]))
+    text = st.sampled_from(["''", "'a'", "'b'", "'ab'"])
+    return {
+        "x": draw(number),
+        "x2": draw(number),
+        "i": str(draw(st.integers(-1, 5))),
+        "i2": str(draw(st.integers(-1, 5))),
+        "s": draw(text),
+        "s2": draw(text),
+        "t": f"TIMESTAMP '2024-01-01 00:00:0{draw(st.integers(0, 9))}'",
+        "d": f"DATE '2024-01-0{draw(st.integers(1, 5))}'",
+        "b": draw(st.sampled_from(["TRUE", "FALSE"])),
+    }
+
+
+@st.composite
+def rule_sets(
+    draw: st.DrawFn,
+    returns: tuple[str, ...] = RETURNS,
+    windows: tuple[str, ...] = WINDOWS,
+    keys: tuple[str, ...] = KEYS,
+    strategies: tuple[str, ...] = STRATEGIES,
+) -> tuple[str, ...]:
+    """Rules of one shape. Some of them mean nothing; whoever uses them leaves those out."""
+    pattern = draw(st.sampled_from(list(PATTERNS)))
+    variables = PATTERNS[pattern]
+    conditions = [
+        draw(st.sampled_from(COMPARISONS)).replace("{v}", draw(st.sampled_from(variables)))
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    if "S+" in pattern or "S*" in pattern:
+        conditions += [draw(st.sampled_from(EDGES)).replace("{v}", variables[0])]
+    key = draw(st.sampled_from(keys)).replace("{v}", variables[-1])
+    equivalence, _, grouping = key.partition(" GROUP-BY")
+    where = " AND ".join(part for part in (equivalence, *conditions) if part)
+    returned = draw(st.sampled_from(returns)).replace("{v}", draw(st.sampled_from(variables)))
+    frame = " ".join(
+        part
+        for part in (
+            f"RETURN {returned} PATTERN {pattern}",
+            f"SEMANTICS {draw(st.sampled_from(strategies))}",
+            f"WHERE {where}",
+            f"GROUP-BY{grouping}" if grouping else "",
+            draw(st.sampled_from(windows)),
+            draw(st.sampled_from(ENDINGS)) if "AS total" in returned else "",
+        )
+        if part
+    )
+    return tuple(frame.format(**draw(constants())) for _ in range(draw(st.integers(2, 5))))
+
+
+@st.composite
+def event_tables(draw: st.DrawFn) -> pa.Table:
+    """Few events, in any order, with all that is odd in columns."""
+    size = draw(st.integers(0, 12))
+
+    def column(values: st.SearchStrategy, kind: pa.DataType) -> pa.Array:
+        return pa.array(draw(st.lists(values, min_size=size, max_size=size)), kind)
+
+    floats = st.sampled_from([None, math.nan, -0.0, 0.0, 0.5, 1.0, 1.5, 3.0, math.inf, -2.0])
+    whole = st.one_of(st.none(), st.integers(-1, 5))
+    moments = np.datetime64("2024-01-01", "us") + np.arange(10) * np.timedelta64(1, "s")
+    texts = pa.string() if draw(st.booleans()) else pa.dictionary(pa.int32(), pa.string())
+    unit = draw(st.sampled_from(["s", "us", "ns"]))
+    return pa.table(
+        {
+            "time": column(st.integers(0, 14), pa.int64()),
+            "type": column(st.sampled_from("AABBC"), pa.string()),
+            "k": column(st.sampled_from(["u", "v", None]), pa.string()),
+            "x": column(floats, draw(st.sampled_from([pa.float64(), pa.float32()]))),
+            "i": column(whole, draw(st.sampled_from([pa.int64(), pa.int8()]))),
+            "s": column(st.sampled_from([None, "", "a", "ab", "b"]), pa.string()).cast(texts),
+            "t": column(st.sampled_from([None, *moments.tolist()]), pa.timestamp("us")).cast(pa.timestamp(unit)),
+            "d": column(st.one_of(st.none(), st.integers(19723, 19727)), pa.int32()).cast(pa.date32()),
+            "b": column(st.sampled_from([None, True, False]), pa.bool_()),
+            "m": column(whole, pa.int64()).cast(pa.decimal128(21, 2)),
+        }
+    )
