@@ -13,18 +13,21 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.markup import escape
 
+from trendweave import Workload
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Master,
     NumberFormat,
     QueryFile,
     Settings,
+    SharingOption,
     TimeColumn,
     TypeColumn,
     check_master,
     choose_type_column,
-    load_query,
+    load_queries,
     read_pairs,
+    read_sharing,
 )
 from trendweave.cli.stream_command import stream
 from trendweave.errors import TrendweaveError
@@ -55,7 +58,11 @@ Events = Annotated[
 ]
 Out = Annotated[
     str,
-    typer.Option(metavar="PATH", help="A file of such a kind, a folder/, or - for the terminal (CSV in a pipe)."),
+    typer.Option(
+        metavar="PATH",
+        help="A file of such a kind, a folder/ (of many queries: a file in it for each), or - for the terminal (CSV in "
+        "a pipe).",
+    ),
 ]
 
 
@@ -71,13 +78,16 @@ def check(
     time: TimeColumn = "time",
     type: TypeColumn = "type",
 ) -> None:
-    """Check a query; with --schema, also whether it fits a table."""
-    checked = load_query(file)
+    """Check a query, or many; with --schema, also whether they fit a table."""
+    checked = load_queries(file)
     if schema is not None:
         from trendweave.cli.files import read_schema
 
         columns = read_schema(schema)
-        checked.check(columns, time=time, type=choose_type_column(checked, type or None, columns.names))
+        type_ = choose_type_column(checked, type or None, columns.names)
+        checked.check(columns, time=time, type=type_)
+        if isinstance(checked, Workload):
+            checked.schema(columns, time=time, type=type_)  # whether columns of all queries stand in one table
     print("ok")
 
 
@@ -86,8 +96,8 @@ def explain(
     file: QueryFile,
     format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
 ) -> None:
-    """Show what a query means and how it will be computed."""
-    print(load_query(file).explain(format.value))
+    """Show what a query means and how it will be computed; of many, what they share."""
+    print(load_queries(file).explain(format.value))
 
 
 @app.command()
@@ -101,18 +111,21 @@ def run(
     runner: Where = Runner.spark,
     master: Master = None,
     conf: Settings = None,
+    sharing: SharingOption = None,
     show: Annotated[
         Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
     ] = None,
 ) -> None:
-    """Run a query on files of events."""
+    """Run a query, or many, on files of events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
 
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
     if runner is Runner.local and (master or settings):
         raise typer.BadParameter("--master and --conf are for --runner spark")
-    asked = FileRun(load_query(file), events, out, time, type or None, numbers.value, show)
+    queries = load_queries(file)
+    shared = read_sharing(queries, sharing)
+    asked = FileRun(queries, events, out, time, type or None, numbers.value, show, shared)
     check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))

@@ -132,7 +132,7 @@ def _spark(console: Console) -> Iterator[Timed]:
             pq.write_table(events, path)
             begun = perf_counter()
             frame = spark_files.read_events(spark, *spark_files.choose_files([str(path)], local=True))
-            result = spark_files.SparkRun(asked, frame, "time", "type", numbers).rows()
+            result = spark_files.SparkRun(asked, frame, "time", "type", {"numbers": numbers}).rows()
             return result, perf_counter() - begun
 
         # The first query of a session starts Python workers, which load the kernels; that is not what is timed.

@@ -180,15 +180,28 @@ def is_folder(out: str) -> bool:
     return out.endswith("/") or not Path(out).suffix or is_elsewhere(out)
 
 
-def check_folder(out: str) -> FileKind:
-    """The kind of the files that a folder of results will hold."""
+def check_folder(out: str, by_spark: bool = True) -> FileKind:
+    """The kind of the files that a folder of results will hold, whoever writes them."""
     name = Path(out.rstrip("/"))
     kind = find_kind(name) if name.suffix else "parquet"
-    if kind == "arrow":
+    if kind == "arrow" and by_spark:
         raise table_error(f"{name.name} cannot be written: Spark writes no Arrow files", "write Parquet, or one file")
     if not is_elsewhere(out) and name.exists():
         raise table_error(f"{name.name} cannot be written: it is there already", "choose another name, or remove it")
     return kind
+
+
+def ending_of(kind: FileKind) -> str:
+    """How files of a kind end."""
+    return next(ending for ending, known in _KINDS.items() if known == kind)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those that it lies in."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise table_error(f"{path} cannot be made: {error}", "may its folder be written to?") from error
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
@@ -22,6 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from trendweave.cli.answers import Answers
 from trendweave.cli.files import write_json_line
 from trendweave.cli.terminal import make_rich_table, write_cell
 
@@ -29,14 +30,25 @@ from trendweave.cli.terminal import make_rich_table, write_cell
 METRICS = "trendweave"
 READ, SOURCE, ROWS = f"{METRICS}_read", f"{METRICS}_source", f"{METRICS}_rows"
 
+#: Queries whose rows are counted one by one; beyond, Spark would count more than it computes.
+MOST_COUNTED = 100
+
 _KEPT_DURATIONS = 100
 _KEPT_ROWS = 1_000
 _LINES_OF_COUNTS = 12
+#: Of a table of queries, besides the queries.
+_LINES_OF_A_TABLE = 4
+
+
+def rows_of(number: int) -> str:
+    """The name of the metric that counts rows of one query, by its number."""
+    return f"rows_{number}"
 
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One micro-batch. `watermark` is None before any event; `seconds` is how long the micro-batch took."""
+    """One micro-batch. `watermark` is None before any event; `seconds` is how long the micro-batch took;
+    `rows_of_each` are the rows of each query, where there are many."""
 
     events: int
     per_second: float
@@ -51,6 +63,7 @@ class MicroBatch:
     state_rows: int
     state_on_disk: int
     state_in_memory: int
+    rows_of_each: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, progress: Mapping[str, Any]) -> MicroBatch | None:
@@ -66,14 +79,14 @@ class MicroBatch:
         if "addBatch" not in took:
             return None
         metrics = progress.get("observedMetrics", {})
-        read, found = metrics.get(READ, {}), metrics.get(METRICS, {})
+        read, found, given = metrics.get(READ, {}), metrics.get(METRICS, {}), metrics.get(ROWS, {})
         states = progress.get("stateOperators", [])
         return cls(
             events=read.get("rows", 0),
             per_second=_read_number(progress.get("processedRowsPerSecond")),
             seconds=took["triggerExecution"] / 1_000,
             watermark=_read_watermark(progress.get("eventTime", {}).get("watermark")),
-            rows=metrics.get(ROWS, {}).get("rows", 0),
+            rows=given.get("rows", 0),
             late=found.get("late", 0),
             no_time=read.get("null_time", 0),
             no_type=read.get("null_type", 0),
@@ -82,6 +95,7 @@ class MicroBatch:
             state_rows=sum(state["numRowsTotal"] for state in states),
             state_on_disk=sum(state["customMetrics"].get("rocksdbSstFileSize", 0) for state in states),
             state_in_memory=sum(state["memoryUsedBytes"] for state in states),
+            rows_of_each=tuple(given[rows_of(number)] for number in range(len(given) - 1)),
         )
 
 
@@ -111,6 +125,8 @@ class Counts:
     watermark: datetime | None = None
     last: MicroBatch | None = None
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
+    rows_of_each: list[int] = field(default_factory=list)
+    latest_rows: deque[tuple[int, ...]] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
 
     def add(self, batch: MicroBatch) -> None:
         """Add one micro-batch."""
@@ -122,6 +138,20 @@ class Counts:
         self.watermark = batch.watermark or self.watermark
         self.last = batch
         self.durations.append(batch.seconds)
+        self.latest_rows.append(batch.rows_of_each)
+        before = self.rows_of_each or [0] * len(batch.rows_of_each)
+        if batch.rows_of_each:
+            self.rows_of_each = [a + b for a, b in zip(before, batch.rows_of_each, strict=True)]
+
+    def describe_queries(self, names: Sequence[str]) -> list[tuple[str, int, float]]:
+        """Per query that gave rows: its name, how many they were, and how many per second of late; those with most
+        rows first."""
+        seconds = sum(self.durations) or 1.0
+        found = []
+        for number, (name, rows) in enumerate(zip(names, self.rows_of_each, strict=False)):
+            of_late = sum(batch[number] for batch in self.latest_rows if batch)
+            found.append((name, rows, of_late / seconds))
+        return sorted((one for one in found if one[1]), key=lambda one: -one[1])
 
     def describe(self, time_is_number: bool) -> list[tuple[str, str]]:
         """Write for people what each count is, and the count."""
@@ -173,13 +203,13 @@ class View(Protocol):
 class LinesView:
     """For programs: each row a JSON object on a line, and the counts at the end, elsewhere."""
 
-    def __init__(self, out: TextIO, errors: Console, time_is_number: bool) -> None:
-        self._out, self._errors, self._time_is_number = out, errors, time_is_number
+    def __init__(self, out: TextIO, errors: Console, answers: Answers, time_is_number: bool) -> None:
+        self._out, self._errors, self._answers, self._time_is_number = out, errors, answers, time_is_number
         self._counts = Counts()
 
     def show_rows(self, table: pa.Table) -> None:
-        """Write rows, or let them take the place of earlier ones."""
-        self._out.write("".join(map(write_json_line, table.to_pylist())))
+        """Write rows, each with the columns of its query."""
+        self._out.write("".join(write_json_line(self._answers.tell(row)) for row in table.to_pylist()))
         self._out.flush()
 
     def show_progress(self, batch: MicroBatch) -> None:
@@ -192,15 +222,20 @@ class LinesView:
     def close(self) -> None:
         """Tell the counts."""
         for name, value in self._counts.describe(self._time_is_number):
-            self._errors.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
+            self._tell(f"{name}: {value}")
+        for name, rows, per_second in self._counts.describe_queries(self._answers.names):
+            self._tell(f"query {name}: {rows:,} rows, {per_second:,.1f} per second")
+
+    def _tell(self, line: str) -> None:
+        self._errors.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class LiveView:
-    """For people at a terminal: counts, and below them the latest rows. `keys`: how many columns tell rows apart, so
-    that an early row of a window gives way to the next one."""
+    """For people at a terminal: counts, and below them the latest rows. `answers` tells rows apart, so that an early
+    row of a window gives way to the next one, and whose they are."""
 
-    def __init__(self, console: Console, title: str, keys: int, time_is_number: bool) -> None:
-        self._console, self._title, self._keys, self._time_is_number = console, title, keys, time_is_number
+    def __init__(self, console: Console, title: str, answers: Answers, time_is_number: bool) -> None:
+        self._console, self._title, self._answers, self._time_is_number = console, title, answers, time_is_number
         self._counts = Counts()
         self._latest: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._schema: pa.Schema | None = None
@@ -215,7 +250,7 @@ class LiveView:
         with self._lock:
             self._schema = table.schema
             for row in table.to_pylist():
-                key = tuple(row.values())[: self._keys]
+                key = self._answers.key(row)
                 self._latest.pop(key, None)
                 self._latest[key] = row
             for key in list(self._latest)[:-_KEPT_ROWS]:
@@ -249,8 +284,25 @@ class LiveView:
             hint = {"stopped": "", "stopping": "; Ctrl-C again leaves at once"}.get(self._state, "; Ctrl-C stops")
             head = Text(f"{self._title}: {self._state}, {minutes:,}:{seconds:02}{hint}", style="bold")
             shown: list[RenderableType] = [head, counts]
+            room = max(3, self._console.size.height - _LINES_OF_COUNTS)
+            queries = self._counts.describe_queries(self._answers.names)
+            if queries:
+                most = max(3, room // 2 - _LINES_OF_A_TABLE)
+                shown.append(_draw_queries(queries, most))
+                room = max(3, room - min(len(queries), most) - _LINES_OF_A_TABLE - (len(queries) > most))
             if self._schema is not None and self._latest:
-                room = max(3, self._console.size.height - _LINES_OF_COUNTS)
                 latest = list(self._latest.values())[-room:]
-                shown.append(make_rich_table(pa.Table.from_pylist(latest, schema=self._schema)))
+                shown.append(make_rich_table(self._answers.show(latest, self._schema)))
             return Group(*shown)
+
+
+def _draw_queries(queries: Sequence[tuple[str, int, float]], most: int) -> RenderableType:
+    """Rows and rates of the queries that give most rows."""
+    table = Table(header_style="bold")
+    table.add_column("query", overflow="fold")
+    table.add_column("rows", justify="right")
+    table.add_column("per second", justify="right")
+    for name, rows, per_second in queries[:most]:
+        table.add_row(escape(name), f"{rows:,}", f"{per_second:,.1f}")
+    more = len(queries) - most
+    return Group(table, Text(f"... and {more:,} more queries")) if more > 0 else table

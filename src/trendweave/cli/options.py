@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from trendweave import IntervalPlan, Query, query
+from trendweave import IntervalPlan, Query, Workload, query, workload
 
+_ENDINGS_OF_MANY = (".json", ".yaml", ".yml")
 #: How counts and sums of whole numbers are written.
 Numbers = Literal["decimal", "int64", "text", "float64", "log2"]
 
@@ -26,7 +27,25 @@ class NumberFormat(StrEnum):
     log2 = "log2"
 
 
-QueryFile = Annotated[str, typer.Argument(metavar="QUERY", help="A file with one query, or - for standard input.")]
+class Sharing(StrEnum):
+    """Whether what queries have in common is computed once."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+QueryFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUERY",
+        help="A file with one query, or - for standard input; a folder of .tw files, a .json or a .yaml file for many.",
+    ),
+]
+SharingOption = Annotated[
+    Sharing | None,
+    typer.Option(help="Of many queries: whether common parts of patterns are computed once; as it pays without it."),
+]
 TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of this machine (local[*]) without it.")]
@@ -54,6 +73,33 @@ def load_query(file: str) -> Query:
         raise typer.BadParameter(f"{file} cannot be read: {error}") from error
 
 
+def load_queries(file: str) -> Query | Workload:
+    """Read the query of a file or of standard input, or all queries of a folder or a file of rules.
+
+    Args:
+        file: A path, or - for standard input.
+
+    Returns:
+        A workload for a folder and for .json and .yaml files; else a query.
+
+    Raises:
+        typer.BadParameter: The file cannot be read.
+        TrendweaveError: Queries have problems.
+    """
+    if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):
+        if not Path(file).exists():
+            raise typer.BadParameter(f"{file} cannot be read: there is no such file")
+        return workload(file)
+    return load_query(file)
+
+
+def read_sharing(asked: Query | Workload, sharing: Sharing | None) -> Literal["auto", "always", "never"] | None:
+    """The option of a run; it is refused where there is one query, which has nothing to share."""
+    if sharing is not None and isinstance(asked, Query):
+        raise typer.BadParameter("has no meaning with one query", param_hint="--sharing")
+    return None if sharing is None else sharing.value
+
+
 def read_pairs(given: list[str], option: str) -> dict[str, str]:
     """Read settings of the form KEY=VALUE; `option` is where they were given."""
     found = [setting.partition("=") for setting in given]
@@ -69,18 +115,23 @@ def check_master(master: str | None) -> None:
         raise typer.BadParameter("a master is local, local[4], spark://..., k8s://... or yarn", param_hint="--master")
 
 
-def choose_type_column(query: Query, type_: str | None, columns: Sequence[str]) -> str | None:
+def choose_type_column(asked: Query | Workload, type_: str | None, columns: Sequence[str]) -> str | None:
     """Choose the column that holds the type, where the user has not named one.
 
     Args:
-        query: The query; one over intervals needs no type, and takes the default column only where both have it.
+        asked: The query or queries; one over intervals needs no type, and takes the default column only where both have
+            it.
         type_: The column that was given, or the default `type`.
         columns: The columns of the events.
 
     Returns:
         The column; None where all rows are of one type.
     """
-    plan = query.plan
+    if isinstance(asked, Workload):
+        # Queries over intervals that name no type take all rows by themselves.
+        needed = any(choose_type_column(asked[name], type_, columns) is not None for name in asked)
+        return type_ if needed else None
+    plan = asked.plan
     if isinstance(plan, IntervalPlan) and type_ == "type" and (type_ not in columns or plan.source is None):
         return None
     return type_

@@ -7,53 +7,86 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 from rich.console import Console
+from rich.markup import escape
 
-from trendweave import IntervalPlan, Query
+from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli import files
+from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import Numbers, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
 
+if TYPE_CHECKING:
+    from trendweave import Options
+
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on."""
+    """`out` is a file, a folder, or - for standard output; `show` is a page that trends are drawn on. `sharing` is for
+    workloads; None is as if not given."""
 
-    query: Query
+    asked: Asked
     events: Sequence[str]
     out: str
     time: str
     type: str | None
     numbers: Numbers
     show: Path | None = None
+    sharing: Literal["auto", "always", "never"] | None = None
+
+    @property
+    def options(self) -> Options:
+        """Options of `run`."""
+        options: Options = {"numbers": self.numbers}
+        return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
 
 
 def run_in_process(run: FileRun, console: Console) -> None:
     """Without a JVM; `console` shows how far it is."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    if run.out != "-":
-        if files.is_folder(run.out):
-            message = f"{run.out} has no ending, and folders of results are written by Spark"
-            raise files.table_error(message, "name a file such as result.parquet, or use --runner spark")
-        files.check_place(Path(run.out))
+    folder = check_out(run)
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         step = progress.add_task("reading events", total=3)
         table = files.read_tables(files.find_files(run.events))
         progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        type_ = choose_type_column(run.query, run.type, table.column_names)
-        result = run.query.run(table, run.time, type_, numbers=run.numbers)
+        type_ = choose_type_column(run.asked, run.type, table.column_names)
+        result = run.asked.run(table, run.time, type_, **run.options)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
-        if run.out != "-":
-            files.write_table(result, Path(run.out))
+        write_result(run, result, type_, folder)
     _draw(run, result)
     if run.out == "-":
-        print_result(result)
+        print_result(run, result, type_)
+
+
+def check_out(run: FileRun) -> files.FileKind | None:
+    """Find out before the work that its result has no place; the kind of files where it is a folder of them."""
+    if run.out == "-":
+        return None
+    if not files.is_folder(run.out):
+        files.check_place(Path(run.out))
+        return None
+    if isinstance(run.asked, Query) or files.is_elsewhere(run.out):
+        message = f"{run.out} has no ending, and folders of results are written by Spark"
+        raise files.table_error(message, "name a file such as result.parquet, or use --runner spark")
+    return files.check_folder(run.out, by_spark=False)
+
+
+def write_result(run: FileRun, result: pa.Table, type_: str | None, folder: files.FileKind | None) -> None:
+    """Write rows into a file, or those of each query into a file of its own; nothing where they are printed."""
+    if folder is not None and isinstance(run.asked, Workload):
+        for name, rows in split_rows(run.asked, result, run.time, type_):
+            path = Path(run.out) / f"{name}{files.ending_of(folder)}"
+            files.make_folder(path.parent)
+            files.write_table(rows, path)
+    elif run.out != "-":
+        files.write_table(result, Path(run.out))
 
 
 def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Console) -> None:
@@ -61,22 +94,25 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
     with explain_missing_spark():
         from trendweave.cli import spark_files, spark_session
     kind, paths = spark_files.choose_files(run.events, spark_session.is_local(master))
-    folder = files.check_folder(run.out) if run.out != "-" and files.is_folder(run.out) else None
-    if run.out != "-" and folder is None:
-        files.check_place(Path(run.out))
+    by_tasks = run.out != "-" and files.is_folder(run.out) and writes_by_tasks(run)
+    folder = files.check_folder(run.out) if by_tasks else check_out(run)
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
         events = spark_files.read_events(spark, kind, paths)
-        type_ = choose_type_column(run.query, run.type, events.columns)
-        started = spark_files.SparkRun(run.query, events, run.time, type_, run.numbers)
-        if folder is not None:
+        type_ = choose_type_column(run.asked, run.type, events.columns)
+        started = spark_files.SparkRun(run.asked, events, run.time, type_, run.options)
+        if by_tasks and folder is not None:
             started.write(run.out, folder)
             return
         rows = started.rows()
         _draw(run, rows)
-        if run.out != "-":
-            files.write_table(rows, Path(run.out))
-        else:
-            print_result(rows)
+        write_result(run, rows, type_, folder)
+        if run.out == "-":
+            print_result(run, rows, type_)
+
+
+def writes_by_tasks(run: FileRun) -> bool:
+    """Whether Spark's tasks write a folder: of one query, and on file systems that only they can reach."""
+    return isinstance(run.asked, Query) or files.is_elsewhere(run.out)
 
 
 @contextmanager
@@ -96,7 +132,9 @@ def check_show(run: FileRun) -> None:
     """Refuse to draw what is no list of trends, before anything runs."""
     if run.show is None:
         return
-    if run.query.kind != "intervals" and not run.query.lists_trends:
+    if isinstance(run.asked, Workload):
+        raise Failure("--show draws the trends of one query, and these are many", "run the file of one query")
+    if run.asked.kind != "intervals" and not run.asked.lists_trends:
         raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
@@ -106,27 +144,32 @@ def check_show(run: FileRun) -> None:
 
 def _draw(run: FileRun, result: pa.Table) -> None:
     """Write the page of `--show`, where it was asked for."""
-    if run.show is None:
+    if run.show is None or isinstance(run.asked, Workload):
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 
-    plan = run.query.plan
+    plan = run.asked.plan
     if isinstance(plan, IntervalPlan):
         keys = plan.key_names
         if plan.returns != "situations":
             keys = tuple(output.name for output in plan.outputs if output.function is None)
         page = draw_time_line(TimeLine(plan.text, plan.returns, plan.names, keys), result)
     else:
-        page = draw_trends(result, str(run.query))
+        page = draw_trends(result, str(run.asked))
     run.show.write_text(page, encoding="utf-8")
 
 
-def print_result(result: pa.Table) -> None:
-    """Print a table for people at a terminal, CSV for programs."""
-    result = write_trends_as_text(result)
+def print_result(run: FileRun, result: pa.Table, type_: str | None) -> None:
+    """Print tables for people at a terminal, one per query; CSV for programs, one for all."""
     if sys.stdout.isatty():
-        print_table(Console(), result)
+        console = Console()
+        if isinstance(run.asked, Query):
+            print_table(console, write_trends_as_text(result))
+            return
+        for name, rows in split_rows(run.asked, result, run.time, type_):
+            console.rule(f"[bold]{escape(name)}", align="left")
+            print_table(console, write_trends_as_text(rows))
         return
     import pyarrow.csv
 
-    pyarrow.csv.write_csv(result, sys.stdout.buffer)
+    pyarrow.csv.write_csv(write_trends_as_text(result), sys.stdout.buffer)

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 
+from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.live_view import LinesView, LiveView, View
 
@@ -66,7 +67,7 @@ def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], titl
             signals.watch()
             with spark_session.explain_spark_errors():
                 rows = run.rows(spark)
-            view = _make_view(title, run.keys(rows), run.counts_seconds(rows))
+            view = _make_view(title, run.answers(rows), run.counts_seconds(rows))
             stack.callback(view.close)
             stream = RunningStream(run, rows, view)
             stream.follow(lambda: signals.asked)
@@ -77,10 +78,10 @@ def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], titl
         signals.restore()
 
 
-def _make_view(title: str, keys: int, time_is_number: bool) -> View:
+def _make_view(title: str, answers: Answers, time_is_number: bool) -> View:
     if sys.stdout.isatty():
-        return LiveView(Console(), title, keys, time_is_number)
-    return LinesView(sys.stdout, Console(stderr=True), time_is_number)
+        return LiveView(Console(), title, answers, time_is_number)
+    return LinesView(sys.stdout, Console(stderr=True), answers, time_is_number)
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
-from trendweave import Query
+from trendweave import Options, Query
+from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
-from trendweave.cli.options import Numbers
 from trendweave.cli.spark_session import explain_spark_errors, find_plain_message
 
 _LOG = logging.getLogger("trendweave")
@@ -101,33 +101,42 @@ def find_hint(message: str) -> str:
 
 
 class SparkRun:
-    """A query on a DataFrame, whose dropped rows are told after the one action on its result."""
+    """A query or a workload on a DataFrame, whose dropped rows are told after the one action on its result."""
 
-    def __init__(self, query: Query, events: DataFrame, time: str, type_: str | None, numbers: Numbers) -> None:
-        self._query = query
+    def __init__(self, asked: Asked, events: DataFrame, time: str, type_: str | None, options: Options) -> None:
+        self._asked, self._time, self._type = asked, time, type_
         self._seen = Observation()
-        self._result = query.run(events, time, type_, observation=self._seen, numbers=numbers)
+        counted: Options = {**options, "observation": self._seen}
+        self._result: DataFrame = asked.run(events, time, type_, **counted)
 
     def rows(self) -> pa.Table:
-        """All rows on this machine, ordered by window and group."""
+        """All rows on this machine, by query, ordered by window and group."""
         with explain_spark_errors():
             table = self._result.toArrow()
         self._report()
-        names = table.schema.names[: table.num_columns - self._query.value_count]
-        return table.sort_by([(name, "ascending") for name in names])
+        return describe_answers(self._asked, table, self._time, self._type).sort(table)
 
     def write(self, folder: str, kind: FileKind) -> None:
-        """A folder with one file per task, written by the tasks."""
+        """A folder with one file per task, written by the tasks; of a workload, such a folder per query in it."""
+        if isinstance(self._asked, Query):
+            self._write(self._result, folder, kind)
+        else:
+            rows = self._result.persist()  # one run for all of them
+            for name in self._asked:
+                own = self._asked.rows(rows, name, self._time, self._type)
+                self._write(own, f"{folder.rstrip('/')}/{name}", kind)
+        self._report()
+
+    def _write(self, rows: DataFrame, folder: str, kind: FileKind) -> None:
         options = {"header": True} if kind == "csv" else {}
         try:
             with explain_spark_errors():
-                self._result.write.format(kind).options(**options).mode("error").save(folder)
+                rows.write.format(kind).options(**options).mode("error").save(folder)
         except Failure:
             # Spark leaves the folder without files; the next try should find its place free.
             with suppress(OSError):
                 Path(folder).rmdir()
             raise
-        self._report()
 
     def _report(self) -> None:
         try:

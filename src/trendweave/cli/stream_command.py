@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from trendweave.cli.options import Master, NumberFormat, QueryFile, Settings, TimeColumn, TypeColumn, load_query
+from trendweave.cli.options import (
+    Master,
+    NumberFormat,
+    QueryFile,
+    Settings,
+    SharingOption,
+    TimeColumn,
+    TypeColumn,
+    load_queries,
+    read_sharing,
+)
 from trendweave.cli.stream_options import FileFormat, From, Starting, StreamOptions, To
 
 
@@ -52,8 +62,9 @@ def stream(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of Spark's writer; may be repeated.")
     ] = None,
     log: Annotated[Path | None, typer.Option(help="A file for what Spark itself says.")] = None,
+    sharing: SharingOption = None,
 ) -> None:
-    """Run a query on a stream until Ctrl-C; the same command goes on where it ended."""
+    """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.
     _run(StreamOptions(**locals()))
 
@@ -62,9 +73,10 @@ def _run(options: StreamOptions) -> None:
     from trendweave.cli.run_files import explain_missing_spark
 
     options.check()
-    query = load_query(options.file)
+    asked = load_queries(options.file)
+    shared = read_sharing(asked, options.sharing)
     with explain_missing_spark(without=""):
-        run = options.make_run(query)
+        run = options.make_run(asked, shared)
     from trendweave.cli.run_stream import run_until_stopped
 
     run_until_stopped(run, options.master or "local[*]", options.settings, options.title, options.log)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from trendweave.cli.options import NumberFormat, check_master, read_pairs
+from trendweave.cli.options import NumberFormat, Sharing, check_master, read_pairs
 from trendweave.errors import TrendweaveError
 from trendweave.language.durations import read_duration
 
 if TYPE_CHECKING:
-    from trendweave import Query
+    from trendweave.cli.answers import Asked
     from trendweave.cli.stream_run import StreamRun
     from trendweave.cli.stream_sources import Sink, Source
 
@@ -98,6 +98,7 @@ class StreamOptions:
     read_option: list[str] | None
     write_option: list[str] | None
     log: Path | None
+    sharing: Sharing | None = None
 
     @property
     def title(self) -> str:
@@ -143,12 +144,12 @@ class StreamOptions:
         if self.trigger is not None and self.available_now:
             raise typer.BadParameter("has no meaning with --available-now", param_hint="--trigger")
 
-    def make_run(self, query: Query) -> StreamRun:
+    def make_run(self, asked: Asked, sharing: Literal["auto", "always", "never"] | None = None) -> StreamRun:
         """Make the stream that is asked for; Spark must be installed."""
         from trendweave.cli.stream_run import StreamRun
 
         return StreamRun(
-            query=query,
+            asked=asked,
             source=self._make_source(),
             sink=self._make_sink(),
             checkpoint=self.checkpoint,
@@ -160,6 +161,7 @@ class StreamOptions:
             buckets=self.buckets,
             trigger=self.trigger,
             available_now=self.available_now,
+            sharing=sharing,
         )
 
     def _make_source(self) -> Source:

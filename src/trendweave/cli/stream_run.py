@@ -7,21 +7,23 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import NumericType
 
-from trendweave import Query
+from trendweave import Options, Workload
+from trendweave.cli.answers import QUERY, Answers, Asked, describe_answers
 from trendweave.cli.failure import Failure
-from trendweave.cli.live_view import METRICS, ROWS, MicroBatch, View
+from trendweave.cli.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
 from trendweave.cli.options import Numbers, choose_type_column
 from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
 from trendweave.cli.stream_sources import Sink, Source, explain_missing_connector
@@ -59,7 +61,7 @@ def _cores(master: str) -> int:
 class StreamRun:
     """What is to run. Without a sink, rows go to the view. `trigger` is None for as soon as possible."""
 
-    query: Query
+    asked: Asked
     source: Source
     sink: Sink | None
     checkpoint: str
@@ -71,29 +73,42 @@ class StreamRun:
     buckets: int
     trigger: str | None
     available_now: bool
+    sharing: Literal["auto", "always", "never"] | None = None
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Put the query on its stream; nothing runs yet."""
         events = self.source.read(spark)
-        found: DataFrame = self.query.run(
-            events,
-            self.time,
-            choose_type_column(self.query, self.type, events.columns),
-            numbers=self.numbers,
-            watermark=self.watermark,
-            early=self.early,
-            buckets=self.buckets,
-            metrics=METRICS,
-        )
-        return found.observe(ROWS, F.count(F.lit(1)).alias("rows"))
+        options: Options = {
+            "numbers": self.numbers,
+            "watermark": self.watermark,
+            "early": self.early,
+            "buckets": self.buckets,
+            "metrics": METRICS,
+        }
+        if isinstance(self.asked, Workload):
+            options["sharing"] = self.sharing
+        found: DataFrame = self.asked.run(events, self.time, self.find_type(events.columns), **options)
+        return found.observe(ROWS, F.count(F.lit(1)).alias("rows"), *self._count_each())
 
-    def keys(self, rows: DataFrame) -> int:
-        """How many columns, the first ones, tell rows apart: the window and the groups."""
-        return len(rows.columns) - self.query.value_count
+    def find_type(self, columns: Sequence[str]) -> str | None:
+        """The type column, on events with these columns."""
+        return choose_type_column(self.asked, self.type, columns)
+
+    def _count_each(self) -> list[Column]:
+        """Rows of each query, where they are not too many to count one by one."""
+        names = list(self.asked) if isinstance(self.asked, Workload) else []
+        if len(names) > MOST_COUNTED:
+            return []
+        return [F.count_if(F.col(QUERY) == name).alias(rows_of(number)) for number, name in enumerate(names)]
+
+    def answers(self, rows: DataFrame) -> Answers:
+        """What tells rows apart, and whose they are."""
+        # Whether the type is a column changes nothing of what tells rows apart.
+        return describe_answers(self.asked, rows, self.time, self.type)
 
     def counts_seconds(self, rows: DataFrame) -> bool:
         """Tell whether times, which stand first, are plain numbers of seconds."""
-        return isinstance(rows.schema[0].dataType, NumericType)
+        return isinstance(rows.schema[isinstance(self.asked, Workload)].dataType, NumericType)
 
 
 class Stopped(Exception):
@@ -109,7 +124,7 @@ class RunningStream:
 
     def __init__(self, run: StreamRun, rows: DataFrame, view: View) -> None:
         self._run, self._view = run, view
-        self._keys = [(name, "ascending") for name in rows.columns[: run.keys(rows)]]
+        self._answers = run.answers(rows)
         self._showing = threading.Lock()
         self._over = False
         self._shown = -1
@@ -164,7 +179,7 @@ class RunningStream:
             self._shown = number
             if rows.num_rows:
                 try:
-                    self._view.show_rows(rows.sort_by(self._keys) if self._keys else rows)
+                    self._view.show_rows(self._answers.sort(rows))
                 except BrokenPipeError:
                     self._over = self.reader_is_gone = True
                     raise

@@ -12,5 +12,5 @@ def write_trends_as_text(table: pa.Table) -> pa.Table:
     if "events" not in table.column_names or not pa.types.is_list(table.schema.field("events").type):
         return table
     place = table.column_names.index("events")
-    texts = [describe_trend(events) for events in table.column("events").to_pylist()]
+    texts = [None if events is None else describe_trend(events) for events in table.column("events").to_pylist()]
     return table.set_column(place, "events", pa.array(texts, pa.string()))

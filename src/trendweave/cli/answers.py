@@ -1,0 +1,118 @@
+"""The rows of one query, or of each query of a workload: what tells them apart, in which order they are, how they are
+told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave import Query, Workload
+from trendweave.cli.terminal import write_cell
+
+#: What a command runs.
+Asked: TypeAlias = Query | Workload
+#: The column of a workload's result that tells whose a row is.
+QUERY = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class OneQuery:
+    """Rows of one query. `keys` are its first columns, which tell rows apart: the window and the groups."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """None, as there is nothing to tell apart."""
+        return ()
+
+    def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What tells a row apart from others."""
+        return tuple(row[name] for name in self.keys)
+
+    def tell(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row as it is told."""
+        return row
+
+    def sort(self, rows: pa.Table) -> pa.Table:
+        """Rows ordered by what tells them apart."""
+        return sort_by(rows, self.keys)
+
+    def show(self, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+        """Rows as a table for a terminal."""
+        return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ManyQueries:
+    """Rows of a workload. Per query, the columns that tell its rows apart, and all that it has."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the queries."""
+        return tuple(self.keys)
+
+    def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What tells a row apart from others."""
+        return (row[QUERY], *(row[name] for name in self.keys[row[QUERY]]))
+
+    def tell(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row without the columns of other queries."""
+        return {name: row[name] for name in (QUERY, *self.columns[row[QUERY]])}
+
+    def sort(self, rows: pa.Table) -> pa.Table:
+        """Rows by query, and those of each by what tells them apart."""
+        whose = rows.column(QUERY)
+        present = set(whose.unique().to_pylist())
+        parts = [sort_by(rows.filter(pc.equal(whose, name)), self.keys[name]) for name in self.keys if name in present]
+        return pa.concat_tables(parts) if parts else rows
+
+    def show(self, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+        """Rows as a table for a terminal, which has no room for the columns of all queries."""
+        told = [", ".join(f"{name} {write_cell(row[name])}" for name in self.columns[row[QUERY]]) for row in rows]
+        whose = pa.array([row[QUERY] for row in rows], pa.string())
+        return pa.table({QUERY: whose, "row": pa.array(told, pa.string())})
+
+
+Answers: TypeAlias = OneQuery | ManyQueries
+
+
+def describe_answers(asked: Asked, result: Any, time: str, type_: str | None) -> Answers:
+    """What tells the rows of a result apart.
+
+    Args:
+        asked: What was run.
+        result: Its result: an Arrow table, or a Spark DataFrame.
+        time: The column of time that it was run with.
+        type_: The column of the type.
+    """
+    if isinstance(asked, Query):
+        return OneQuery(_keys(asked, _columns(result)))
+    columns = {name: _columns(asked.rows(result, name, time, type_)) for name in asked}
+    return ManyQueries({name: _keys(asked[name], own) for name, own in columns.items()}, columns)
+
+
+def split_rows(workload: Workload, rows: pa.Table, time: str, type_: str | None) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each query of a workload, with its columns alone."""
+    for name in workload:
+        yield name, workload.rows(rows, name, time, type_)
+
+
+def sort_by(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Rows ordered by some columns; as they are where there are none."""
+    return rows.sort_by([(name, "ascending") for name in names]) if names else rows
+
+
+def _columns(result: Any) -> tuple[str, ...]:
+    return tuple(result.column_names if isinstance(result, pa.Table) else result.columns)
+
+
+def _keys(query: Query, columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(columns[: len(columns) - query.value_count])
