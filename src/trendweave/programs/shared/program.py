@@ -168,7 +168,7 @@ class Shared:
                 yield from self.named.write(found)
 
     def _telling(self, number: int) -> AbstractContextManager[None]:
-        return telling_query(" or ".join(name for one in self.units[number].members for name in self.names[one]))
+        return telling_query(self.units[number].members, self.names)
 
     def partials(self) -> PartialResults | None:
         if all(merger is None for unit in self.units for merger in unit.mergers()):
