@@ -19,6 +19,7 @@ from trendweave.kernels.aggregates.program import (
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.inputs import OPERATORS, Condition, Selection, Way
 from trendweave.kernels.pair_test import WIDTH
+from trendweave.kernels.query_masks import ALL
 
 WAYS = ("general", "scan")  # general: the cheapest way per transition, but no shortcut for whole templates
 
@@ -64,10 +65,14 @@ def obey_ways(template, conditions, selection: Selection, exact_sums: bool, forc
     return ways
 
 
-def build_program(template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards):
-    """The Program for one pass; columns that it reads are appended to the given lists.
+def build_program(
+    template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards, queries
+):  # fmt: skip
+    """The Program for one pass, the masks of queries of its stores, and the order of its transitions; columns that it
+    reads are appended to the given lists.
 
     A store serves all transitions that leave one state, find their sum the same way, and rank and guard alike.
+    `queries` is a mask per transition: stores are for the same queries, too, but where they are scanned.
     """
     states = len(template.state_variable)
     ways = obey_ways(template, conditions, selection, exact_sums, force_way)
@@ -78,7 +83,16 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         ranking = NONE
         if ways[t] == RANKED:
             ranking = rankings.setdefault(rank_condition(condition, codes), len(rankings))
-        keys.append((int(template.source[t]), ways[t], ranking, NONE if ways[t] == SCAN else guard_of[t]))
+        scanned = ways[t] == SCAN
+        keys.append(
+            (
+                int(template.source[t]),
+                ways[t],
+                ranking,
+                NONE if scanned else guard_of[t],
+                ALL if scanned else queries[t],
+            )
+        )
     stores = sorted(set(keys))  # by source
     store_of = [stores.index(key) for key in keys]
 
@@ -108,11 +122,11 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
         transitions.append((template.source[t], store, guard_of[t], first_test, len(tests), pair))
 
-    listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard in stores]
+    listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard, _ in stores]
     lists = np.cumsum(listed) - 1
     store_rows = [
         (way, guard, ranking, lists[number] if listed[number] else NONE, slot_from[number], slot_from[number + 1])
-        for number, (_, way, ranking, guard) in enumerate(stores)
+        for number, (_, way, ranking, guard, _) in enumerate(stores)
     ]
     target = np.array([template.target[t] for t in order], np.int64)
     incoming = np.searchsorted(target, np.arange(states + 1))
@@ -123,7 +137,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         number_guards(template.is_final, *final_guards),
         incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
     )  # fmt: skip
-    return Program(
+    program = Program(
         states=States(*(np.array(column, np.int64) for column in state_columns)),
         transitions=Transitions(*split_columns(transitions, 6)),
         tests=Tests(*split_columns(tests, 3)),
@@ -133,6 +147,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         pairs=np.array(pairs, np.int64).reshape(len(pairs), WIDTH + 1),
         answers=np.concatenate(answers),
     )
+    return program, np.array([key[-1] for key in stores], np.uint64), order
 
 
 def split_columns(rows: list, count: int) -> list[np.ndarray]:
