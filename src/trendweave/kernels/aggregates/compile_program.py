@@ -68,12 +68,13 @@ def obey_ways(template, conditions, selection: Selection, exact_sums: bool, forc
 def build_program(
     template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards, queries
 ):  # fmt: skip
-    """The Program for one pass, the masks of queries of its stores, and the order of its transitions; columns that it
-    reads are appended to the given lists.
+    """The Program for one pass; columns that it reads are appended to the given lists.
 
     A store serves all transitions that leave one state, find their sum the same way, and rank and guard alike.
-    `queries` is a mask per transition: stores are for the same queries, too, but where they are scanned.
+    `queries` has a mask per transition: stores are for the same queries, too, but where they are scanned. Their masks
+    are appended to the list beside it.
     """
+    readers, store_readers = queries
     states = len(template.state_variable)
     ways = obey_ways(template, conditions, selection, exact_sums, force_way)
     guard_of = [NONE if c.guard is None else guards.number(c.guard) for c in conditions]
@@ -90,7 +91,7 @@ def build_program(
                 ways[t],
                 ranking,
                 NONE if scanned else guard_of[t],
-                ALL if scanned else queries[t],
+                ALL if scanned else readers[t],
             )
         )
     stores = sorted(set(keys))  # by source
@@ -106,7 +107,7 @@ def build_program(
     slot_from = np.concatenate([[0], np.cumsum([len(s) for s in slots])]).astype(np.int64)
 
     transitions, tests, pairs, answers = [], [], [], [np.zeros(0, np.uint8)]
-    order = sorted(range(len(conditions)), key=lambda t: (int(template.target[t]), t))
+    order = order_by_target(template)
     for t in order:
         condition, store = conditions[t], store_of[t]
         first_test, pair = len(tests), NONE
@@ -137,7 +138,8 @@ def build_program(
         number_guards(template.is_final, *final_guards),
         incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
     )  # fmt: skip
-    program = Program(
+    store_readers += [key[-1] for key in stores]
+    return Program(
         states=States(*(np.array(column, np.int64) for column in state_columns)),
         transitions=Transitions(*split_columns(transitions, 6)),
         tests=Tests(*split_columns(tests, 3)),
@@ -147,7 +149,11 @@ def build_program(
         pairs=np.array(pairs, np.int64).reshape(len(pairs), WIDTH + 1),
         answers=np.concatenate(answers),
     )
-    return program, np.array([key[-1] for key in stores], np.uint64), order
+
+
+def order_by_target(template) -> list[int]:
+    """The order of transitions in a program."""
+    return sorted(range(len(template.target)), key=lambda t: (int(template.target[t]), t))
 
 
 def split_columns(rows: list, count: int) -> list[np.ndarray]:

@@ -44,7 +44,7 @@ class Linear:
                 row[~np.asarray(valid, bool)] = 0
         return matrix
 
-    def states(self, template: Template, queries: QueryLanes | None) -> np.ndarray:
+    def states(self, template: Template, queries: QueryLanes | None = None) -> np.ndarray:
         return find_states([part[0] for part in self.parts], template, queries)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
-from trendweave.kernels.aggregates.compile_program import build_program
+from trendweave.kernels.aggregates.compile_program import build_program, order_by_target
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import propagate
 from trendweave.kernels.aggregates.ranked_one_state import serves
@@ -131,17 +131,17 @@ class Engine:
             lists = [ColumnList() for _ in range(4)]
             codes, guards, start, final = lists
             readers = [ALL] * len(self.conditions) if self.queries is None else split_masks(self.queries, self.template)
-            program, stores, order = build_program(
+            stores: list[int] = []
+            program = build_program(
                 self.template, self.conditions, self.selection, exact_sums, self.force_way, codes, guards,
-                (self.start_guards, start), (self.final_guards, final), readers,
+                (self.start_guards, start), (self.final_guards, final), (readers, stores),
             )  # fmt: skip
-            masks = (
-                None if self.queries is None else self.masks(stores, np.array([readers[t] for t in order], np.uint64))
-            )
+            in_order = [readers[t] for t in order_by_target(self.template)]
+            masks = None if self.queries is None else self.masks(stores, in_order)
             self.programs[exact_sums] = (program, masks, *(columns.matrix(self.count) for columns in lists))
         return self.programs[exact_sums]
 
-    def masks(self, stores: np.ndarray, transitions: np.ndarray) -> QueryMasks:
+    def masks(self, stores: list[int], transitions: list[int]) -> QueryMasks:
         """What of a program is for which queries."""
         queries = self.queries
         here = masks_of(np.asarray(queries.variable) >= 0)
@@ -149,7 +149,8 @@ class Engine:
         lanes = pad_lanes(max(self.lanes_for(1), queries.count)) + 8
         query = np.arange(lanes, dtype=np.uint64) % np.uint64(queries.count)
         everyone = np.uint64((1 << queries.count) - 1)
-        return QueryMasks(self.accepted, here, starts & here, finals & here, stores, transitions, query, everyone)
+        along = (np.array(masks, np.uint64) for masks in (stores, transitions))
+        return QueryMasks(self.accepted, here, starts & here, finals & here, *along, query, everyone)
 
     def run(self, blocks, values, value_states, kind, limbs, bits_at_most, numbers, row_results=None):
         """One pass over the given blocks."""
