@@ -9,6 +9,7 @@ from typing import ClassVar, TypeAlias
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.constants import Alike, share_constants
+from trendweave.sharing.lanes import Lanes, share_lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Alone:
         return (self.member,)
 
 
-Unit: TypeAlias = Alone | Alike
+Unit: TypeAlias = Alone | Alike | Lanes
 #: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
 Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[Sequence[Unit], list[int]]]
 
@@ -76,4 +77,4 @@ def _carries(plan: QueryPlan) -> bool:
 
 
 #: In the order in which they are tried.
-RULES: tuple[Rule, ...] = (share_constants,)
+RULES: tuple[Rule, ...] = (share_lanes, share_constants)

@@ -183,9 +183,11 @@ def aggregate(
 def split_queries(results: Results, count: int) -> list[Results]:
     """The results of each of `count` queries that were side by side, with their own windows."""
     window, query = np.divmod(results.window, count)
+    order = np.argsort(query, kind="stable")
+    ends = np.searchsorted(query[order], np.arange(count + 1))
     parts = []
     for number in range(count):
-        at = np.flatnonzero(query == number)
+        at = order[ends[number] : ends[number + 1]]
         columns = tuple(column[at] for column in results.aggregates)
         valid = tuple(None if known is None else known[at] for known in results.valid)
         parts.append(Results(results.segment[at], window[at], results.count[at], columns, valid))
