@@ -8,6 +8,7 @@ from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.sharing.constants import Alike, Compared
+from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.units import Alone, SharingPlan, Unit
 
 _TITLES = {
@@ -50,6 +51,9 @@ def _compared_text(compared: Compared, unit: Alike) -> str:
     variable = unit.plan.variables[compared.variable].name
     test = "IN (...)" if compared.test == "in" else f"{compared.test} ..."
     return f"{print_expression(compared.value)} {test} of {variable}"
+        case Lanes(lanes=lanes, shared=shared):
+            steps = [("search", text) for text in shared or ("events that can follow each other",)]
+            return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
 
 
 def _why_alone(plan: QueryPlan) -> str:
