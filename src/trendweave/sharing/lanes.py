@@ -29,11 +29,14 @@ from trendweave.planning.plan import (
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
+from trendweave.sharing.constants import LEAST, find_alike
 from trendweave.sharing.overlay import Lane, Overlay
 from trendweave.sharing.patterns import Negations, Pattern, Reading, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
 MOST_LANES = 64
+#: So many queries that differ in constants only are too many for lanes.
+_MANY_RULES = 4 * MOST_LANES
 _ANY = "skip-till-any-match"
 
 
@@ -107,9 +110,10 @@ def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes
         Units of two queries or more, and the numbers of the others.
     """
     families: dict[object, list[int]] = defaultdict(list)
+    looked_up = _better_looked_up(plans, left)
     for number in left:
         plan = plans[number]
-        if isinstance(plan, Plan) and serves(plan):
+        if isinstance(plan, Plan) and number not in looked_up and serves(plan):
             families[plan.window, plan.strategy, plan.partition_key].append(number)
     units: list[Lanes] = []
     for numbers in families.values():
@@ -117,6 +121,17 @@ def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes
             units += _overlay_family([(number, plans[number]) for number in numbers])
     taken = {member for unit in units for member in unit.members}
     return units, [number for number in left if number not in taken]
+
+
+def _better_looked_up(plans: Sequence[QueryPlan], left: list[int]) -> set[int]:
+    """Queries that differ in constants so that few of them want an event: those that ask for a value of their own, or
+    are very many. Each event is then better copied for those that want it than added up in the lanes of all."""
+    found: set[int] = set()
+    for group in find_alike(plans, left, LEAST):
+        own_values = any(compared.test in ("=", "in") for compared in group.compared)
+        if own_values or len(group.members) > _MANY_RULES:
+            found.update(group.members)
+    return found
 
 
 def serves(plan: Plan) -> bool:

@@ -36,6 +36,9 @@ def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]
     match unit:
         case Alone(member=member, reason=reason):
             return [("because", reason or _why_alone(plan.plans[member]))]
+        case Lanes(lanes=lanes, shared=shared):
+            steps = [("search", text) for text in shared or ("events that can follow each other",)]
+            return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
         case Alike(compared=compared):
             return [
                 ("differ in", ", ".join(_compared_text(one, unit) for one in compared)),
@@ -51,9 +54,6 @@ def _compared_text(compared: Compared, unit: Alike) -> str:
     variable = unit.plan.variables[compared.variable].name
     test = "IN (...)" if compared.test == "in" else f"{compared.test} ..."
     return f"{print_expression(compared.value)} {test} of {variable}"
-        case Lanes(lanes=lanes, shared=shared):
-            steps = [("search", text) for text in shared or ("events that can follow each other",)]
-            return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
 
 
 def _why_alone(plan: QueryPlan) -> str:
