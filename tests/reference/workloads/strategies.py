@@ -7,28 +7,16 @@ Kleene part with something before and after it. Attributes of the streams are th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.reference.pattern import (
-    Event,
-    Not,
-    Or,
     Pattern,
-    Repeat,
-    Seq,
-    bounds,
     can_end_with_not,
-    either,
     leaves,
     neighbours,
-    option,
-    plus,
-    seq,
-    star,
     variable_types,
 )
 from tests.reference.query import (
@@ -47,99 +35,20 @@ from tests.reference.query import (
     Query,
     Session,
     Sliding,
+    output_text,
     text,
 )
-from tests.reference.streams import aggregates, event_rows, queries
+from tests.reference.streams import aggregates, queries
 from tests.reference.trend_rows import shown_text
 
+from .bursty_streams import bursty_streams
 from .members import INTERVAL, Member
-
-# ------------------------------------------------------------------------------------------------------------- patterns
-
-Leaf = Callable[[str], Event]
-
-#: Kleene parts of one to three types, nested ones, and one without a Kleene plus.
-CORES: tuple[Callable[[Leaf], Pattern], ...] = (
-    lambda e: plus(e("B")),
-    lambda e: plus(e("B")),
-    lambda e: plus(seq(e("B"), e("C"))),
-    lambda e: plus(seq(e("B"), e("C"), e("D"))),
-    lambda e: plus(seq(plus(e("B")), e("C"))),
-    lambda e: plus(either(e("B"), e("C"))),
-    lambda e: plus(seq(e("B"), option(e("C")))),
-    lambda e: plus(seq(e("B"), Not(Event("N")), e("C"))),
-    lambda e: bounds(e("B"), 2, 3),
-    lambda e: seq(e("B"), e("C")),
-    lambda e: seq(plus(e("B")), plus(e("C"))),
-)
-BEFORE: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
-    lambda e: (e("A"),),
-    lambda e: (e("E"),),
-    lambda e: (),
-    lambda e: (e("A"), e("E")),
-    lambda e: (plus(e("A")),),
-    lambda e: (e("A"), Not(Event("N"))),
-    lambda e: (Not(Event("N")), e("A")),
-    lambda e: (option(e("A")),),
-    lambda e: (e("A"), star(e("E"))),
-)
-AFTER: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
-    lambda e: (),
-    lambda e: (e("D"),),
-    lambda e: (e("F"),),
-    lambda e: (e("D"), e("F")),
-    lambda e: (Not(Event("N")), e("D")),
-    lambda e: (plus(e("D")),),
-    lambda e: (option(e("F")),),
-    lambda e: (Not(Event("M", "m")),),
-)
-WINDOWS = (Sliding(10, 10), Sliding(10, 5), Sliding(12, 4), Sliding(6, 3), Sliding(6, 6), Sliding(8, 2), Sliding(5, 3))
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What queries of a workload have alike or not, as numbers of the lists above."""
-
-    before: int = 0
-    core: int = 0
-    after: int = 0
-    other_names: bool = False
-
-    def leaf(self, kind: str) -> Event:
-        return Event(kind, kind.lower() * 2 if self.other_names else kind.lower())
-
-    def pattern(self) -> Pattern:
-        core = CORES[self.core](self.leaf)
-        around = (*BEFORE[self.before](self.leaf), core, *AFTER[self.after](self.leaf))
-        return core if len(around) == 1 else Seq(around)
-
-
-def _index(things: tuple) -> SearchStrategy[int]:
-    return st.integers(0, len(things) - 1)
-
-
-def _rarely(draw: DrawFn, one_in: int) -> bool:
-    return draw(st.integers(0, one_in - 1)) == one_in - 1
-
-
-@st.composite
-def parts(draw: DrawFn, base: Parts | None = None, negation: bool = True) -> Parts:
-    """Those of a first query, or those of one that comes from it."""
-    if base is None:
-        drawn = Parts(draw(_index(BEFORE)), draw(_index(CORES)), draw(_index(AFTER)))
-    else:
-        drawn = Parts(
-            before=draw(_index(BEFORE)) if draw(st.booleans()) else base.before,
-            core=draw(_index(CORES)) if _rarely(draw, 6) else base.core,
-            after=draw(_index(AFTER)) if draw(st.booleans()) else base.after,
-            other_names=_rarely(draw, 8),
-        )
-    if not negation and any(under_not for _, under_not in leaves(drawn.pattern())):
-        return replace(drawn, before=min(drawn.before, 4), core=min(drawn.core, 6), after=min(drawn.after, 3))
-    return drawn
-
+from .related_patterns import Parts, parts, rarely
 
 # -------------------------------------------------------------------------------------------------------------- clauses
+
+
+WINDOWS = (Sliding(10, 10), Sliding(10, 5), Sliding(12, 4), Sliding(6, 3), Sliding(6, 6), Sliding(8, 2), Sliding(5, 3))
 
 
 @st.composite
@@ -226,6 +135,8 @@ class Related:
 class Variety:
     """Which clauses may differ between the queries of a workload."""
 
+    parts: bool = True
+    outputs: bool = True
     windows: bool = True
     negation: bool = True
     edges: bool = True
@@ -234,12 +145,25 @@ class Variety:
     keys: bool = True
     kinds: bool = True  # lists, intervals, ORDER BY and others, not only aggregates
     others: bool = True  # queries that have only the pattern in common with the first
+    one_kind: bool = False  # lists beside lists of the same kind, or aggregates beside aggregates
 
 
 KLEENE = Variety(edges=False, strategies=False, keys=False, kinds=False, others=False)
 EDGED = Variety(windows=False, strategies=False, keys=False, kinds=False, others=False)
-CONSTANTS = Variety(windows=False, negation=True, strategies=False, keys=False, kinds=False, others=False)
+CONSTANTS = Variety(
+    parts=False, outputs=False, windows=False, edges=False, strategies=False, keys=False, others=False, one_kind=True
+)
 EVERYTHING = Variety()
+
+
+@st.composite
+def first_conditions(draw: DrawFn, pattern: Pattern, variety: Variety) -> tuple[Local | Edge, ...]:
+    single: tuple[Local, ...] = ()
+    if variety.locals and (variety.one_kind or draw(st.booleans())):
+        single = draw(local_conditions(pattern))
+    if (variety.edges or variety.one_kind) and not rarely(draw, 3):
+        return single + draw(edge_conditions(pattern))
+    return single
 
 
 @st.composite
@@ -250,12 +174,16 @@ def first_queries(draw: DrawFn, variety: Variety, windowed: bool) -> Related:
     query = Query(
         pattern,
         aggregates=draw(aggregates(sorted(variable_types(pattern)))),
-        predicates=(draw(local_conditions(pattern)) if variety.locals and draw(st.booleans()) else ())
-        + (draw(edge_conditions(pattern)) if variety.edges and not _rarely(draw, 3) else ()),
+        predicates=(
+            draw(local_conditions(pattern)) if variety.locals and (variety.one_kind or draw(st.booleans())) else ()
+        )
+        + (draw(edge_conditions(pattern)) if (variety.edges or variety.one_kind) and not rarely(draw, 3) else ()),
         equivalence=equivalence,
         group_by=groups,
         window=draw(time_windows(windowed)),
-        strategy=draw(st.sampled_from([ANY_MATCH] * 4 + list(STRATEGIES))) if variety.strategies else ANY_MATCH,
+        strategy=draw(st.sampled_from([ANY_MATCH] * 4 + list(STRATEGIES)))
+        if variety.strategies or variety.one_kind
+        else ANY_MATCH,
     )
     return Related(drawn, legal(query))
 
@@ -271,22 +199,22 @@ def legal(query: Query, lists: bool = False) -> Query:
 def derived_queries(draw: DrawFn, first: Related, variety: Variety, windowed: bool) -> Query:
     """The first one with some clauses changed."""
     base = first.query
-    drawn = draw(parts(first.parts, variety.negation)) if not _rarely(draw, 4) else first.parts
+    drawn = draw(parts(first.parts, variety.negation)) if variety.parts and not rarely(draw, 4) else first.parts
     pattern = drawn.pattern()
     predicates = kept_conditions(base.predicates, pattern)
     if variety.locals and draw(st.booleans()):
         other = [one for one in predicates if isinstance(one, Local)]
-        changed = other_constants(draw, tuple(other)) if other and not _rarely(draw, 4) else ()
-        if not changed and draw(st.booleans()):
+        changed = other_constants(draw, tuple(other)) if other and not rarely(draw, 8) else ()
+        if not changed and variety.parts and draw(st.booleans()):
             changed = draw(local_conditions(pattern))
         predicates = (*changed, *(one for one in predicates if isinstance(one, Edge)))
-    if variety.edges and _rarely(draw, 4):
+    if variety.edges and rarely(draw, 4):
         predicates = (*(one for one in predicates if isinstance(one, Local)), *draw(edge_conditions(pattern)))
     outputs = kept_outputs(base.aggregates, pattern)
-    if draw(st.booleans()):
+    if variety.outputs and draw(st.booleans()):
         outputs = draw(aggregates(sorted(variable_types(pattern))))
     equivalence, groups = base.equivalence, base.group_by
-    if variety.keys and _rarely(draw, 3):
+    if variety.keys and rarely(draw, 3):
         equivalence, groups = draw(keys())
     return legal(
         replace(
@@ -296,8 +224,8 @@ def derived_queries(draw: DrawFn, first: Related, variety: Variety, windowed: bo
             aggregates=outputs,
             equivalence=equivalence,
             group_by=groups,
-            window=draw(time_windows(windowed)) if variety.windows and _rarely(draw, 3) else base.window,
-            strategy=draw(st.sampled_from(STRATEGIES)) if variety.strategies and _rarely(draw, 6) else base.strategy,
+            window=draw(time_windows(windowed)) if variety.windows and rarely(draw, 3) else base.window,
+            strategy=draw(st.sampled_from(STRATEGIES)) if variety.strategies and rarely(draw, 6) else base.strategy,
         )
     )
 
@@ -310,13 +238,13 @@ def other_queries(draw: DrawFn, first: Related, windowed: bool, lists: bool) -> 
         queries(
             conjunction=False,
             lists=lists,
-            anchors=_rarely(draw, 3),
-            choice=_rarely(draw, 3),
-            whole=lists and _rarely(draw, 4),
-            complete=_rarely(draw, 4),
-            session=_rarely(draw, 5),
-            calculated=not lists and _rarely(draw, 3),
-            ordered=not lists and _rarely(draw, 3),
+            anchors=rarely(draw, 3),
+            choice=rarely(draw, 3),
+            whole=lists and rarely(draw, 4),
+            complete=rarely(draw, 4),
+            session=rarely(draw, 5),
+            calculated=not lists and rarely(draw, 3),
+            ordered=not lists and rarely(draw, 3),
             pattern=pattern,
         )
     )
@@ -329,12 +257,16 @@ LISTS = ("trends", "trends", "each", "rows")
 
 
 @st.composite
-def members(draw: DrawFn, first: Related, variety: Variety, windowed: bool, name: str) -> Member:
-    if variety.kinds and _rarely(draw, 14):
+def members(
+    draw: DrawFn, first: Related, variety: Variety, windowed: bool, name: str, kind: str | None = None
+) -> Member:
+    """A query of the workload, of this kind or of any."""
+    if kind is None and variety.kinds and rarely(draw, 14):
         return Member(name, INTERVAL, None, draw(interval_texts()))
-    kind = draw(st.sampled_from(LISTS)) if variety.kinds and _rarely(draw, 5) else "aggregates"
+    if kind is None:
+        kind = draw(st.sampled_from(LISTS)) if variety.kinds and rarely(draw, 5) else "aggregates"
     lists = kind != "aggregates"
-    if variety.others and _rarely(draw, 4):
+    if variety.others and rarely(draw, 4):
         query = draw(other_queries(first, windowed, lists))
     else:
         query = draw(derived_queries(first, variety, windowed))
@@ -344,11 +276,18 @@ def members(draw: DrawFn, first: Related, variety: Variety, windowed: bool, name
     query = replace(query, aggregates=(COUNT_ALL,))
     complete = "COMPLETE " if query.complete else ""
     if kind != "each":
-        return Member(name, kind, query, shown_text(query, f"{complete}{kind.upper()}(x, s)"))
-    variable = draw(st.sampled_from(sorted(variable_types(query.pattern))))
-    outputs = (Aggregate("FIRST", variable, "s"), Aggregate("COUNT", variable), Aggregate("SUM", variable, "x"))
-    listed = f"FIRST({variable}.s), COUNT({variable}), SUM({variable}.x)"
-    return Member(name, kind, query, shown_text(query, f"{complete}EACH {listed}"), outputs)
+        shown = "TRENDS(x, s)" if kind == "trends" else "ROWS(x)"  # s may be a group's column
+        return Member(name, kind, query, shown_text(query, complete + shown))
+    variable = sorted(variable_types(query.pattern))[0]
+    # Of one trend a count is a plain integer, of many it is not: each has a name of its own.
+    outputs = (
+        Aggregate("FIRST", variable, "s"),
+        Aggregate("COUNT", variable, name=f"events_{name}"),
+        Aggregate("SUM", variable, "x", name=f"total_{name}"),
+    )
+    return Member(
+        name, kind, query, shown_text(query, f"{complete}EACH {', '.join(map(output_text, outputs))}"), outputs
+    )
 
 
 def _own_name(output: Output, name: str) -> Output:
@@ -374,62 +313,12 @@ def workloads(
     """Related queries by their names. `windowed`: all that streams can run. Some stand there under two names."""
     first = draw(first_queries(variety, windowed))
     size = draw(st.sampled_from(sizes))
-    drawn = [draw(members(first, variety, windowed, f"q{number}")) for number in range(size)]
-    if _rarely(draw, 5):
+    kind = draw(st.sampled_from(["aggregates", "aggregates", *LISTS])) if variety.one_kind else None
+    drawn = [draw(members(first, variety, windowed, f"q{number}", kind)) for number in range(size)]
+    if rarely(draw, 5):
         again = draw(st.sampled_from(drawn))
         drawn[-1] = replace(again, name=f"q{size - 1}")
     return tuple(drawn)
-
-
-# -------------------------------------------------------------------------------------------------------------- streams
-
-
-@st.composite
-def spellings(draw: DrawFn, pattern: Pattern) -> list[str]:
-    """The types of one word of the pattern."""
-    match pattern:
-        case Event(type=kind):
-            return [kind]
-        case Seq(parts=inner):
-            return [kind for part in inner for kind in draw(spellings(part))]
-        case Or(alternatives=alternatives):
-            return draw(spellings(draw(st.sampled_from(alternatives))))
-        case Repeat(body=body, low=low, high=high):
-            times = draw(st.integers(low, min(low + 2, low + 2 if high is None else high)))
-            return [kind for _ in range(times) for kind in draw(spellings(body))]
-    return []
-
-
-def seldom_other_keys() -> SearchStrategy[dict]:
-    """Most events have one key, so that trends get long."""
-    key = st.sampled_from([1, 1, 1, 1, 2, 1, None])
-    group = st.sampled_from(["u", "u", "u", "v", "u", None])
-    return st.fixed_dictionaries({"k": key, "g": group, "s": st.sampled_from(["p", "p", "p", "q", None])})
-
-
-@st.composite
-def bursty_streams(draw: DrawFn, workload: tuple[Member, ...], max_events: int = 9) -> list[dict]:
-    """Words of the patterns with runs of one type and events in between; ties, pauses, NULL and NaN; seldom rows that
-    are no events, seldom in no order."""
-    patterns = [member.query.pattern for member in workload if member.query is not None] or [Event("B")]
-    used = sorted({leaf.type for pattern in patterns for leaf, _ in leaves(pattern)})
-    time, rows = draw(st.integers(-3, 3)), []
-    while len(rows) < max_events:
-        for kind in draw(spellings(draw(st.sampled_from(patterns)))):
-            run = draw(st.sampled_from([1, 1, 1, 2, 4]))
-            if _rarely(draw, 8):
-                kind, run = draw(st.sampled_from([*used, "Z"])), 1
-            steps = st.sampled_from([1, 1, 1, 1, 0]) if run > 1 else st.sampled_from([1, 1, 1, 1, 0, 2])
-            for _ in range(run):
-                time += draw(steps)
-                rows.append({"time": time} | draw(event_rows([kind])) | draw(seldom_other_keys()))
-        time += draw(st.sampled_from([0, 0, 0, 5]))
-        if _rarely(draw, 6):
-            break
-    rows = rows[:max_events]
-    if _rarely(draw, 12):
-        rows[0]["time" if draw(st.booleans()) else "type"] = None
-    return draw(st.permutations(rows)) if _rarely(draw, 5) else rows
 
 
 @st.composite

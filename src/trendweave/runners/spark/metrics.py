@@ -8,10 +8,9 @@ from pyspark.sql import functions as F
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Needs
-from trendweave.programs.shared.metrics import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
-from trendweave.runners.spark.task import PEAK, SHARED
+from trendweave.runners.spark.task import PEAK
 
 
 def observe_rows(metrics: Metrics) -> Observation:
@@ -22,19 +21,10 @@ def observe_rows(metrics: Metrics) -> Observation:
 
 
 def count_results(metrics: Metrics, results: DataFrame) -> DataFrame:
-    """Counts what the hidden columns say, then takes them away, with rows that are there for the counts alone."""
+    """Counts what the hidden columns say, then takes them away."""
     trends, peak = F.sum(TRENDS).alias("trends"), F.max(PEAK).alias("peak_rows")
-    counts = [F.coalesce(trends, F.lit(0.0)).alias("trends"), peak]
-    if SHARED not in results.columns:
-        return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
-    counts += sum_of_shared()
-    return results.observe(metrics.observations[1], *counts).where(F.col(SHARED).isNull()).drop(TRENDS, PEAK, SHARED)
-
-
-def sum_of_shared() -> list[Column]:
-    """Counts of what was shared, by name, of rows with a list of them."""
-    sums = {name: F.sum(F.col(SHARED)[place]) for place, name in enumerate(COUNTED)}
-    return [F.coalesce(total, F.lit(0)).alias(name) for name, total in sums.items()]
+    counts = (F.coalesce(trends, F.lit(0.0)).alias("trends"), peak)
+    return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
 
 
 def count_rows(needs: Needs, events: DataFrame) -> list[Column]:

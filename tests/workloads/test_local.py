@@ -1,0 +1,68 @@
+"""Workloads in process: rows as alone and as the twin says, whatever is shared."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+
+from tests.profiles import examples
+from tests.reference.workloads.members import Member
+from tests.reference.workloads.strategies import (
+    CONSTANTS,
+    EDGED,
+    EVERYTHING,
+    KLEENE,
+    Variety,
+    workloads_and_streams,
+)
+from tests.runners.reference_tables import rows_of, table_of
+from tests.workloads.judging import SHARINGS, Case, assert_tables_as_alone, planned
+
+VARIETIES = {"kleene": KLEENE, "edged": EDGED, "constants": CONSTANTS, "everything": EVERYTHING}
+LONG = {"max_events": 60, "sizes": (2, 3, 5, 8, 12)}
+
+
+def alone(case: Case, table: pa.Table) -> dict[str, pa.Table]:
+    return {name: query.run(table) for name, query in case.queries.items()}
+
+
+@pytest.mark.parametrize("variety", VARIETIES.values(), ids=VARIETIES.keys())
+def test_rows_as_alone_and_as_the_twin_says(variety: Variety) -> None:
+    @given(workloads_and_streams(variety))
+    @examples(12)
+    def check(drawn: tuple[tuple[Member, ...], list[dict]]) -> None:
+        case, events = planned(drawn[0]), drawn[1]
+        table = table_of(events)
+        expected = alone(case, table)
+        for member in case.members:
+            member.assert_rows(events, rows_of(expected[member.name]))
+        for sharing in SHARINGS:
+            assert_tables_as_alone(case, expected, case.workload.run(table, sharing=sharing), sharing)
+
+    check()
+
+
+@pytest.mark.parametrize("variety", VARIETIES.values(), ids=VARIETIES.keys())
+def test_long_streams_and_many_queries(variety: Variety) -> None:
+    """Bursts long enough for snapshots of many events; only the engine alone judges."""
+
+    @given(workloads_and_streams(variety, **LONG), hs.integers(0, 60))
+    @examples(6)
+    def check(drawn: tuple[tuple[Member, ...], list[dict]], cut: int) -> None:
+        case, events = planned([member for member in drawn[0] if member.kind in ("aggregates", "interval")]), drawn[1]
+        table = pa.concat_tables([table_of(events[:cut]), table_of(events[cut:])])
+        expected = alone(case, table)
+        for sharing in SHARINGS:
+            assert_tables_as_alone(case, expected, case.workload.run(table, sharing=sharing), sharing)
+
+    check()
+
+
+@given(workloads_and_streams())
+@examples(8)
+def test_batches_of_an_iterator(drawn: tuple[tuple[Member, ...], list[dict]]) -> None:
+    case, table = planned(drawn[0]), table_of(drawn[1])
+    batches = case.workload.iter(table)
+    assert_tables_as_alone(case, alone(case, table), pa.Table.from_batches(batches, batches.schema), "iter")
