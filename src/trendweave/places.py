@@ -113,13 +113,19 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
 
 def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
     """A session for events one by one."""
+    from trendweave.runners.session import PushSession
+
+    return PushSession(*prepare_session(asked, events, options))
+
+
+def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tuple[Incremental, str, bytes | None]:
+    """What a session is made of: an engine, how far the watermark stays behind, and a state to go on from."""
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.options import Place
-    from trendweave.runners.session import PushSession
 
     settings = asked.settings(Place.PUSH, options, None)
     engine = Incremental(_bind_here(asked, events, settings))
-    return PushSession(engine, settings.watermark or "0 seconds", settings.state)
+    return engine, settings.watermark or "0 seconds", settings.state
 
 
 def is_spark(events: object) -> bool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options, Place, Settings
-    from trendweave.runners.session import PushSession
+    from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
 
 #: What `trendweave.workload` takes.
@@ -300,6 +300,8 @@ class Workload(Mapping[str, Query]):
     ) -> Incremental:
         """Run all queries on events that come piece by piece; see `Query.incremental`.
 
+        The engine also takes states of other workloads, as sessions do: see `push`.
+
         Args:
             events: The schema of the events, or a table that has it.
             time: As in `run`.
@@ -316,8 +318,13 @@ class Workload(Mapping[str, Query]):
         """
         return places.make_engine(_Asked(self, time, type), events, options)
 
-    def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
+    def push(
+        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> WorkloadSession[Workload]:
         """A session in this process that takes events one by one, for all queries; see `Query.push`.
+
+        Its queries may change while it runs: `session.with_query(name, query)`, `session.without(name)`. With the state
+        of a session of another workload, queries that have the same name and text go on, and others begin.
 
         Args:
             events: The schema of the events, or a table that has it.
@@ -326,11 +333,20 @@ class Workload(Mapping[str, Query]):
             **options: See `trendweave.Options`, and `Query.push`.
 
         Raises:
-            DataError: As in `run`, or the state is not one of this workload.
+            DataError: As in `run`, or the state is not one of a workload on these events.
             OptionError: As in `run`.
-            ExecutionError: A query cannot run piece by piece, or nothing of any would ever be certain.
+            ExecutionError: A query cannot run piece by piece, or has one window over the whole input.
         """
-        return places.open_session(_Asked(self, time, type), events, options)
+        from trendweave.runners.workload_session import WorkloadSession
+
+        engine, watermark, state = places.prepare_session(_Asked(self, time, type), events, options)
+        columns = engine.events
+        later = {name: value for name, value in options.items() if name != "state"}
+
+        def make_engine(rules: Workload) -> Incremental:
+            return engine if rules is self else places.prepare_session(_Asked(rules, time, type), columns, later)[0]
+
+        return WorkloadSession(self, make_engine, watermark, state)
 
     def _unknown(self, name: object) -> Problem:
         shown = ", ".join(self.names[:_SHOWN_NAMES])

@@ -244,6 +244,10 @@ class Changeable(Protocol):
     def record(self) -> str:
         """The queries, and since when each is there; kept with every state."""
 
+    @property
+    def never_closing(self) -> tuple[str, ...]:
+        """The names of queries of which nothing is final before the end."""
+
     def lasting(self) -> Program:
         """The same with rows that hold enough to be rewritten for other queries."""
 

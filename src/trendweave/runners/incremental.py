@@ -79,6 +79,7 @@ class Incremental:
     Attributes:
         columns: The columns of events that the query needs.
         schema: The columns of result rows.
+        events: All columns of events, as they were when it was made.
     """
 
     def __init__(self, program: Program) -> None:
@@ -93,13 +94,16 @@ class Incremental:
         self.type: str | None = needs.type
         self.time_type: TimeType = time_type(program.moment)
         self.schema: pa.Schema = program.schema
+        self.events: pa.Schema = program.events
         self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
         self.owner: str = name_owner(program.facts, self.columns)
 
     @property
-    def ever_closes(self) -> bool:
-        """False for one window over the whole input."""
-        return self._steps is not None
+    def never_closing(self) -> tuple[str | None, ...]:
+        """Queries with one window over the whole input, by their names; None stands for the only one."""
+        if isinstance(self._program, Changeable):
+            return self._program.never_closing
+        return () if self._steps is not None else (None,)
 
     def start(self) -> State:
         """An empty state."""
@@ -127,8 +131,12 @@ class Incremental:
         return self._close(self._check(state), None)[1]
 
     def read(self, data: bytes) -> State:
-        """A state from `State.to_bytes`, which must be this query's."""
+        """A state from `State.to_bytes`, which must be this query's; that of a workload may be another workload's."""
         return self._check(State.from_bytes(data))
+
+    def take_over(self, state: State) -> State:
+        """The same for a state that is at hand."""
+        return self._check(state)
 
     # For sessions, which count in steps of the time column
 

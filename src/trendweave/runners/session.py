@@ -38,12 +38,7 @@ class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
 
     def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
-        if not engine.ever_closes:
-            message = "a session has no end, and the query has one window over the whole input"
-            raise ExecutionError([Problem("TW409", message, "add WITHIN, or run the query on a table")])
-        self._engine, self._kind = engine, engine.time_type
-        self._time = engine.time
-        self._fit = row_checks(engine.columns)
+        self._use(engine)
         self._delay = _in_steps(watermark, engine.time_type)
         self._state: State = engine.start()
         self._aside: list[dict[str, Any]] = []
@@ -53,16 +48,25 @@ class PushSession:
         if state is not None:
             self._go_on(engine.read(state))
 
+    def _use(self, engine: Incremental) -> None:
+        if engine.never_closing:
+            message = "a session has no end, and the query has one window over the whole input"
+            hint = "add WITHIN, or run the query on a table"
+            raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
+        self._engine, self._kind, self._time = engine, engine.time_type, engine.time
+        self._fit = row_checks(engine.columns)
+
     # What happened so far
 
     @property
     def late(self) -> int:
-        """Events behind the watermark, which were dropped."""
+        """Events behind the watermark, which were dropped. There is one watermark for all queries of a workload, so an
+        event is late for all of them or for none."""
         return self._state.late
 
     @property
     def dropped(self) -> Dropped:
-        """Rows that are no events, and events of types that the pattern does not name."""
+        """Rows that are no events, and events of types that no pattern names."""
         self._prepare()
         self._tell()
         return self._state.dropped
@@ -75,11 +79,14 @@ class PushSession:
         return _as_time(self._watermark, self._kind)
 
     def state(self) -> bytes:
-        """Everything that is needed to go on elsewhere: `Query.push(..., state=...)`."""
+        """Everything that is needed to go on elsewhere: `push(..., state=...)`."""
+        return self._up_to_now().to_bytes()
+
+    def _up_to_now(self) -> State:
         self._prepare()
         self._tell()
         self._hold_watermark()
-        return self._state.to_bytes()
+        return self._state
 
     def _go_on(self, state: State) -> None:
         self._state = state
