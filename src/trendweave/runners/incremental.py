@@ -32,12 +32,14 @@ class State:
     Attributes:
         rows: Prepared rows that wait; None before the first.
         carry: What outlives rows, as tables by name.
-        watermark: The time before which everything is final, in steps of the time column; None before the first.
+        watermark: The time before which events are late, in steps of the time column; None before the first.
         late: Events behind the watermark, which were dropped.
         dropped: Rows that are no events, and events of types that the query does not name.
         owner: The query, and the columns, that it belongs to.
         latest: The latest time of an event so far, in steps of the time column; None before the first.
         record: Of a workload, its queries and since when each is there.
+        closed: The watermark up to which everything final has come out; there was nothing to do between it and
+            `watermark`.
     """
 
     rows: pa.Table | None = None
@@ -48,11 +50,12 @@ class State:
     owner: str = ""
     latest: int | None = None
     record: str = ""
+    closed: int | None = None
 
     def to_bytes(self) -> bytes:
         """For another process, or another day."""
         facts: dict[str, Any] = {"watermark": self.watermark, "late": self.late, "dropped": asdict(self.dropped)}
-        facts |= {"latest": self.latest, "record": self.record}
+        facts |= {"latest": self.latest, "record": self.record, "closed": self.closed}
         rows = {} if self.rows is None else {_ROWS: self.rows}
         return write_carry({**self.carry, **rows}, self.owner, facts)
 
@@ -66,7 +69,7 @@ class State:
         tables, owner, facts = read_carry(data)
         carry = {name: table for name, table in tables.items() if name != _ROWS}
         dropped = Dropped(**facts["dropped"])
-        later = facts.get("latest"), facts.get("record", "")
+        later = facts.get("latest"), facts.get("record", ""), facts.get("closed", facts["watermark"])
         return State(tables.get(_ROWS), carry, facts["watermark"], facts["late"], dropped, owner, *later)
 
 
@@ -148,7 +151,7 @@ class Incremental:
         """The watermark at which there is something to do about further rows between these times."""
         steps = self._bind(state)[1]
         assert steps is not None
-        return steps.due((earliest, latest), NO_CARRY, state.watermark)
+        return steps.due((earliest, latest), NO_CARRY, state.closed)
 
     def next_due(self, state: State) -> int | None:
         """The watermark at which there is something to do next."""
@@ -158,7 +161,7 @@ class Incremental:
         if state.rows is not None and state.rows.num_rows:
             times = as_steps(state.rows.column(TIME), self.time_type)
             waiting = int(times.min()), int(times.max())
-        return steps.due(waiting, state.carry, state.watermark)
+        return steps.due(waiting, state.carry, state.closed)
 
     # Pieces
 
@@ -203,10 +206,10 @@ class Incremental:
         program, steps = self._bind(state)
         if steps is None:
             if watermark is not None or state.rows is None:
-                return replace(state, watermark=watermark), nothing
+                return replace(state, watermark=watermark, closed=watermark), nothing
             return state, pa.Table.from_batches(program.compute(state.rows).batches, self.schema)
         if state.rows is None and not state.carry:
-            return replace(state, watermark=watermark), nothing
+            return replace(state, watermark=watermark, closed=watermark), nothing
         state, result = self._step(program, steps, state, watermark)
         if watermark is not None and isinstance(program, Changeable):
             settled = program.settled(watermark)
@@ -219,14 +222,14 @@ class Incremental:
         if rows is None:
             rows = program.prepare(self.columns.empty_table())[0]
         times = as_steps(rows.column(TIME), self.time_type)
-        low, high = steps.reads(state.watermark, watermark)
+        low, high = steps.reads(state.closed, watermark)
         read = (times >= low) & (times < high)
-        step = steps.step(_select(rows, read), state.carry, state.watermark, watermark)
+        step = steps.step(_select(rows, read), state.carry, state.closed, watermark)
         result = pa.Table.from_batches(step.batches, self.schema)
         kept = np.zeros(times.size, np.bool_) if watermark is None else times >= steps.keeps_from(watermark)
         if not kept.all():
             rows = rows.filter(pa.array(kept)).combine_chunks()
-        return replace(state, rows=rows, carry=step.carry, watermark=watermark), result
+        return replace(state, rows=rows, carry=step.carry, watermark=watermark, closed=watermark), result
 
 
 def _after(state: State) -> int | None:

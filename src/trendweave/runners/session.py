@@ -59,6 +59,11 @@ class PushSession:
     # What happened so far
 
     @property
+    def schema(self) -> pa.Schema:
+        """The columns of rows."""
+        return self._engine.schema
+
+    @property
     def late(self) -> int:
         """Events behind the watermark, which were dropped. There is one watermark for all queries of a workload, so an
         event is late for all of them or for none."""

@@ -32,7 +32,7 @@ def prepare_shared_rows(
         The rows, and what was dropped.
     """
     rows = events.num_rows
-    events = events.select([name for name in events.column_names if name in needs.read])
+    events = events.select([name for name in events.column_names if name in needs.read or name in along])
     null_time = null_type = other_type = 0
     if needs.time is not None:
         events, null_time = keep_rows_with_time(events, needs.time)
