@@ -106,6 +106,7 @@ def _run_console(code: str, at: str) -> None:
         command, _, shown = part.partition("\n")
         words = shlex.split(command)
         if words[0] == "cat":
+            Path(words[1]).parent.mkdir(parents=True, exist_ok=True)
             Path(words[1]).write_text(shown, encoding="utf-8")
             continue
         assert words[0] == "trendweave", at
