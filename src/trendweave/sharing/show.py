@@ -157,9 +157,17 @@ def _json(shown: Shown) -> str:
             {
                 "kind": unit.kind,
                 "queries": shown.named(unit.members),
-                **{label.replace(" ", "_"): text for label, text in describe_unit(unit, shown.plan, shown.names)},
+                "details": _gather(describe_unit(unit, shown.plan, shown.names)),
             }
             for unit in shown.plan.units
         ],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _gather(rows: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """All texts of each label."""
+    found: dict[str, list[str]] = {}
+    for label, text in rows:
+        found.setdefault(label.replace(" ", "_"), []).append(text)
+    return found
