@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import trendweave
 from tests.profiles import examples
 from tests.sharing.rules import KEYS, RETURNS, STRATEGIES, WINDOWS, event_tables, rule_sets
-from trendweave.errors import TrendweaveError
+from trendweave.errors import DataError, ExecutionError, TrendweaveError
 from trendweave.programs.program import EVERYTHING
 from trendweave.programs.shared import copies
 from trendweave.programs.shared.alike import AlikeUnit, bind_alike
@@ -131,3 +131,80 @@ def make_unit(workload: Workload, events: pa.Table) -> AlikeUnit:
     plan = plans[0]
     assert isinstance(plan, trendweave.Plan)
     return bind_alike(groups[0], bind_trends(plan, events.schema, "time", "type", "decimal", DEFAULTS))
+
+
+EVENTS = pa.table({"time": [1, 2, 3, 4, 5, 6], "type": ["A"] * 6, "k": list("uuuvvv"), "x": [1, 2, 3, 4, 5, 6]})
+
+
+# Compiled, kernels notice that numbers pass 64 bits without a word.
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_an_error_names_the_rule() -> None:
+    """Only the rule with a low threshold has a sum with more digits than 64 bits have."""
+    events = pa.table({"time": np.arange(62), "type": ["A"] * 62, "x": np.arange(62)})
+    text = "RETURN SUM(S.x) PATTERN A S+ WHERE S.x > {x}"
+    rules = trendweave.workload({f"above {x}": text.format(x=x) for x in (58, 3, 57, 50)})
+    with pytest.raises(ExecutionError, match="TW402") as error:
+        rules.run(events, numbers="int64")
+    assert [problem.query for problem in error.value.problems] == ["above 3"]
+    assert MEMBER not in str(error.value)
+    assert rules.without("above 3").run(events, numbers="int64").num_rows == 3
+
+
+def test_the_number_of_trends_is_limited_per_rule() -> None:
+    rules = trendweave.workload({f"r{x}": f"RETURN TRENDS PATTERN A S+ WHERE S.x > {x}" for x in (1, 2, 3)})
+    assert rules.run(EVENTS, max_trends=31).num_rows == 31 + 15 + 7
+    with pytest.raises(ExecutionError, match="TW412") as error:
+        rules.run(EVENTS, max_trends=30)
+    assert [problem.query for problem in error.value.problems] == ["r1"]
+
+
+def test_rows_are_copied_only_into_rules_that_want_them() -> None:
+    """SEQ(A S, A E): no rule but two ever has an S, and those only near it."""
+    size = 1_000
+    events = pa.table({"time": np.arange(size), "type": ["A"] * size, "x": np.arange(size)})
+    text = "RETURN COUNT(*) PATTERN SEQ(A S, A E) WHERE S.x = {x} WITHIN 10 seconds SLIDE 10 seconds"
+    rules = trendweave.workload({f"r{x}": text.format(x=x) for x in (5, 500, *range(2_000, 2_500))})
+    metrics = trendweave.Metrics()
+    found = rules.run(events, metrics=metrics)
+    assert found.column("query").to_pylist() == ["r5", "r500"]
+    assert 0 < metrics.sharing.copies <= 2 * 20
+    assert metrics.sharing.queries == 502
+
+
+def test_ordered_and_limited_rows_are_those_of_each_rule() -> None:
+    text = "RETURN k, COUNT(*) AS n PATTERN A S WHERE S.x > {x} GROUP-BY k ORDER BY n DESC LIMIT 1"
+    rules = trendweave.workload({f"r{x}": text.format(x=x) for x in (0, 2, 4)})
+    found = rules.run(EVENTS).to_pylist()
+    assert [(row["query"], row["k"], int(row["n"])) for row in found] == [
+        ("r0", "u", 3),
+        ("r2", "v", 3),
+        ("r4", "v", 2),
+    ]
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_thousands_of_rules(count: int) -> None:
+    text = "RETURN COUNT(*) PATTERN A S+ WHERE [k] AND S.k = '{k}' AND S.x > {x} WITHIN 9 seconds SLIDE 9 seconds"
+    queries = {f"r{number}": text.format(k="uvw"[number % 3], x=10 * number / count) for number in range(count)}
+    rules = trendweave.workload(queries)
+    found = rules.run(EVENTS)
+    names = found.column("query").to_pylist()
+    # Values 1, 2, 3 of u are above thresholds below 3; 4, 5, 6 of v above those below 6; there is no w.
+    wanted = [number for number in range(count) if 10 * number / count < (3, 6, 0)[number % 3]]
+    assert names == [f"r{number}" for number in wanted]
+    for number in (wanted[0], wanted[1], wanted[-1], wanted[count // 5]):
+        name = f"r{number}"
+        assert rows_of(rules.rows(found, name)) == rows_of(rules[name].run(EVENTS))
+
+
+@pytest.mark.parametrize("number", [0, 17, 99])
+def test_one_bad_rule_among_many_is_named(number: int) -> None:
+    text = "RETURN COUNT(*) PATTERN A S+ WHERE S.{name} > {x}"
+    queries = {f"r{x}": text.format(name="y" if x == number else "x", x=x) for x in range(100)}
+    with pytest.raises(DataError) as error:
+        trendweave.workload(queries).run(EVENTS)
+    assert [problem.query for problem in error.value.problems] == [f"r{number}"]
+    queries[f"r{number}"] = "RETURN COUNT(* PATTERN A"
+    with pytest.raises(TrendweaveError) as error:
+        trendweave.workload(queries)
+    assert {problem.query for problem in error.value.problems} == {f"r{number}"}

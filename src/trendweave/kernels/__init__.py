@@ -1,6 +1,6 @@
 """Kernels: arrays in, arrays out. `aggregates/entry.py` is the entry, `aggregates/propagate.py` has the idea."""
 
-from trendweave.kernels.aggregates.entry import aggregate
+from trendweave.kernels.aggregates.entry import aggregate, split_queries
 from trendweave.kernels.aggregates.match_starts import NO_MATCH, match_starts
 from trendweave.kernels.aggregates.passes import CountTooLargeError
 from trendweave.kernels.inputs import (
@@ -10,6 +10,7 @@ from trendweave.kernels.inputs import (
     Kernel,
     Measure,
     PairTest,
+    QueryLanes,
     Results,
     Rows,
     Selection,
@@ -20,5 +21,6 @@ from trendweave.kernels.warm_up import warm_up
 
 __all__ = [
     "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "Measure", "PairTest",
-    "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts", "warm_up",
+    "QueryLanes", "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts",
+    "split_queries", "warm_up",
 ]  # fmt: skip

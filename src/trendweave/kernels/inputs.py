@@ -74,6 +74,21 @@ class Template(NamedTuple):
     target: np.ndarray
 
 
+class QueryLanes(NamedTuple):
+    """Queries whose templates are laid over each other: what of the merged template each of them has.
+
+    Trends of query q in window w are found under the window w * count + q. `is_start` and `is_final` take the place of
+    the template's own, `variable` that of `state_variable`; `Aggregate.variables` has bit state * count + query set for
+    each state of a query whose rows count.
+    """
+
+    count: int
+    variable: np.ndarray  # int64[states, count]: -1 where a query does not have the state
+    is_start: np.ndarray  # bool[states, count]
+    is_final: np.ndarray  # bool[states, count]
+    transitions: np.ndarray  # bool[transitions, count]
+
+
 class Comparison(NamedTuple):
     """`previous[p] operator next[e]` on int64 codes ranked jointly; a code below 0 is NULL and never compares true."""
 

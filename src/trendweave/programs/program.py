@@ -8,6 +8,7 @@ merged (`partials`), or piece by piece (`steps`).
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -27,6 +28,8 @@ Carry: TypeAlias = Mapping[str, pa.Table]
 NO_CARRY: Carry = {}
 #: A further column of results where trends are counted; no result shows it.
 TRENDS = "trendweave_trends"
+#: The mark of the family that a row was copied for, and a number that rows of it have in common that must meet.
+FAMILY, MEETS = "trendweave_family", "trendweave_meets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,24 @@ class Flag:
 
     type: str | None = None
     condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Rows that meet by the same keys.
+
+    Attributes:
+        keys: Attributes of prepared rows.
+        takes: Rows with one of these flags, by number; None: all.
+    """
+
+    keys: tuple[Path, ...]
+    takes: tuple[int, ...] | None
+
+    @property
+    def mark(self) -> int:
+        """A number for its rows that tells its keys, whatever other families there are."""
+        return zlib.crc32(repr(self.keys).encode()) >> 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,8 @@ class Needs:
         words: The columns that hold the flags, 64 in each.
         only_flagged: Rows without any flag are dropped.
         together: Attributes of prepared rows by which rows meet in one place.
+        families: Where rows meet in several ways, each row is copied for each of these that takes it, with the mark of
+            the family as `FAMILY`, and `MEETS`, a number that rows of a family with the same keys have in common.
         merged: Those of them that rows of the result have in common, so that nothing is left to merge.
         rule: A rule by which rows are made now and were not before; states of the time before do not fit.
     """
@@ -68,6 +91,7 @@ class Needs:
     words: tuple[str, ...] = ()
     only_flagged: bool = False
     together: tuple[Path, ...] = ()
+    families: tuple[Family, ...] = ()
     merged: tuple[Path, ...] = ()
     rule: str | None = None
 

@@ -32,7 +32,8 @@ def result_table(plan: Plan, result: TaskResult, schema: pa.Schema, events: pa.S
     columns: list[pa.Array] = [*windows.values()]
     columns += [group.cast(schema.field(len(columns) + index).type) for index, group in enumerate(result.groups)]
     offset = len(columns)
-    places = windows | {group.name: values for group, values in zip(plan.groups, result.groups, strict=True)}
+    shown = ((group, values) for group, values in zip(plan.groups, result.groups, strict=True) if not group.apart)
+    places = windows | {group.name: values for group, values in shown}
     grouped = {group.path for group in plan.groups}
     over = tuple(".".join(key.path) for key in plan.partition_key if key.path not in grouped)
     for index, column in enumerate(plan.aggregates):

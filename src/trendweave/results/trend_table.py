@@ -127,7 +127,10 @@ class TrendWriter:
             columns.append(pc.take(column, pa.array(trends.group)).cast(self.schema.field(len(columns)).type))
         if isinstance(self.columns, EachColumns):
             kinds = [self.schema.field(len(columns) + place).type for place in range(len(self.plan.aggregates))]
-            places = dict(zip(self.schema.names, columns, strict=False))
+            apart = {group.name for group in self.plan.groups if group.apart}
+            places = {
+                name: column for name, column in zip(self.schema.names, columns, strict=False) if name not in apart
+            }
             columns += self.columns.write(trends, kinds, self.events, self.numbers, places)
         elif self.plan.returns == "rows":
             assert isinstance(trends, ShownTrends), "events are shown"

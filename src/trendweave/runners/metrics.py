@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.shared.metrics import COUNTED, SharingMetrics
 
 
 class Metrics:
@@ -21,7 +21,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        self.sharing = SharingMetrics()
+        self._sharing = SharingMetrics()
         self.observations: tuple[Any, ...] = ()
         self._counts: dict[str, Any] = {}
 
@@ -32,6 +32,15 @@ class Metrics:
         for observation in self.observations:
             counts |= observation.get
         return counts
+
+    @property
+    def sharing(self) -> SharingMetrics:
+        """What was shared. On Spark it waits for the first action on the result."""
+        if self.observations:
+            counts = self.get
+            for name in COUNTED:
+                setattr(self._sharing, name, counts.get(name, 0))
+        return self._sharing
 
     def count(self, counts: dict[str, Any]) -> None:
         """Take counts of a run in this process."""

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.constants import Alike, share_constants
+from trendweave.sharing.lanes import Lanes, share_lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Alone:
         return (self.member,)
 
 
-Unit: TypeAlias = Alone | Alike
+Unit: TypeAlias = Alone | Alike | Lanes
 #: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
 Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[Sequence[Unit], list[int]]]
 
@@ -41,7 +43,8 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None 
 
     Args:
         plans: Different plans, by number.
-        apart: Plans for which different values stand here are never in one unit.
+        apart: Where a state of the workload lives on: plans for which different values stand here are never in one
+            unit, and those that carry something from step to step are alone with it.
 
     Returns:
         Units in the order of their first members.
@@ -51,6 +54,9 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None 
         groups.setdefault(None if apart is None else apart[number], []).append(number)
     units: list[Unit] = []
     for left in groups.values():
+        if apart is not None:
+            units += [Alone(member, _CARRIES) for member in left if _carries(plans[member])]
+            left = [member for member in left if not _carries(plans[member])]
         for rule in RULES:
             found, left = rule(plans, left)
             units += found
@@ -58,5 +64,17 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None 
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 
+_CARRIES = "what it remembers from step to step outlives changes of the workload"
+
+
+def _carries(plan: QueryPlan) -> bool:
+    """Does what a plan computes depend on more than rows that wait? On open sessions, or on trends that were taken."""
+    if not isinstance(plan, Plan):
+        return False
+    return isinstance(plan.window, SessionWindow) or (
+        plan.selection is not None and isinstance(plan.window, MovingWindow)
+    )
+
+
 #: In the order in which they are tried.
-RULES: tuple[Rule, ...] = (share_constants,)
+RULES: tuple[Rule, ...] = (share_lanes, share_constants)

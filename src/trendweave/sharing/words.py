@@ -8,6 +8,7 @@ from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.sharing.constants import Alike, Compared
+from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.units import Alone, SharingPlan, Unit
 
 _TITLES = {
@@ -35,6 +36,9 @@ def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]
     match unit:
         case Alone(member=member, reason=reason):
             return [("because", reason or _why_alone(plan.plans[member]))]
+        case Lanes(lanes=lanes, shared=shared):
+            steps = [("search", text) for text in shared or ("events that can follow each other",)]
+            return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
         case Alike(compared=compared):
             return [
                 ("differ in", ", ".join(_compared_text(one, unit) for one in compared)),

@@ -19,6 +19,7 @@ from trendweave.kernels.aggregates.program import (
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.inputs import OPERATORS, Condition, Selection, Way
 from trendweave.kernels.pair_test import WIDTH
+from trendweave.kernels.query_masks import ALL
 
 WAYS = ("general", "scan")  # general: the cheapest way per transition, but no shortcut for whole templates
 
@@ -64,11 +65,16 @@ def obey_ways(template, conditions, selection: Selection, exact_sums: bool, forc
     return ways
 
 
-def build_program(template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards):
+def build_program(
+    template, conditions, selection, exact_sums, force_way, codes, guards, start_guards, final_guards, queries
+):  # fmt: skip
     """The Program for one pass; columns that it reads are appended to the given lists.
 
     A store serves all transitions that leave one state, find their sum the same way, and rank and guard alike.
+    `queries` has a mask per transition: stores are for the same queries, too, but where they are scanned. Their masks
+    are appended to the list beside it.
     """
+    readers, store_readers = queries
     states = len(template.state_variable)
     ways = obey_ways(template, conditions, selection, exact_sums, force_way)
     guard_of = [NONE if c.guard is None else guards.number(c.guard) for c in conditions]
@@ -78,7 +84,16 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         ranking = NONE
         if ways[t] == RANKED:
             ranking = rankings.setdefault(rank_condition(condition, codes), len(rankings))
-        keys.append((int(template.source[t]), ways[t], ranking, NONE if ways[t] == SCAN else guard_of[t]))
+        scanned = ways[t] == SCAN
+        keys.append(
+            (
+                int(template.source[t]),
+                ways[t],
+                ranking,
+                NONE if scanned else guard_of[t],
+                ALL if scanned else readers[t],
+            )
+        )
     stores = sorted(set(keys))  # by source
     store_of = [stores.index(key) for key in keys]
 
@@ -92,7 +107,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
     slot_from = np.concatenate([[0], np.cumsum([len(s) for s in slots])]).astype(np.int64)
 
     transitions, tests, pairs, answers = [], [], [], [np.zeros(0, np.uint8)]
-    order = sorted(range(len(conditions)), key=lambda t: (int(template.target[t]), t))
+    order = order_by_target(template)
     for t in order:
         condition, store = conditions[t], store_of[t]
         first_test, pair = len(tests), NONE
@@ -108,11 +123,11 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
         transitions.append((template.source[t], store, guard_of[t], first_test, len(tests), pair))
 
-    listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard in stores]
+    listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard, _ in stores]
     lists = np.cumsum(listed) - 1
     store_rows = [
         (way, guard, ranking, lists[number] if listed[number] else NONE, slot_from[number], slot_from[number + 1])
-        for number, (_, way, ranking, guard) in enumerate(stores)
+        for number, (_, way, ranking, guard, _) in enumerate(stores)
     ]
     target = np.array([template.target[t] for t in order], np.int64)
     incoming = np.searchsorted(target, np.arange(states + 1))
@@ -123,6 +138,7 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         number_guards(template.is_final, *final_guards),
         incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
     )  # fmt: skip
+    store_readers += [key[-1] for key in stores]
     return Program(
         states=States(*(np.array(column, np.int64) for column in state_columns)),
         transitions=Transitions(*split_columns(transitions, 6)),
@@ -133,6 +149,11 @@ def build_program(template, conditions, selection, exact_sums, force_way, codes,
         pairs=np.array(pairs, np.int64).reshape(len(pairs), WIDTH + 1),
         answers=np.concatenate(answers),
     )
+
+
+def order_by_target(template) -> list[int]:
+    """The order of transitions in a program."""
+    return sorted(range(len(template.target)), key=lambda t: (int(template.target[t]), t))
 
 
 def split_columns(rows: list, count: int) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from trendweave.kernels.aggregates.compile_program import WAYS
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
 from trendweave.kernels.aggregates.vectors import NO_VALUE
 from trendweave.kernels.columns import same_column
-from trendweave.kernels.inputs import Aggregate, Kernel, Measure, Results, Rows, Selection, Template
+from trendweave.kernels.inputs import Aggregate, Kernel, Measure, QueryLanes, Results, Rows, Selection, Template
 
 NUMBERS = ("exact", "float64")
 
@@ -44,12 +44,17 @@ class Linear:
                 row[~np.asarray(valid, bool)] = 0
         return matrix
 
-    def states(self, template: Template) -> np.ndarray:
-        return find_states([part[0] for part in self.parts], template)
+    def states(self, template: Template, queries: QueryLanes | None = None) -> np.ndarray:
+        return find_states([part[0] for part in self.parts], template, queries)
 
 
-def find_states(masks: Sequence[int], template: Template) -> np.ndarray:
-    """bool[masks, states]: whether a state's variable is in the mask."""
+def find_states(masks: Sequence[int], template: Template, queries: QueryLanes | None = None) -> np.ndarray:
+    """bool[masks, states]: whether a state's variable is in the mask. With queries side by side uint64: for which of
+    them the state is."""
+    if queries is not None:
+        everyone, states = (1 << queries.count) - 1, range(len(template.state_variable))
+        of_states = [[mask >> state * queries.count & everyone for state in states] for mask in masks]
+        return np.array(of_states, np.uint64).reshape(len(masks), len(states))
     flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
     return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
 
@@ -121,6 +126,7 @@ def aggregate(
     final_guards: Mapping[int, np.ndarray] | None = None,
     memory_limit: int = MEMORY_LIMIT,
     kernel: Kernel | None = None,
+    queries: QueryLanes | None = None,
 ) -> Results:
     """Aggregates over all trends, per segment and window with at least one trend.
 
@@ -131,6 +137,8 @@ def aggregate(
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     kernel       what counts and sums, refused where it cannot; None: the fastest that can
+    queries      several queries whose templates are merged into the given one: windows of the results are then those
+                 of `QueryLanes`, and `split_queries` takes them apart
     """
     check_choice("selection", selection, tuple(Selection))
     check_choice("numbers", numbers, NUMBERS)
@@ -138,19 +146,20 @@ def aggregate(
     for part in aggregates:
         check_choice("the kind of an aggregate", part.kind, tuple(Measure))
     engine = Engine(
-        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel
-    )
+        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel,
+        queries,
+    )  # fmt: skip
     linear, floats, extrema, places = sort_out(aggregates, numbers)
-    states = linear.states(template)
+    states = linear.states(template, queries)
     if numbers == "float64":
         totals = engine.float_pass(linear.matrix(engine.count, np.float64), states)
     else:
         totals = engine.exact_pass(linear.matrix(engine.count, np.int64), None, states)
-    float_totals = float_sums(engine, floats, template) if floats.parts else []
+    float_totals = float_sums(engine, floats, template, queries) if floats.parts else []
     codes = [extremum_codes(part) for part in extrema]
     largest = []
     if codes:
-        masks = find_states([part.variables for part in extrema], template)
+        masks = find_states([part.variables for part in extrema], template, queries)
         largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
 
     found, segment, window = find_windows(engine.blocks, totals[0])
@@ -169,6 +178,20 @@ def aggregate(
         columns.append(column)
         valid.append(known)
     return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
+
+
+def split_queries(results: Results, count: int) -> list[Results]:
+    """The results of each of `count` queries that were side by side, with their own windows."""
+    window, query = np.divmod(results.window, count)
+    order = np.argsort(query, kind="stable")
+    ends = np.searchsorted(query[order], np.arange(count + 1))
+    parts = []
+    for number in range(count):
+        at = order[ends[number] : ends[number + 1]]
+        columns = tuple(column[at] for column in results.aggregates)
+        valid = tuple(None if known is None else known[at] for known in results.valid)
+        parts.append(Results(results.segment[at], window[at], results.count[at], columns, valid))
+    return parts
 
 
 def check_choice(name: str, given: object, choices: tuple) -> None:
@@ -212,10 +235,10 @@ def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> n
     return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
 
 
-def float_sums(engine: Engine, floats: Linear, template: Template) -> list:
+def float_sums(engine: Engine, floats: Linear, template: Template, queries: QueryLanes | None) -> list:
     """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, else
     exact fixed point numbers times 2**exponent."""
-    states = floats.states(template)
+    states = floats.states(template, queries)
     totals = engine.float_pass(floats.matrix(engine.count, np.float64), states)
     out: list = []
     for k, (_, values, valid) in enumerate(floats.parts):

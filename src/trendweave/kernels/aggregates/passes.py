@@ -10,15 +10,16 @@ import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
-from trendweave.kernels.aggregates.compile_program import build_program
+from trendweave.kernels.aggregates.compile_program import build_program, order_by_target
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import propagate
 from trendweave.kernels.aggregates.ranked_one_state import serves
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
-from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
+from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM, pad_lanes
 from trendweave.kernels.aggregates.workspace import Ask
 from trendweave.kernels.columns import ColumnList, make_writable
-from trendweave.kernels.inputs import NO_CONDITION, Condition, Kernel, Rows, Selection
+from trendweave.kernels.inputs import NO_CONDITION, Condition, Kernel, QueryLanes, Rows, Selection
+from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
 LIMBS_EXPECTED = 4  # of them, when numbers have limbs
@@ -27,6 +28,7 @@ MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows
 MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
 SAMPLE_BLOCKS = 5  # the few, spread over all of them; most of them decide
 MEMORY_LIMIT = 6 * 2**30
+BEYOND_WINDOWS = 2**54  # numbers of windows are smaller
 
 
 class CountTooLargeError(OverflowError):
@@ -58,20 +60,26 @@ def is_empty(condition) -> bool:
     return not condition.comparisons and condition.guard is None and condition.pair_test is None
 
 
+def clip_windows(guard: np.ndarray) -> np.ndarray:
+    """Guards that are before or after all windows stay so when they are multiplied."""
+    return np.clip(np.asarray(guard, np.int64), -BEYOND_WINDOWS, BEYOND_WINDOWS)
+
+
 class Engine:
     """One call's rows, template and conditions, ready for several passes over the same blocks of windows."""
 
     def __init__(
         self, rows, template, conditions, selection, force_way=None, start_guards=None, final_guards=None,
-        memory_limit=0, kernel=None,
+        memory_limit=0, kernel=None, queries=None,
     ):  # fmt: skip
+        self.queries = queries
         self.rows = normalise_rows(rows)
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
         self.selection = selection
         self.force_way = force_way
-        self.start_guards = start_guards
-        self.final_guards = final_guards
+        self.start_guards = start_guards or {}
+        self.final_guards = final_guards or {}
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
         self.programs: dict = {}
@@ -82,11 +90,37 @@ class Engine:
         if self.kernel is Kernel.TOTALS and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
         self.sums_totals = self.kernel is Kernel.TOTALS or (kernel is None and force_way is None and unconditional)
+        self.accepted = None
+        if queries is not None:
+            self.sums_totals = False
+            self.lay_side_by_side(queries)
         self.overlap = int(find_longest_overlap(self.rows.window_first, self.rows.window_last))
         self.blocks = cut_blocks(self.rows, self.lanes_for(1))
 
+    def lay_side_by_side(self, queries: QueryLanes) -> None:
+        """Number windows by query and window (see `query_masks.py`), and find who may read which row."""
+        check_queries(queries, len(self.template.state_variable), len(self.template.source))
+        self.template = self.template._replace(
+            is_start=np.asarray(queries.is_start, bool).any(axis=1),
+            is_final=np.asarray(queries.is_final, bool).any(axis=1),
+        )
+        count, rows = queries.count, self.rows
+        self.accepted = find_accepted(queries, rows.letters)
+        self.rows = rows._replace(
+            window_first=rows.window_first * count, window_last=rows.window_last * count + (count - 1)
+        )
+        starts, finals = self.start_guards.items(), self.final_guards.items()
+        self.start_guards = {state: clip_windows(guard) * count for state, guard in starts}
+        self.final_guards = {state: clip_windows(guard) * count + (count - 1) for state, guard in finals}
+
     def lanes_for(self, components: int) -> int:
-        """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap."""
+        """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap. All
+        queries of a window are in one block."""
+        if self.queries is not None:
+            count = self.queries.count
+            overlap = self.overlap // count
+            windows = 1 if overlap == 1 else max((overlap + 7) // 8 * 8, 8)
+            return count * max(1, min(windows, LANE_NUMBERS // (components * count)))
         if self.overlap == 1:
             return 1
         return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
@@ -96,23 +130,38 @@ class Engine:
         if exact_sums not in self.programs:
             lists = [ColumnList() for _ in range(4)]
             codes, guards, start, final = lists
+            readers = [ALL] * len(self.conditions) if self.queries is None else split_masks(self.queries, self.template)
+            stores: list[int] = []
             program = build_program(
                 self.template, self.conditions, self.selection, exact_sums, self.force_way, codes, guards,
-                (self.start_guards, start), (self.final_guards, final),
+                (self.start_guards, start), (self.final_guards, final), (readers, stores),
             )  # fmt: skip
-            self.programs[exact_sums] = (program, *(columns.matrix(self.count) for columns in lists))
+            in_order = [readers[t] for t in order_by_target(self.template)]
+            masks = None if self.queries is None else self.masks(stores, in_order)
+            self.programs[exact_sums] = (program, masks, *(columns.matrix(self.count) for columns in lists))
         return self.programs[exact_sums]
+
+    def masks(self, stores: list[int], transitions: list[int]) -> QueryMasks:
+        """What of a program is for which queries."""
+        queries = self.queries
+        here = masks_of(np.asarray(queries.variable) >= 0)
+        starts, finals = masks_of(queries.is_start), masks_of(queries.is_final)
+        lanes = pad_lanes(max(self.lanes_for(1), queries.count)) + 8
+        query = np.arange(lanes, dtype=np.uint64) % np.uint64(queries.count)
+        everyone = np.uint64((1 << queries.count) - 1)
+        along = (np.array(masks, np.uint64) for masks in (stores, transitions))
+        return QueryMasks(self.accepted, here, starts & here, finals & here, *along, query, everyone)
 
     def run(self, blocks, values, value_states, kind, limbs, bits_at_most, numbers, row_results=None):
         """One pass over the given blocks."""
-        program, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
+        program, queries, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
         rows = self.rows
         columns = Columns(
             rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final,
-            Measures(values, value_states),
+            Measures(values, value_states), queries,
         )  # fmt: skip
         ask = Ask(numbers, limbs, kind, int(self.selection))
-        can_rank = serves(program, ask)
+        can_rank = serves(program, ask, queries)
         ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and kind == SUM
         if ranked and not can_rank:
             raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
@@ -182,9 +231,10 @@ class Engine:
         cells = (blocks.row_end - blocks.row_start) * blocks.lanes
         stores = int((self.program(True)[0].stores.way != RUNNING).sum())
         worst = int(cells.argmax())
+        window = int(blocks.window[worst]) // (1 if self.queries is None else self.queries.count)
         if int(cells[worst]) * components * 8 * stores > self.memory_limit:
             raise CountTooLargeError(
-                f"segment {int(blocks.segment[worst])}, window {int(blocks.window[worst])}: exact numbers need more "
+                f"segment {int(blocks.segment[worst])}, window {window}: exact numbers need more "
                 f"than {self.memory_limit >> 20} MiB; ask for numbers='float64', or use smaller windows"
             )
 

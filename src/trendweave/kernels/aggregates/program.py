@@ -92,7 +92,7 @@ class Measures(NamedTuple):
     """What linear aggregates and extrema read: values[aggregate, digit, row], for the states that count."""
 
     values: np.ndarray  # [aggregates, digits, n]
-    states: np.ndarray  # bool[aggregates, q]
+    states: np.ndarray  # bool[aggregates, q]; with queries side by side uint64, the queries for which the state counts
 
 
 class Columns(NamedTuple):
@@ -107,3 +107,4 @@ class Columns(NamedTuple):
     start_guards: np.ndarray
     final_guards: np.ndarray
     measures: Measures
+    queries: tuple | None  # QueryMasks, where there are several queries

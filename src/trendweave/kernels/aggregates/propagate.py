@@ -16,7 +16,6 @@ from trendweave.kernels.aggregates.ranked_one_state import propagate_ranked
 from trendweave.kernels.aggregates.ranked_sums import add_prefix
 from trendweave.kernels.aggregates.ranks import rank_block
 from trendweave.kernels.aggregates.scan import add_scanned
-from trendweave.kernels.aggregates.state_steps import reads
 from trendweave.kernels.aggregates.stores import (
     drop_guarded,
     empty_all_stores,
@@ -28,6 +27,7 @@ from trendweave.kernels.aggregates.vectors import Span, blank_lanes, clear_lanes
 from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, begin_trends, finish_vertex, limb_bits_for
 from trendweave.kernels.aggregates.workspace import Ask, Totals, lanes_of_row, make_workspace, open_block
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.query_masks import add_ended, leave_out_others, may_read, note_followed
 
 
 @inlined
@@ -38,10 +38,10 @@ def add_predecessors(program, columns, work, block, state, row, at, span):
         s = program.transitions.store[t]
         way = stores.way[s]
         if way == SCAN:
-            add_scanned(program, columns, work, block, t, row, at, span)
+            add_scanned(program, columns, work, block, t, state, row, at, span)
             continue
         if block.selection == NEXT:
-            work.store_accepted[program.transitions.source[t]] = 1
+            note_followed(work.store_accepted, program.transitions.source[t], state, row, t, columns.queries)
         elif block.selection == CONTIGUOUS and contents.last_tick[s] != columns.tick[row] - 1:
             continue
         if stores.guard[s] >= 0:
@@ -66,7 +66,7 @@ def begin_here(program, columns, work, block, state, row, at, first, end, span):
     if guard >= 0:
         first = max(first, columns.start_guards[guard, row] - block.window)
     begun = Span(first, end, span.lanes, span.components, span.kind)
-    begin_trends(work.pending, at, begun, columns.measures.values, row)
+    begin_trends(work.pending, at, begun, columns.measures.values, row, state, columns.queries)
 
 
 @inlined
@@ -80,7 +80,7 @@ def end_here(program, columns, work, block, state, row, at, end, span, row_resul
         high = min(end, columns.final_guards[guard, row] - block.window + 1)
     if span.low < high:
         ended = Span(span.low, high, span.lanes, span.components, span.kind)
-        combine(work.result, np.int64(0), work.pending, at, ended)  # a literal 0 would compile `combine` once more
+        add_ended(work.result, work.pending, at, ended, state, columns.queries)
         if row_results.size > 0:
             row_results[row] = max(row_results[row], work.pending[at])
 
@@ -97,17 +97,19 @@ def compute_tick(program, columns, work, block, limb_bits, row, limbs, node_coun
         low = first & -8
         high = min((end + 7) & -8, block.lanes)
         for state in range(states.variable.size if first < end else 0):
-            if not reads(columns.letters, row, states.variable[state]):
+            if not may_read(columns.letters, row, states.variable[state], state, columns.queries):
                 continue
             at = used * block.width
             span = Span(low, high, block.lanes, block.numbers * limbs, block.kind)
             clear_lanes(work.pending, at, span)
             add_predecessors(program, columns, work, block, state, row, at, span)
             blank_lanes(work.pending, at, first, end, span)
+            leave_out_others(work.pending, at, span, state, row, columns.queries)
             begin_here(program, columns, work, block, state, row, at, first, end, span)
             outcome, limbs_now = finish_vertex(
-                work.pending, used, block.width, span, limbs, block.most_limbs, limb_bits, columns.measures, row, state
-            )
+                work.pending, used, block.width, span, limbs, block.most_limbs, limb_bits, columns.measures, row, state,
+                columns.queries,
+            )  # fmt: skip
             if limbs_now > limbs:
                 take_limbs(program, work, block, node_count, limbs, limbs_now)
                 limbs = limbs_now
@@ -152,7 +154,7 @@ def propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals):
             if not fitting:
                 break
             if block.selection == NEXT:
-                forget_followed(program, work, block)
+                forget_followed(program, work, block, columns.queries)
             insert_vertices(program, columns, work, block, used, block.numbers * limbs)
         totals.fits[b] = fitting
         if fitting:

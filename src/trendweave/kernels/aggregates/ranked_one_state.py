@@ -9,23 +9,28 @@ import numpy as np
 
 from trendweave.kernels.aggregates.program import RANKED, UNGUARDED
 from trendweave.kernels.aggregates.ranks import rank_block
-from trendweave.kernels.aggregates.state_steps import reads
 from trendweave.kernels.aggregates.vectors import SUM, Span, clear, combine_long
 from trendweave.kernels.aggregates.vertices import limb_bits_for, settle, take_limb
 from trendweave.kernels.aggregates.workspace import lanes_of_row, open_block
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.inputs import Selection
+from trendweave.kernels.query_masks import ALL, leave_out_others, may_read
 
 
-def serves(program, ask) -> bool:
+def serves(program, ask, queries=None) -> bool:
     """Whether a program is one that this loop can run."""
     states, stores = program.states, program.stores
     return bool(
         ask.kind == SUM and ask.numbers == 1 and ask.selection == Selection.ANY
         and states.variable.size == 1 and states.start_guard[0] == states.final_guard[0] == UNGUARDED
         and program.transitions.source.size == 1 and stores.way[0] == RANKED and stores.guard[0] < 0
-        and program.rankings.equal_previous[0] < 0
+        and program.rankings.equal_previous[0] < 0 and (queries is None or begins_and_ends_alike(queries))
     )  # fmt: skip
+
+
+def begins_and_ends_alike(queries) -> bool:
+    """Whether trends of all queries that have the only state may begin and end in it, and repeat it."""
+    return bool(queries.start[0] == queries.final[0] == queries.here[0] and queries.stores[0] == ALL)
 
 
 @inner
@@ -131,7 +136,7 @@ def compute_ranked_tick(program, columns, work, block, limb_bits, row, limbs, si
     used = 0
     while row < block.row_end and columns.tick[row] == now:
         first, end = lanes_of_row(columns, block, row)
-        if first < end and reads(columns.letters, row, variable):
+        if first < end and may_read(columns.letters, row, variable, 0, columns.queries):
             low = first & -8
             high = min((end + 7) & -8, block.lanes)
             at = used * block.width
@@ -141,6 +146,7 @@ def compute_ranked_tick(program, columns, work, block, limb_bits, row, limbs, si
                 zero(work.pending, at, low, first, block.lanes, limbs)
             if end < high:
                 zero(work.pending, at, end, high, block.lanes, limbs)
+            leave_out_others(work.pending, at, Span(low, high, block.lanes, limbs, block.kind), 0, row, columns.queries)
             if limb_bits is not None:
                 limbs, fitting = fit_vertex(work, block, limb_bits, used, low, high, limbs, (size + 1) * block.lanes)
                 if not fitting:

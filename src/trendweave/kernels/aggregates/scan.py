@@ -6,9 +6,10 @@ one lane and up to two comparisons run as a vectorised masked sum."""
 import numpy as np
 
 from trendweave.kernels.aggregates.program import BEFORE_ALL_TICKS, CONTIGUOUS, NEXT
-from trendweave.kernels.aggregates.vectors import SUM, Span, combine
+from trendweave.kernels.aggregates.vectors import SUM, Span
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.pair_test import pair_holds
+from trendweave.kernels.query_masks import add_along, followed_in_part, forget_in_part, note_followed
 
 # codes of comparison operators: their places in OPERATORS
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL = range(5)
@@ -93,8 +94,8 @@ def find_ranges(program, columns, work, t, row):
 
 
 @inlined
-def add_scanned(program, columns, work, block, t, row, at, span):
-    """pending[at] += every vertex of the source that meets the transition's conditions."""
+def add_scanned(program, columns, work, block, t, state, row, at, span):
+    """pending[at] += every vertex of the source that meets the conditions of the transition to the state."""
     transitions, tests, ranges = program.transitions, program.tests, work.ranges
     s = transitions.store[t]
     list_at = program.stores.listed[s] * block.capacity
@@ -120,7 +121,7 @@ def add_scanned(program, columns, work, block, t, row, at, span):
     elif plain:  # the loop below without what is not needed: the common case
         for position in range(begin, tail):
             if in_ranges(tests, test, count, work.list_codes, block.capacity, position, ranges):
-                add_listed(columns, work, block, list_at + position, at, span)
+                add_listed(columns, work, block, t, list_at + position, at, span)
     else:
         for position in range(begin, tail):
             if not in_ranges(tests, test, count, work.list_codes, block.capacity, position, ranges):
@@ -129,20 +130,20 @@ def add_scanned(program, columns, work, block, t, row, at, span):
             if pair >= 0 and not pair_holds(program.pairs, pair, program.answers, columns.codes, p, row):
                 continue
             if block.selection == NEXT:
-                work.accepted[list_at + position] = 1
+                note_followed(work.accepted, list_at + position, state, row, t, columns.queries)
                 if columns.tick[p] < threshold:
                     continue
-            add_listed(columns, work, block, list_at + position, at, span)
+            add_listed(columns, work, block, t, list_at + position, at, span)
 
 
 @inlined
-def add_listed(columns, work, block, listed, at, span):
+def add_listed(columns, work, block, t, listed, at, span):
     """pending[at] += a listed vertex, on the lanes that both are in."""
     last = columns.window_last[work.list_rows[listed]]
     shared = min((last - block.window + 8) & -8, span.high)
     if span.low < shared:
         both = Span(span.low, shared, span.lanes, span.components, span.kind)
-        combine(work.pending, at, work.vectors, listed * block.width, both)
+        add_along(work.pending, at, work.vectors, listed * block.width, both, t, columns.queries)
 
 
 @inlined
@@ -160,14 +161,20 @@ def sum_of_one_lane(tests, work, block, test, count, list_at, begin, tail):
 
 
 @inlined
-def forget_accepted(stores, work, block, s):
-    """Skip-till-next-match: vertices that found their successor tick connect to nothing later. Keeps the order."""
+def forget_accepted(stores, work, block, s, state, queries):
+    """Skip-till-next-match: vertices that found their successor tick connect to nothing later. Keeps the order. With
+    several queries a vertex stays, with what it is to the others, until it found one in all of them."""
     list_at = stores.listed[s] * block.capacity
+    whole = Span(np.int64(0), block.lanes, block.lanes, block.numbers * block.most_limbs, block.kind)
     kept = 0
     for position in range(work.contents.tail[s]):
-        if work.accepted[list_at + position]:
+        accepted = work.accepted[list_at + position]
+        if accepted:
             work.accepted[list_at + position] = 0
-            continue
+            if not followed_in_part(accepted, state, queries):
+                continue
+            forget_in_part(work.vectors, (list_at + position) * block.width, whole, accepted, queries)
+            work.accepted[list_at + kept] = accepted
         if kept < position:
             work.list_rows[list_at + kept] = work.list_rows[list_at + position]
             for slot in range(stores.slot[s], stores.slot_end[s]):

@@ -10,11 +10,12 @@ so it serves floats and extrema as well as integers."""
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import BEFORE_ALL_TICKS, CONTIGUOUS, QUEUE, RANKED, RUNNING, SCAN
+from trendweave.kernels.aggregates.program import BEFORE_ALL_TICKS, CONTIGUOUS, NEXT, QUEUE, RANKED, RUNNING, SCAN
 from trendweave.kernels.aggregates.ranked_sums import Tree, add_at_rank, remove_at_rank
 from trendweave.kernels.aggregates.scan import forget_accepted
 from trendweave.kernels.aggregates.vectors import SUM, Span, clear, clear_lanes, combine
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.query_masks import followed_in_part, forget_in_part, part_for_store
 
 
 @inlined
@@ -122,15 +123,28 @@ def empty_store(work, block, s):
 
 
 @inlined
-def forget_followed(program, work, block):
+def empty_store_in_part(stores, work, block, s, followed, queries):
+    """Forget everything in a running or queued store that belongs to some queries."""
+    whole = Span(np.int64(0), block.lanes, block.lanes, block.numbers * block.most_limbs, block.kind)
+    forget_in_part(work.nodes, work.contents.node[s], whole, followed, queries)
+    for position in range(work.contents.head[s], work.contents.tail[s]):
+        at = (stores.listed[s] * block.capacity + position) * block.width
+        forget_in_part(work.vectors, at, whole, followed, queries)
+
+
+@inlined
+def forget_followed(program, work, block, queries):
     """Skip-till-next-match: who found a successor at this tick connects to nothing later."""
     states = program.states
     for state in range(states.variable.size):
         for s in range(states.outgoing[state], states.outgoing_end[state]):
             if program.stores.way[s] == SCAN:
-                forget_accepted(program.stores, work, block, s)
+                forget_accepted(program.stores, work, block, s, state, queries)
             elif work.store_accepted[state]:
-                empty_store(work, block, s)
+                if followed_in_part(work.store_accepted[state], state, queries):
+                    empty_store_in_part(program.stores, work, block, s, work.store_accepted[state], queries)
+                else:
+                    empty_store(work, block, s)
         work.store_accepted[state] = 0
 
 
@@ -163,6 +177,8 @@ def insert_vertex(program, columns, work, block, s, row, at, span):
     else:
         for slot in range(stores.slot[s], stores.slot_end[s]):
             work.list_codes[slot * block.capacity + tail] = columns.codes[program.slot_column[slot], row]
+        if block.selection == NEXT:
+            work.accepted[list_at] = 0
         clear_lanes(work.vectors, list_at * block.width, span)
         combine(work.vectors, list_at * block.width, work.pending, at, span)
 
@@ -175,4 +191,5 @@ def insert_vertices(program, columns, work, block, used, components):
         state = waiting.state[number]
         span = Span(waiting.low[number], waiting.high[number], block.lanes, components, block.kind)
         for s in range(states.outgoing[state], states.outgoing_end[state]):
-            insert_vertex(program, columns, work, block, s, waiting.row[number], number * block.width, span)
+            at = part_for_store(work.pending, number * block.width, used * block.width, span, s, columns.queries)
+            insert_vertex(program, columns, work, block, s, waiting.row[number], at, span)

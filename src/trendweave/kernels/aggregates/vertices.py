@@ -11,6 +11,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.vectors import LATEST_START, NO_TREND, NO_VALUE, SUM, clear
 from trendweave.kernels.compiling import inner
+from trendweave.kernels.query_masks import add_products, begin_for, raise_for
 
 # outcomes of a vertex
 EMPTY = 0
@@ -30,11 +31,13 @@ def limb_bits_for(row_count, states, at_most):
 
 
 @inner
-def begin_trends(vector, at, span, values, row):
-    """One more trend begins here, in the lanes of the span."""
+def begin_trends(vector, at, span, values, row, state, queries):
+    """One more trend begins here, in the lanes of the span, for queries whose trends may begin in the state."""
     if span.low >= span.high:
         return
-    if span.kind == SUM:
+    if queries is not None:
+        begin_for(vector, at, span, queries.start[state] & queries.accepted[state, row], queries.query)
+    elif span.kind == SUM:
         to = np.uint64(at + span.low)
         for i in range(np.uint64(span.high - span.low)):
             vector[to + i] += 1
@@ -77,7 +80,7 @@ def take_limb(vector, used, width, lanes, numbers, limbs):
 
 
 @inner
-def finish_one_limb(vector, at, span, limb_bits, measures, row, state):
+def finish_one_limb(vector, at, span, limb_bits, measures, row, state, queries):
     """int64 numbers: add value * number of trends to each linear aggregate and check every bound."""
     length = span.high - span.low
     counts = vector[at + span.low : at + span.high]
@@ -95,8 +98,11 @@ def finish_one_limb(vector, at, span, limb_bits, measures, row, state):
             value = measures.values[k, 0, row]
             if abs(np.float64(value)) * np.float64(seen) >= 2.0**61:
                 return OVERFLOW
-            for i in range(length):
-                sums[i] += value * counts[i]
+            if queries is None:
+                for i in range(length):
+                    sums[i] += value * counts[i]
+            else:
+                add_products(vector, sums_at, at, value, span, measures.states[k, state], queries.query)
         large = np.int64(0)
         for i in range(length):
             large |= sums[i] ^ (sums[i] >> 63)
@@ -106,7 +112,7 @@ def finish_one_limb(vector, at, span, limb_bits, measures, row, state):
 
 
 @inner
-def finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state):
+def finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state, queries):
     """Numbers of several limbs, in vector number `used`. Values come as signed digits of at most 61 - limb_bits bits
     (or base 2**limb_bits). Returns the outcome and the limbs now in use."""
     low, high, lanes = span.low, span.high, span.lanes
@@ -137,8 +143,12 @@ def finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measur
                     limbs = take_limb(vector, used, width, lanes, numbers, limbs)
                 if limb + digit < limbs:
                     sums = np.uint64(sums_at + (limb + digit) * step + low)
-                    for i in range(length):
-                        vector[sums + i] += value * vector[counts + i]
+                    if queries is None:
+                        for i in range(length):
+                            vector[sums + i] += value * vector[counts + i]
+                    else:
+                        to, come = sums_at + (limb + digit) * step, at + limb * step
+                        add_products(vector, to, come, value, span, measures.states[k, state], queries.query)
             while settle(vector, sums_at, low, high, step, limbs, limb_bits) != 0:
                 if limbs == most_limbs:
                     return OVERFLOW, limbs
@@ -160,7 +170,7 @@ def any_set(vector, at, length):
 
 
 @inner
-def finish_floats(vector, at, span, measures, row, state):
+def finish_floats(vector, at, span, measures, row, state, queries):
     """float64 numbers: no bounds; a value of 0 adds 0 even to infinitely many trends."""
     here = np.uint64(at + span.low)
     length = np.uint64(span.high - span.low)
@@ -174,14 +184,18 @@ def finish_floats(vector, at, span, measures, row, state):
             value = measures.values[k, 0, row]
             if value != 0:
                 there = np.uint64(at + (k + 1) * span.lanes + span.low)
-                for i in range(length):
-                    if vector[here + i] != 0:
-                        vector[there + i] += value * vector[here + i]
+                if queries is None:
+                    for i in range(length):
+                        if vector[here + i] != 0:
+                            vector[there + i] += value * vector[here + i]
+                else:
+                    to = at + (k + 1) * span.lanes
+                    add_products(vector, to, at, value, span, measures.states[k, state], queries.query)
     return REACHED
 
 
 @inner
-def finish_extrema(vector, at, span, measures, row, state):
+def finish_extrema(vector, at, span, measures, row, state, queries):
     """Raise each extremum to this row's value, where a trend ends here at all."""
     here = np.uint64(at + span.low)
     length = np.uint64(span.high - span.low)
@@ -194,14 +208,17 @@ def finish_extrema(vector, at, span, measures, row, state):
         if measures.states[k, state]:
             value = measures.values[k, 0, row]
             here = np.uint64(at + k * span.lanes + span.low)
-            for i in range(length):
-                x = vector[here + i]
-                vector[here + i] = x if x == NO_TREND else max(x, value)
+            if queries is None:
+                for i in range(length):
+                    x = vector[here + i]
+                    vector[here + i] = x if x == NO_TREND else max(x, value)
+            else:
+                raise_for(vector, at + k * span.lanes, value, span, measures.states[k, state], queries.query)
     return REACHED
 
 
 @inner
-def finish_vertex(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state):
+def finish_vertex(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state, queries):
     """Turn the sum over predecessors, vector number `used`, into the vertex's own aggregates (GRETA, Section 4.2;
     A-Seq's per-event step). Returns the outcome and the number of limbs now in use.
 
@@ -209,14 +226,14 @@ def finish_vertex(vector, used, width, span, limbs, most_limbs, limb_bits, measu
     """
     at = used * width
     if limb_bits is None:
-        return finish_floats(vector, at, span, measures, row, state), limbs
+        return finish_floats(vector, at, span, measures, row, state, queries), limbs
     else:
         if span.kind != SUM:
-            return finish_extrema(vector, at, span, measures, row, state), limbs
+            return finish_extrema(vector, at, span, measures, row, state, queries), limbs
         if most_limbs == 1:
             if span.lanes == 1 and measures.states.shape[0] == 0:
                 if vector[at] == 0:
                     return EMPTY, limbs
                 return OVERFLOW if vector[at] >> limb_bits != 0 else REACHED, limbs
-            return finish_one_limb(vector, at, span, limb_bits, measures, row, state), limbs
-        return finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state)
+            return finish_one_limb(vector, at, span, limb_bits, measures, row, state, queries), limbs
+        return finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state, queries)

@@ -83,8 +83,9 @@ class Workspace(NamedTuple):
     sizes: np.ndarray  # int64[rankings]
     reading_from: np.ndarray  # int64[m]: scans begin here
     ranges: np.ndarray  # int64[most tests, 3]: lowest and highest code, one code left out
-    accepted: np.ndarray  # uint8: listed vertices that found their successor tick
-    store_accepted: np.ndarray  # uint8[q]: states whose vertices all did
+    # Skip-till-next-match, uint8; uint64 where there are several queries, as masks of those that it is true for
+    accepted: np.ndarray  # listed vertices that found their successor tick
+    store_accepted: np.ndarray  # [q]: states whose vertices all did
 
 
 @inlined
@@ -137,6 +138,7 @@ def make_workspace(program, columns, blocks, ask: Ask, number: type) -> Workspac
     trees = int((1 + both_sides[stores.ranking[stores.way == RANKED]]).sum())
     ranked = rankings.equal_previous.size
     sorted_items = 2 * rows if ranked else 0
+    flag = np.uint8 if columns.queries is None else np.uint64
 
     def integers(*shape: int) -> np.ndarray:
         return np.empty(shape, np.int64)
@@ -158,6 +160,6 @@ def make_workspace(program, columns, blocks, ask: Ask, number: type) -> Workspac
         sizes=integers(ranked),
         reading_from=integers(program.transitions.source.size),
         ranges=integers(max(1, program.tests.slot.size), 3),
-        accepted=np.zeros(lists * rows if ask.selection == NEXT else 0, np.uint8),
-        store_accepted=np.zeros(states, np.uint8),
+        accepted=np.zeros(lists * rows if ask.selection == NEXT else 0, flag),
+        store_accepted=np.zeros(states, flag),
     )  # fmt: skip

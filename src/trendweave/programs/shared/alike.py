@@ -6,14 +6,16 @@ trend program: kernels, lists, NOTs, sessions and selections serve thousands of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
 from trendweave.planning.plan import GroupColumn, KeyColumn, MovingWindow, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
@@ -22,11 +24,10 @@ from trendweave.programs.shared.constant_index import VariableRules, index_varia
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, Part, UnitStep
+from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, UnitStep
 from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.program import (
-    ListedAggregates,
     PartialAggregates,
     TrendAggregates,
     TrendLists,
@@ -37,6 +38,7 @@ from trendweave.results.partial_table import group_names
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME
 from trendweave.sharing.constants import Alike
 
+T = TypeVar("T")
 #: The type of a rule's number.
 _NUMBER = pa.int32()
 
@@ -77,7 +79,16 @@ class AlikeUnit:
     def compute_rows(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics) -> Iterator[Found]:
         """Result rows of prepared rows, rule by rule."""
         for table in self.copy_rows(rows, metrics):
-            yield from self._finish(self.inner.compute(table, scope).batches)
+            for output in in_halves(table, lambda copies: self._start(copies, scope)):
+                yield from self._finish(output.batches)
+
+    def _start(self, copies: pa.Table, scope: Scope) -> Output:
+        """Result rows of copies. Trends are built while they are read only if it is known that there are not too many
+        of them: what may be shown is a limit of each rule, and not of all together."""
+        output = self.inner.compute(copies, scope)
+        if output.trends is None or not self._comes_in_order:
+            output = Output(iter(list(output.batches)), output.trends)
+        return output
 
     def copy_rows(self, rows: pa.Table, metrics: SharingMetrics) -> Iterator[pa.Table]:
         """Copies of rows for some rules at a time."""
@@ -127,7 +138,8 @@ class AlikeUnit:
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
         if self.mergers()[0] is not None:
             for table in self.copy_rows(self.view(rows), rows.metrics):
-                yield Part(self._partials.compute(table, scope), 0)
+                for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
+                    yield Part(part, 0)
             return
         yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
 
@@ -153,7 +165,11 @@ class AlikeUnit:
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
             if in_parts:
-                tables = (self._partials.compute(table, scope) for table in self.copy_rows(rows, metrics))
+                tables = (
+                    part
+                    for table in self.copy_rows(rows, metrics)
+                    for part in in_halves(table, lambda copies: self._partials.compute(copies, scope))
+                )
             else:
                 tables = (found.table for found in self.compute_rows(rows, scope, metrics))
             return Output(batch for table in tables for batch in table.to_batches())
@@ -182,9 +198,15 @@ class AlikeUnit:
             table = taken.table.set_column(place, MEMBER, pc.take(pa.array(self._numbers), numbers))
             taken = TakenAway(taken.keys, table.filter(pc.is_valid(numbers)))
         batches: list[pa.RecordBatch] = []
-        for copies in self.copy_rows(rows, metrics):
-            found, taken = self.inner.select(copies, scope, taken)
-            batches += (batch for one in self._finish(found) for batch in one.table.to_batches())
+        lists = self.inner
+
+        def select(copies: pa.Table) -> tuple[list[pa.RecordBatch], TakenAway]:
+            return lists.select(copies, scope, taken)
+
+        for table in self.copy_rows(rows, metrics):
+            for found, after in in_halves(table, select):
+                batches += (batch for one in self._finish(found) for batch in one.table.to_batches())
+                taken = after
         if taken.table is not None:
             place = taken.table.schema.get_field_index(MEMBER)
             numbers = pc.index_in(taken.table.column(place), value_set=pa.array(self._numbers))
@@ -292,12 +314,44 @@ def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
         preparation=replace(own, partition_key=(MEMBER, *own.partition_key)),
         events=member.events.append(pa.field(MEMBER, _NUMBER)),
     )
-    if isinstance(inner, TrendLists | ListedAggregates):
-        # So many trends may be shown of each rule.
-        most = inner.detection.max_trends * len(alike.members)
-        inner = replace(inner, detection=replace(inner.detection, max_trends=most))
     base = replace(member, plan=wide, preparation=preparation)
     return AlikeUnit(alike, base, inner, index_variables(alike, columns))
+
+
+def in_halves(copies: pa.Table, compute: Callable[[pa.Table], T]) -> Iterator[T]:
+    """Compute copies of some rules; where that fails, those of half of them at a time.
+
+    So rules that are too much together are computed one after the other, and an error is that of one rule.
+
+    Args:
+        copies: Rows by rule.
+        compute: What is done with them.
+
+    Yields:
+        What it gives, by rule.
+
+    Raises:
+        MemberError: A rule fails by itself.
+    """
+    waiting = [copies]
+    while waiting:
+        table = waiting.pop()
+        try:
+            found = compute(table)
+        except TrendweaveError as error:
+            numbers = table.column(MEMBER).to_numpy()
+            if numbers[0] == numbers[-1]:
+                raise MemberError.of(error, int(numbers[0])) from error
+            cut = _find_middle(numbers)
+            waiting += [table.slice(cut), table.slice(0, cut)]
+            continue
+        yield found
+
+
+def _find_middle(numbers: np.ndarray) -> int:
+    """A border between rules, near the middle."""
+    borders = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    return int(borders[np.argmin(np.abs(borders - numbers.size // 2))])
 
 
 def _with_compared(preparation: Preparation, alike: Alike) -> tuple[Preparation, list[str]]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from trendweave.programs.program import Program
 from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.alone import AloneUnit
+from trendweave.programs.shared.lanes import bind_lanes
 from trendweave.programs.shared.unit import BoundUnit
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.sharing.constants import Alike
+from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.units import Alone, SharingPlan
 
 
@@ -32,3 +34,5 @@ def bind_units(plan: SharingPlan, programs: Sequence[Program], sharing: str) -> 
                 one = programs[members[0]]
                 assert isinstance(one, TrendAggregates | TrendLists), "only plans of trends are alike"
                 yield bind_alike(unit, one)
+            case Lanes():
+                yield bind_lanes(unit, programs)

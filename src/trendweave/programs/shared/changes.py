@@ -18,9 +18,9 @@ from trendweave.errors import DataError, Problem
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.carry import name_owner
-from trendweave.programs.program import Needs, Program
+from trendweave.programs.program import FAMILY, MEETS, Needs, Program
 from trendweave.programs.shared.preparing import prepare_shared_rows
-from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan, name_column
+from trendweave.programs.shared.rows import RowsPlan, name_column
 from trendweave.rows.encoded import APART, CHUNK, TIME
 
 #: Columns of rows that do not come from events.

@@ -29,6 +29,13 @@ class SharingMetrics:
     merges: int = 0
     copies: int = 0
 
+    def take(self) -> list[int]:
+        """The counts that add up, in the order of `COUNTED`; they begin at zero again."""
+        counts = [getattr(self, name) for name in COUNTED]
+        for name in COUNTED:
+            setattr(self, name, 0)
+        return counts
+
     def add(self, other: SharingMetrics) -> None:
         """Add the counts of another run; what is the same in every piece of a run is kept."""
         self.queries = max(self.queries, other.queries)

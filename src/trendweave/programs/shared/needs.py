@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trendweave.planning.plan import Path
-from trendweave.programs.program import Needs, Program
-from trendweave.programs.shared.rows import FAMILY, MEETS, RowsPlan
+from trendweave.programs.program import FAMILY, MEETS, Needs, Program
+from trendweave.programs.shared.rows import RowsPlan
 
 
 def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
@@ -33,6 +33,7 @@ def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
         words=rows.words,
         only_flagged=not rows.every_row,
         together=rows.families[0].keys if one_family else ((FAMILY,), (MEETS,)),
+        families=rows.families,
         merged=_find_merged(rows, needs) if one_family else (),
         rule=", ".join(rules) or None,
     )

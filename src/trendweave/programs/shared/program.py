@@ -14,6 +14,7 @@ from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
 from trendweave.programs.program import (
     EVERYTHING,
+    FAMILY,
     Carry,
     Needs,
     Output,
@@ -37,7 +38,7 @@ from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
-from trendweave.programs.shared.rows import FAMILY, RowsPlan, SharedRows, plan_rows
+from trendweave.programs.shared.rows import RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import find_beginning
 from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
@@ -141,9 +142,13 @@ class Shared:
 
     def share(self, rows: pa.Table) -> SharedRows:
         """Rows as units see them."""
+        self.count_what_is_planned()
+        return SharedRows(rows, self.rows, self.metrics)
+
+    def count_what_is_planned(self) -> None:
+        """Count what is shared whatever rows come."""
         self.metrics.expressions_saved = self.rows.saved
         self.metrics.queries = sum(len(unit.members) for unit in self.units if len(unit.members) > 1)
-        return SharedRows(rows, self.rows, self.metrics)
 
     # All at once, and in parts
 
@@ -168,7 +173,7 @@ class Shared:
                 yield from self.named.write(found)
 
     def _telling(self, number: int) -> AbstractContextManager[None]:
-        return telling_query(" or ".join(name for one in self.units[number].members for name in self.names[one]))
+        return telling_query(self.units[number].members, self.names)
 
     def partials(self) -> PartialResults | None:
         if all(merger is None for unit in self.units for merger in unit.mergers()):
@@ -183,7 +188,7 @@ class Shared:
         """Chunks that suit all queries: a whole number of the chunks of each."""
         cuts = [program.cut(wanted) for program in self.programs]
         known = [cut for cut in cuts if cut is not None]
-        if len(known) < len(cuts) or len(self.rows.families) > 1 or any(cut.last_step for cut in known):
+        if len(known) < len(cuts) or any(cut.last_step for cut in known):
             return None
         length = math.lcm(*(cut.length for cut in known))
         before, after = max(cut.before for cut in known), max(cut.after for cut in known)
@@ -275,10 +280,13 @@ class Shared:
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         if len(self.rows.families) > 1:
-            return f"family {rows.column(FAMILY)[row].as_py()}"
+            mark = rows.column(FAMILY)[row].as_py()
+            keys = next(family.keys for family in self.rows.families if family.mark == mark)
+        else:
+            keys = self.needs.together
         expressions = dict(self.rows.columns)
         shown = []
-        for path in self.needs.together:
+        for path in keys:
             value = rows.column(path[0])[row].as_py()
             for name in path[1:]:
                 value = None if value is None else value[name]

@@ -16,13 +16,11 @@ import pyarrow as pa
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.program import Flag, Needs, Program
+from trendweave.programs.program import FAMILY, Family, Flag, Needs, Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, read_letters
 from trendweave.sharing.one_pass import find_families, fits
 
-#: The family that a row was copied for, and a number that rows of it have in common that must meet.
-FAMILY, MEETS = "trendweave_family", "trendweave_meets"
 _CARRIED_ALONG = (CHUNK, APART)
 
 
@@ -52,14 +50,6 @@ class View:
     def shared_name(self, own: str) -> str:
         """The shared name of a column."""
         return own if own == TIME else dict(self.columns)[own]
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Programs whose rows meet by the same keys, which are shared columns (or fields of them)."""
-
-    keys: tuple[Path, ...]
-    takes: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -217,7 +207,7 @@ class SharedRows:
         """Only the rows that were copied for a family; all where nothing was copied."""
         if FAMILY not in self.table.column_names:
             return self
-        own = self.table.column(FAMILY).to_numpy() == family
+        own = self.table.column(FAMILY).to_numpy() == self.plan.families[family].mark
         return self if own.all() else replace(self, table=self.table.filter(pa.array(own)))
 
     def between(self, first: int, end: int, steps: np.ndarray) -> SharedRows:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
 
-from trendweave.errors import TrendweaveError
+from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.programs.program import Carry, PartialResults, Program, Scope
 from trendweave.programs.shared.rows import SharedRows
 
+#: Names that an error tells where it may be one of many queries'.
+_FEW = 8
 #: A column with the number of the member that a row belongs to, where a table has rows of several.
 MEMBER = "trendweave_member"
 
@@ -42,13 +44,36 @@ class UnitStep:
     carry: Carry = field(default_factory=dict)
 
 
+class MemberError(ExecutionError):
+    """What goes wrong with one member of a unit. `telling_query` gives it the member's name."""
+
+    def __init__(self, problems: Iterable[Problem], source: str | None = None, member: int = -1) -> None:
+        super().__init__(problems, source)
+        self.member = member
+
+    @staticmethod
+    def of(error: TrendweaveError, member: int) -> MemberError:
+        return MemberError(error.problems, error.source, member)
+
+
 @contextmanager
-def telling_query(name: str) -> Iterator[None]:
-    """Errors say of which query they are."""
+def telling_query(members: Sequence[int], names: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Errors say of which query they are: of a member that is known, or of one of some members.
+
+    Args:
+        members: Their numbers.
+        names: The names that queries of each member have.
+    """
     try:
         yield
+    except MemberError as error:
+        told = error.about(" or ".join(names[error.member]))
+        raise ExecutionError(told.problems) from error
     except TrendweaveError as error:
-        raise error.about(name) from error
+        possible = [name for member in members for name in names[member]]
+        more = len(possible) - _FEW
+        shown = " or ".join(possible[:_FEW]) + (f" or one of {more:,} more" if more > 0 else "")
+        raise error.about(shown) from error
 
 
 class UnitSteps(Protocol):

@@ -128,9 +128,9 @@ class PartitionTask:
                     parts, waiting = [merge(parts)], 0
         return merge(parts)
 
-    def _cut_segments(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> list[int]:
-        """Where to cut the segments of a piece so that each part has not too many results. No cuts where all fit, or
-        where merging leaves about as many."""
+    def _cut_segments(self, piece: Piece, group: np.ndarray, windows: WindowNumbers, queries: int = 1) -> list[int]:
+        """Where to cut the segments of a piece so that each part has not too many results, of so many queries. No cuts
+        where all fit, or where merging leaves about as many."""
         segments = piece.segments
         if not segments.row.size or segments.count < _MANY * (int(group.max()) + 1):
             return [0, segments.count]
@@ -139,7 +139,7 @@ class PartitionTask:
         last = self.rows.tick[segments.row[segments.starts[1:][occupied] - 1]]
         spans = np.zeros(segments.count, np.int64)
         spans[occupied] = windows.last(last, group[occupied]) - windows.first(first, group[occupied]) + 1
-        total = np.cumsum(np.maximum(spans, 0))
+        total = np.cumsum(np.maximum(spans, 0)) * queries
         wanted = np.arange(_AT_ONCE, int(total[-1]), _AT_ONCE)
         return np.unique(np.concatenate([[0], np.searchsorted(total, wanted) + 1, [segments.count]])).tolist()
 

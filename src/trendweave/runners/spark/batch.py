@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType
 
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, PartialResults, Program, Scope
+from trendweave.programs.shared.program import Shared
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
@@ -22,7 +23,7 @@ from trendweave.runners.spark.chunks import PackedTimes, number_chunks
 from trendweave.runners.spark.metrics import count_results, count_rows, observe_rows
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import parts_type, result_type
-from trendweave.runners.spark.task import PEAK, ComputeTask, Limits, MergeTask
+from trendweave.runners.spark.task import PEAK, SHARED, ComputeTask, Limits, MergeTask
 
 
 def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
@@ -34,6 +35,8 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
         settings: Checked options.
     """
     metrics = settings.observation if isinstance(settings.observation, Metrics) else None
+    if isinstance(program, Shared):
+        program.count_what_is_planned()
     if settings.observation is not None:
         observation = settings.observation if metrics is None else observe_rows(metrics)
         events = events.observe(observation, *count_rows(program.needs, events))
@@ -52,13 +55,15 @@ def _compute(program: Program, rows: DataFrame, result: StructType, settings: Se
     limits = limits if in_order else Limits(2**62, 2**62)
     scope = Scope(chunk=scope.chunk, counted=counted)
     task = ComputeTask(program, scope, parts is not None, limits, packed, in_order)
+    shares = isinstance(program, Shared)
+    shown = _with_hidden(result, shares) if counted else result
     if parts is None:
-        return placed.mapInArrow(task.__call__, _with_hidden(result, counted))
-    hidden = _with_hidden(parts_type(parts.schema), counted, trends=False)
-    found = placed.mapInArrow(task.__call__, hidden)
+        return placed.mapInArrow(task.__call__, shown)
+    carried = parts_type(parts.schema)
+    found = placed.mapInArrow(task.__call__, _with_hidden(carried, shares, trends=False) if counted else carried)
     keys = [F.col(spark_column((name,))) for name in parts.together]
     together = found.repartition(*keys) if keys else found.coalesce(1)
-    return together.mapInArrow(MergeTask(program, counted).__call__, _with_hidden(result, counted))
+    return together.mapInArrow(MergeTask(program, counted).__call__, shown)
 
 
 def _place(
@@ -87,6 +92,8 @@ def _sort(rows: DataFrame, together: Sequence[Column], order: Sequence[Column]) 
     return placed.sortWithinPartitions(*order, F.col(TIME))
 
 
-def _with_hidden(schema: StructType, counted: bool, trends: bool = True) -> StructType:
+def _with_hidden(schema: StructType, shares: bool, trends: bool = True) -> StructType:
     hidden = [StructField(TRENDS, DoubleType())] if trends else []
-    return StructType([*schema.fields, *hidden, StructField(PEAK, LongType())]) if counted else schema
+    hidden.append(StructField(PEAK, LongType()))
+    hidden += [StructField(SHARED, ArrayType(LongType()))] if shares else []
+    return StructType([*schema.fields, *hidden])

@@ -8,9 +8,10 @@ from pyspark.sql import functions as F
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Needs
+from trendweave.programs.shared.metrics import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
-from trendweave.runners.spark.task import PEAK
+from trendweave.runners.spark.task import PEAK, SHARED
 
 
 def observe_rows(metrics: Metrics) -> Observation:
@@ -21,10 +22,19 @@ def observe_rows(metrics: Metrics) -> Observation:
 
 
 def count_results(metrics: Metrics, results: DataFrame) -> DataFrame:
-    """Counts what the hidden columns say, then takes them away."""
+    """Counts what the hidden columns say, then takes them away, with rows that are there for the counts alone."""
     trends, peak = F.sum(TRENDS).alias("trends"), F.max(PEAK).alias("peak_rows")
-    counts = (F.coalesce(trends, F.lit(0.0)).alias("trends"), peak)
-    return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
+    counts = [F.coalesce(trends, F.lit(0.0)).alias("trends"), peak]
+    if SHARED not in results.columns:
+        return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
+    counts += sum_of_shared()
+    return results.observe(metrics.observations[1], *counts).where(F.col(SHARED).isNull()).drop(TRENDS, PEAK, SHARED)
+
+
+def sum_of_shared() -> list[Column]:
+    """Counts of what was shared, by name, of rows with a list of them."""
+    sums = {name: F.sum(F.col(SHARED)[place]) for place, name in enumerate(COUNTED)}
+    return [F.coalesce(total, F.lit(0)).alias(name) for name, total in sums.items()]
 
 
 def count_rows(needs: Needs, events: DataFrame) -> list[Column]:

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
-from trendweave.programs.program import Flag, Needs, Program
+from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import TIME
 from trendweave.runners.spark.arrow_types import to_arrow
 
@@ -79,7 +79,41 @@ def prepare_rows(program: Program, events: DataFrame, *others: Column, all_words
     if all_words or len(flags) > 1 or not needs.only_flagged:
         columns += [F.expr(word).alias(name) for name, word in zip(needs.words, _words(flags), strict=True)]
     columns += [F.expr(_expression(expression, schema)).alias(name) for name, expression in needs.columns]
-    return events.select(*columns, *others)
+    rows = events.select(*columns, *others)
+    return copy_rows(rows, needs) if len(needs.families) > 1 else rows
+
+
+def copy_rows(rows: DataFrame, needs: Needs) -> DataFrame:
+    """Each row for each family that takes it.
+
+    Copied first and chosen after: Spark compiles both, where it would interpret a list that is filtered in place.
+    """
+    listed = F.expr(f"EXPLODE(ARRAY({', '.join(str(family.mark) for family in needs.families)}))")
+    copied = rows.select("*", listed.alias(FAMILY))
+    if any(family.takes is not None for family in needs.families):
+        copied = copied.where(F.expr(_of_family(needs, [_is_taken(family, needs) for family in needs.families])))
+    return copied.withColumn(MEETS, F.expr(_of_family(needs, [meeting_number(family) for family in needs.families])))
+
+
+def _of_family(needs: Needs, values: Sequence[str]) -> str:
+    cases = " ".join(f"WHEN {family.mark} THEN {value}" for family, value in zip(needs.families, values, strict=True))
+    return f"CASE `{FAMILY}` {cases} END"
+
+
+def _is_taken(family: Family, needs: Needs) -> str:
+    if family.takes is None:
+        return "TRUE"
+    masks = [0] * len(needs.words)
+    for bit in family.takes:
+        masks[bit // 64] |= 1 << bit % 64
+    tests = [f"(`{name}` & {_whole(mask)}) != 0L" for name, mask in zip(needs.words, masks, strict=True) if mask]
+    return f"({' OR '.join(tests)})" if tests else "FALSE"
+
+
+def meeting_number(family: Family) -> str:
+    """A number that rows of a family with the same keys have in common, in Spark SQL. Different keys that get the same
+    number only share a task: programs tell them apart."""
+    return f"XXHASH64({', '.join([str(family.mark), *map(spark_column, family.keys)])})"
 
 
 def _kept_rows(needs: Needs, schema: Schema) -> Iterator[str]:
@@ -115,7 +149,13 @@ def _words(flags: Sequence[str | None]) -> list[str]:
 
 
 def _bit(index: int) -> str:
-    return f"{1 << index}L" if index < 63 else "(-9223372036854775807L - 1L)"
+    return _whole(1 << index)
+
+
+def _whole(word: int) -> str:
+    """64 bits as a literal."""
+    signed = word - (1 << 64) if word >= 1 << 63 else word
+    return f"({signed}L)" if signed > -(1 << 63) else "(-9223372036854775807L - 1L)"
 
 
 def _text(value: str) -> str:

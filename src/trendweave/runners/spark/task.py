@@ -3,7 +3,7 @@ needed here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Path
-from trendweave.programs.program import Program, Scope
+from trendweave.programs.program import TRENDS, Program, Scope
+from trendweave.programs.shared.program import Shared
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.spark.chunks import PackedTimes
@@ -22,6 +23,9 @@ from trendweave.runners.warm_up import compile_once
 
 #: A column of rows that are counted: the rows of the largest key. The result does not show it.
 PEAK = "trendweave_peak"
+#: A column of rows that are there for counts of what was shared; NULL in all others. The result shows neither.
+SHARED = "trendweave_shared"
+_COUNTS = pa.list_(pa.int64())
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,16 @@ class ComputeTask:
                 yield from batches
                 return
             peak = int(np.bincount(self._codes(table)).max())
-            yield from (_append_peak(batch, peak) for batch in batches)
+            shares = isinstance(self.program, Shared)
+            yield from (_append_counts(batch, peak, shares) for batch in batches)
+            if isinstance(self.program, Shared):
+                yield self._shared_counts(self.program)
+
+    def _shared_counts(self, program: Shared) -> pa.RecordBatch:
+        """A row of what was shared since the last one, and of nothing else."""
+        parts = program.partials() if self.in_parts else None
+        schema = program.schema.append(pa.field(TRENDS, pa.float64())) if parts is None else parts.schema
+        return counts_row(schema, program.metrics.take())
 
     def _describe(self, table: pa.Table) -> str:
         """Keys and time range, for messages. Rows are sorted by keys."""
@@ -136,8 +149,16 @@ def _find_column(table: pa.Table, path: Path) -> pa.ChunkedArray:
     return table.column(path[0]) if len(path) == 1 else pa.chunked_array([column_of(table, path)])
 
 
-def _append_peak(batch: pa.RecordBatch, peak: int) -> pa.RecordBatch:
-    return batch.append_column(PEAK, pa.array(np.full(batch.num_rows, peak, np.int64)))
+def _append_counts(batch: pa.RecordBatch, peak: int | None, shares: bool) -> pa.RecordBatch:
+    batch = batch.append_column(PEAK, pa.array([peak] * batch.num_rows, pa.int64()))
+    return batch.append_column(SHARED, pa.nulls(batch.num_rows, _COUNTS)) if shares else batch
+
+
+def counts_row(schema: pa.Schema, counts: Sequence[int]) -> pa.RecordBatch:
+    """A row with NULL in all columns, and counts of what was shared."""
+    columns = [pa.nulls(1, field.type) for field in schema]
+    names = [*schema.names, PEAK, SHARED]
+    return pa.RecordBatch.from_arrays([*columns, pa.nulls(1, pa.int64()), pa.array([counts], _COUNTS)], names)
 
 
 @contextmanager
@@ -166,7 +187,15 @@ class MergeTask:
         table = pa.Table.from_batches(held)
         parts = self.program.partials()
         assert parts is not None
+        shares = SHARED in table.column_names
+        if shares:
+            counts = table.column(SHARED).drop_null()
+            schema = self.program.schema.append(pa.field(TRENDS, pa.float64()))
+            yield from (counts_row(schema, row) for row in counts.to_pylist())
+            table = table.filter(table.column(SHARED).is_null())
         own = table.select(parts.schema.names).cast(parts.schema)
         merged = parts.merge(own, Scope(counted=self.counted)).to_batches()
-        peak = pc.max(table.column(PEAK)).as_py() if self.counted else None
-        yield from merged if peak is None else (_append_peak(batch, peak) for batch in merged)
+        if self.counted:
+            peak = pc.max(table.column(PEAK)).as_py()
+            merged = [_append_counts(batch, peak, shares) for batch in merged if batch.num_rows]
+        yield from merged
