@@ -1,0 +1,114 @@
+"""When sharing pays: HAMLET's model (Section 4) and ours, and the choice of the queries that share.
+
+HAMLET counts the events that each event looks back at. Here nothing looks back: in the query basis a row costs some
+work per lane (query and window), in the shared basis some work per pair of registers and positions, and every lane
+some work once per burst, when what came in is multiplied by the burst's factors. Both are sums over tracks (queries
+that read the same rows of the burst), so what is best for each track is best for all.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from trendweave.kernels.compiling import inner
+
+# Nanoseconds, measured on one core: see `cost_shared` and `cost_alone`.
+ROW_SHARED = 3.0
+FACTOR_PER_ROW = 1.5
+FLUSH = 25.0
+FACTOR_PER_LANE = 0.25
+ROW_ALONE = 12.0
+NUMBER_PER_ROW = 0.15
+PIECE = 3.0
+ROWS_PER_FLUSH = 30.0  # of exact numbers: factors that double with each row stay below 2**32
+
+
+@inner
+def cost_shared(rows, registers, positions, parts, numbers, pieces, flushes):
+    """Of a burst's rows for a track with so many numbers (lanes times limbs) in so many pieces."""
+    factors = registers * (registers + positions) * (2 * parts - 1)
+    return rows * (ROW_SHARED + FACTOR_PER_ROW * factors) + flushes * (
+        FLUSH + PIECE * pieces * factors + FACTOR_PER_LANE * factors * numbers
+    )
+
+
+@inner
+def cost_alone(rows, registers, positions, parts, numbers, pieces):
+    """Of the same rows in the query basis."""
+    per_row = registers * parts / positions
+    return rows * (ROW_ALONE + (PIECE * pieces + NUMBER_PER_ROW * numbers) * (1 + per_row))
+
+
+@inner
+def sharing_pays(rows, registers, positions, parts, numbers, pieces, exact):
+    """The decision for one track of one burst."""
+    flushes = 1.0 + rows // ROWS_PER_FLUSH if exact else 1.0
+    shared = cost_shared(rows, registers, positions, parts, numbers, pieces, flushes)
+    return shared < cost_alone(rows, registers, positions, parts, numbers, pieces)
+
+
+class Burst(NamedTuple):
+    """The numbers of HAMLET's Definition 4.2."""
+
+    events: int  # b, in the burst
+    window: int  # n, in the window
+    queries: int  # k
+    created: int  # snapshots created from the burst
+    propagated: int  # snapshots propagated through the graphlet
+    graphlet: int  # g, events in the graphlet
+    types: int  # t, per query
+
+
+def hamlet_shared(burst: Burst) -> int:
+    return burst.events * burst.window * burst.propagated + burst.created * burst.queries * burst.graphlet * burst.types
+
+
+def hamlet_alone(burst: Burst) -> int:
+    return burst.queries * burst.events * burst.window
+
+
+def hamlet_benefit(burst: Burst) -> int:
+    """HAMLET, Equation 7: positive if sharing the graphlet pays."""
+    return hamlet_alone(burst) - hamlet_shared(burst)
+
+
+Plan = tuple[frozenset, frozenset]  # queries that share, queries that do not
+Cost = Callable[[frozenset], float]  # of the shared queries together
+
+
+def plans(queries: Sequence) -> list[Plan]:
+    """All sharing plans (HAMLET, Figure 7): all queries that share do it together. One query alone shares nothing."""
+    everyone = frozenset(queries)
+    sizes = [0, *range(2, len(everyone) + 1)]
+    return [(frozenset(part), everyone - set(part)) for size in sizes for part in combinations(sorted(everyone), size)]
+
+
+def plan_cost(plan: Plan, shared: Cost, alone: Callable[[object], float]) -> float:
+    together, apart = plan
+    return (shared(together) if together else 0.0) + sum(alone(query) for query in apart)
+
+
+def cheapest(queries: Sequence, shared: Cost, alone: Callable[[object], float]) -> Plan:
+    """The best of all plans: for tests, exponential."""
+    return min(plans(queries), key=lambda plan: plan_cost(plan, shared, alone))
+
+
+def keep_free(candidates: Sequence[Plan], free: frozenset) -> list[Plan]:
+    """The snapshot-driven rule (Theorem 4.3): plans in which every query that brings no snapshots shares."""
+    return [plan for plan in candidates if free <= plan[0]]
+
+
+def keep_beneficial(candidates: Sequence[Plan], beneficial: frozenset, harmful: frozenset) -> list[Plan]:
+    """The benefit-driven rule (Theorem 4.5): who gains by sharing shares, who loses does not."""
+    return [plan for plan in candidates if beneficial <= plan[0] and harmful <= plan[1]]
+
+
+def choose(queries: Sequence, free: frozenset, shared: Cost, alone: Callable[[object], float]) -> Plan:
+    """The plan that both rules leave, looking at one plan per query that brings snapshots (levels 1 and 2)."""
+    everyone = frozenset(queries)
+    together = shared(everyone)
+    chosen = {q for q in everyone - free if together < shared(everyone - {q}) + alone(q)}
+    plan = free | chosen, everyone - free - chosen
+    if len(plan[0]) == 1 or plan_cost(plan, shared, alone) > sum(alone(q) for q in everyone):
+        return frozenset(), everyone
+    return plan

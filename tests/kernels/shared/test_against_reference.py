@@ -1,0 +1,50 @@
+"""Many queries at once: the kernel against the slow twin, under all settings."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.kernels.shared.cases import cases, to_answers, to_measures, to_rows, to_template
+from tests.profiles import examples
+from tests.reference.merged_templates import answers, answers_by_listing
+from trendweave.kernels.shared.entry import aggregate_shared
+
+SETTINGS = ["auto", "always", "never"]
+
+
+@examples(60)
+@given(cases(most_rows=7))
+def test_the_twin_agrees_with_a_list_of_all_trends(case):
+    assert answers(case[0]) == answers_by_listing(case[0])
+
+
+@examples(150)
+@given(cases(most_rows=30))
+def test_exact_numbers(case):
+    case, states = case
+    expected = answers(case)
+    for sharing in SETTINGS:
+        results = aggregate_shared(to_rows(case), to_template(case, states), to_measures(case), sharing)
+        assert to_answers(results) == expected
+
+
+@examples(60)
+@given(cases(most_rows=30, floats=True))
+def test_floats(case):
+    case, states = case
+    expected = answers(case)
+    for sharing in SETTINGS:
+        for numbers in ("exact", "float64"):
+            results = aggregate_shared(
+                to_rows(case), to_template(case, states), to_measures(case, True), sharing, numbers
+            )
+            found = to_answers(results)
+            assert found.keys() == expected.keys()
+            for key, answer in expected.items():
+                assert found[key].count == pytest.approx(answer.count, rel=1e-12)
+                assert found[key].extrema == answer.extrema
+                scale = [sum(abs(v) for v in values) * answer.count for _, values in case.linear]
+                for got, wanted, size in zip(found[key].linear, answer.linear, scale, strict=True):
+                    assert got == pytest.approx(wanted, rel=1e-9, abs=1e-12 * size)
+        if numbers == "float64":
+            assert results.count.dtype == np.float64
