@@ -193,7 +193,7 @@ class _Builder:
                 marks = tuple(bool(mark) for part in self.marks for mark in part[:, own].ravel())
                 bundles[marks, tuple(int(t.state_variable[s]) for s in own)].append(member)
             alike = {marks: i for i, marks in enumerate(dict.fromkeys(marks for marks, _ in bundles))}
-            lane, laid, members = 0, [], [None] * count
+            lane, laid, members = 0, [], [(0, 0)] * count
             for key in sorted(bundles, key=lambda key: alike[key[0]]):
                 first = lane
                 for member in sorted(bundles[key], key=lambda i: (int(t.state_window[states[0, i]]), i)):
