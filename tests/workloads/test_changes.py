@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as hs
 
 import trendweave
 from tests.profiles import examples
 from tests.reference.workloads.members import Member
-from tests.reference.workloads.strategies import bursty_streams, workloads
+from tests.reference.workloads.strategies import CONSTANTS, EDGED, EVERYTHING, KLEENE, bursty_streams, workloads
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.workloads.changing import Life, Row, further_members
 from trendweave.errors import TrendweaveError
+from trendweave.sharing import constants
 from trendweave.workload import Workload
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -23,7 +27,8 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 @hs.composite
 def pools(draw: hs.DrawFn) -> list[Member]:
     """Related queries and others, each of which can run piece by piece."""
-    related = draw(workloads(windowed=True, sizes=(3, 2, 4, 5)))
+    variety = draw(hs.sampled_from([EVERYTHING, EVERYTHING, CONSTANTS, KLEENE, EDGED]))
+    related = draw(workloads(variety, windowed=True, sizes=(3, 2, 4, 5)))
     others = draw(hs.lists(hs.sampled_from(further_members()), max_size=3, unique=True))
     return [member for member in (*related, *others) if _runs(member)]
 
@@ -86,6 +91,13 @@ class Changing:
             life.check_all(events)
         for life in self.gone:
             life.check_some(events)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_rules_are_alike() -> Iterator[None]:
+    """Rules that differ in constants are computed together also where they are few."""
+    with patch.object(constants, "LEAST", 2):
+        yield
 
 
 @given(pools(), hs.data())

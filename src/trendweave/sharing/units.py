@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -38,7 +38,7 @@ class SharingPlan:
     units: tuple[Unit, ...]
 
 
-def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None = None) -> SharingPlan:
+def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = None) -> SharingPlan:
     """Put each plan into a unit.
 
     Args:
@@ -49,7 +49,7 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[int | None] | None 
     Returns:
         Units in the order of their first members.
     """
-    groups: dict[int | None, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for number in range(len(plans)):
         groups.setdefault(None if apart is None else apart[number], []).append(number)
     units: list[Unit] = []

@@ -251,7 +251,8 @@ class Shared:
         """What carries something stays apart: it was carried since it came."""
         names: list[str] = []
         for unit in self.units if self.roster.since else ():
-            came, steps = self.since[unit.members[0]], unit.steps(False)
+            came = self.since[unit.members[0]]
+            steps = None if came is None else unit.steps(False)
             if came is not None and steps is not None and not steps.carries and steps.keeps_from(watermark) > came:
                 names += [name for one in unit.members for name in self.names[one]]
         return self._bind_again(self.roster.settle(names), self._families()) if names else self
@@ -268,7 +269,7 @@ class Shared:
     def _bind_again(self, roster: Roster, families: Sequence[frozenset[Path]]) -> Shared:
         plans = {plan.text: plan for plan in self.plan.plans}
         texts = [roster.programs[names[0]].text for names, _ in roster.groups]
-        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups])
+        plan = plan_sharing([plans[text] for text in texts], roster.apart())
         return _bind(roster, plan, self.sharing, self.metrics, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
