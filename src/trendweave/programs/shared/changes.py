@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,7 +21,6 @@ from trendweave.programs.carry import name_owner
 from trendweave.programs.program import FAMILY, MEETS, Needs, Program
 from trendweave.programs.shared.preparing import prepare_shared_rows
 from trendweave.programs.shared.rows import RowsPlan, name_column
-from trendweave.programs.shared.unit import telling_query
 from trendweave.rows.encoded import APART, CHUNK, TIME
 
 #: Columns of rows that do not come from events.
@@ -102,16 +101,6 @@ class Roster:
         for name, program in self.programs.items():
             groups.setdefault((program.text, self.since.get(name)), []).append(name)
         return tuple((tuple(names), came) for (_, came), names in groups.items())
-
-    def apart(self) -> list[Hashable]:
-        """What is different for members that are not computed together: those that came at different times, and each
-        that carries something, so that it goes on whatever becomes of others."""
-        found: list[Hashable] = []
-        for names, came in self.groups:
-            with telling_query(names[0]):
-                steps = self.programs[names[0]].steps()
-            found.append((came, names[0] if steps is not None and steps.carries else None))
-        return found
 
     def record(self, families: Sequence[frozenset[Path]]) -> Record:
         """What is kept with states."""

@@ -269,7 +269,7 @@ class Shared:
     def _bind_again(self, roster: Roster, families: Sequence[frozenset[Path]]) -> Shared:
         plans = {plan.text: plan for plan in self.plan.plans}
         texts = [roster.programs[names[0]].text for names, _ in roster.groups]
-        plan = plan_sharing([plans[text] for text in texts], roster.apart())
+        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups])
         return _bind(roster, plan, self.sharing, self.metrics, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
