@@ -17,11 +17,13 @@ import trendweave
 from tests.runners.reference_tables import SCHEMA, rows_of
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.programs.bind import bind
+from trendweave.queries import AUTO
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.pieces import BUCKET, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
+from trendweave.workload import _Asked
 
 Event = dict[str, Any]
 
@@ -31,15 +33,20 @@ class SimulatedStream:
 
     def __init__(
         self,
-        query: trendweave.Query,
+        query: trendweave.Query | trendweave.Workload,
         delay: int,
         buckets: int = 3,
         early: bool = False,
         schema: pa.Schema = SCHEMA,
+        sharing: str = "auto",
     ) -> None:
-        settings = Settings(buckets=buckets, early=early)
+        settings = Settings(buckets=buckets, early=early, sharing=sharing)
         type_ = "type" if "type" in schema.names else None
-        self.program, self.columns = bind(query.plan, schema, "time", type_, settings), schema
+        self.columns = schema
+        if isinstance(query, trendweave.Query):
+            self.program = bind(query.plan, schema, "time", type_, settings)
+        else:
+            self.program = _Asked(query, "time", AUTO).bind(schema, settings)
         self.in_parts = merges_parts(self.program, settings)
         prepared = self.program.prepare(schema.empty_table())[0].schema
         processor = make_processor(self.program, prepared, settings, self.in_parts)
