@@ -17,7 +17,7 @@ from trendweave.errors import (
     raise_together,
     tell_once,
 )
-from trendweave.events import schema_of
+from trendweave.events import Schema, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
 from trendweave.queries import AUTO, Query, TypeColumn, check_format
 from trendweave.rules.reading import make_rule, read_rules
@@ -59,6 +59,7 @@ class Workload(Mapping[str, Query]):
 
     rules: tuple[Rule, ...]
     _by_name: dict[str, Rule] = field(init=False, compare=False)
+    _shared: list[SharingPlan] = field(init=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         check_rules(self.rules)
@@ -188,18 +189,32 @@ class Workload(Mapping[str, Query]):
         Raises:
             DataError: With all that does not fit, each with the name of its query.
         """
-        from trendweave.planning.checks import check_query
+        from trendweave.sharing.units import checked_with_others
 
         columns = schema_of(schema)
+        # Queries that differ in constants of the same kinds fit, or do not, together.
+        plans = self._sharing()
+        like_others = {plans.plans[member].text for unit in plans.units for member in checked_with_others(unit)}
+        few = [rule for rule in self.rules if rule.query.plan.text not in like_others]
+        errors = self._find_errors(few, columns, time, type)
+        if errors and like_others:
+            errors = self._find_errors(self.rules, columns, time, type)
+        raise_together(tell_once(errors, len(self)))
+
+    def _find_errors(
+        self, rules: Iterable[Rule], columns: Schema, time: str, type: TypeColumn
+    ) -> list[TrendweaveError]:
+        from trendweave.planning.checks import check_query
+
         errors: list[TrendweaveError] = []
-        for rule in self.rules:
+        for rule in rules:
             tree, plan = rule.query.tree, rule.query.plan
             try:
                 problems = check_query(tree, plan, columns, str(time), type_column(plan, type))
                 raise_problems(problems, rule.query.source)
             except TrendweaveError as error:
                 errors.append(error.about(rule.name))
-        raise_together(tell_once(errors, len(self)))
+        return errors
 
     @overload
     def run(
@@ -362,10 +377,13 @@ class Workload(Mapping[str, Query]):
         return members
 
     def _sharing(self) -> SharingPlan:
+        """How queries are computed together, found once."""
         from trendweave.sharing.units import plan_sharing
 
-        plans = {rule.query.plan.text: rule.query.plan for rule in reversed(self.rules)}
-        return plan_sharing([plans[text] for text in self._members()])
+        if not self._shared:
+            plans = {rule.query.plan.text: rule.query.plan for rule in reversed(self.rules)}
+            self._shared.append(plan_sharing([plans[text] for text in self._members()]))
+        return self._shared[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,13 @@ class Alike:
     compared: tuple[Compared, ...]
     constants: tuple[tuple[Constants, ...], ...]
 
+    def by_kinds(self) -> list[list[int]]:
+        """Members whose constants are of the same kinds."""
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for member, row in zip(self.members, zip(*self.constants, strict=True), strict=True):
+            groups.setdefault(tuple(_kind_of(one[0]) for one in row), []).append(member)
+        return list(groups.values())
+
     @property
     def wide_plan(self) -> Plan:
         """The plan, with conditions that hold wherever those of some member do, so that rows that none of them wants

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -62,6 +62,19 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = 
             units += found
         units += [Alone(member) for member in left]
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
+
+
+def different_members(unit: Unit) -> tuple[int, ...]:
+    """Members that stand for all of a unit in what they ask of events and of results: one of those that differ in
+    constants only."""
+    return unit.members[:1] if isinstance(unit, Alike) else unit.members
+
+
+def checked_with_others(unit: Unit) -> Iterator[int]:
+    """Members that fit events if others of the unit do."""
+    if isinstance(unit, Alike):
+        for members in unit.by_kinds():
+            yield from members[1:]
 
 
 _CARRIES = "what it remembers from step to step outlives changes of the workload"

@@ -311,10 +311,10 @@ def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
     inner = replace(
         member,
         plan=plan,
-        preparation=replace(own, partition_key=(MEMBER, *own.partition_key)),
+        prepared=replace(own, partition_key=(MEMBER, *own.partition_key)),
         events=member.events.append(pa.field(MEMBER, _NUMBER)),
     )
-    base = replace(member, plan=wide, preparation=preparation)
+    base = replace(member, plan=wide, prepared=preparation)
     return AlikeUnit(alike, base, inner, index_variables(alike, columns))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ class NamedRows:
     names: tuple[tuple[str, ...], ...]
     begins: tuple[Beginning | None, ...] = ()
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return result_schema(self.columns)
 
@@ -37,15 +38,22 @@ class NamedRows:
                 for batch in found.table.to_batches():
                     yield self._widen(batch, pa.repeat(pa.scalar(name, pa.string()), batch.num_rows))
             return
-        first = pa.array([names[0] for names in self.names], pa.string())
-        others = np.flatnonzero([len(names) > 1 for names in self.names])
         for batch in found.table.to_batches():
             numbers = batch.column(MEMBER).to_numpy(zero_copy_only=False)
             rest = batch.drop_columns([MEMBER])
-            yield self._widen(rest, first.take(pa.array(numbers)))
-            for number in others[np.isin(others, numbers)]:
+            yield self._widen(rest, self._first_names.take(pa.array(numbers)))
+            for number in self._of_several[np.isin(self._of_several, numbers)]:
                 own = rest.filter(pa.array(numbers == number))
                 yield from self._repeat(own, self.names[number][1:])
+
+    @cached_property
+    def _first_names(self) -> pa.Array:
+        return pa.array([names[0] for names in self.names], pa.string())
+
+    @cached_property
+    def _of_several(self) -> np.ndarray:
+        """Members that stand for several names."""
+        return np.flatnonzero([len(names) > 1 for names in self.names])
 
     def _repeat(self, batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for name in names:

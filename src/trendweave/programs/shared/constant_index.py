@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.times import write_duration
-from trendweave.expressions.arrow.values import write_literal
+from trendweave.expressions.arrow.values import FLOAT, INTEGER, STRING
 from trendweave.kernels.shared.filter_index import (
     ABOVE,
     BELOW,
@@ -34,6 +34,8 @@ from trendweave.rows.codes import order_codes
 from trendweave.sharing.constants import Alike, Constant, Constants, Test
 
 _OPERATORS: dict[Test, int] = {"<": BELOW, "<=": NOT_ABOVE, ">": ABOVE, ">=": NOT_BELOW, "!=": UNEQUAL}
+_TYPES: dict[type, pa.DataType] = {bool: pa.bool_(), int: INTEGER, float: FLOAT, str: STRING}
+_MOMENT, _DAY = pa.timestamp("us", "UTC"), pa.date32()
 _EQUALITIES = ("=", "in")
 #: Values are looked up in a table of all numbers up to so many times their number, and searched for otherwise.
 _PLACES_PER_VALUE = 8
@@ -75,11 +77,11 @@ def index_variables(alike: Alike, columns: Sequence[str]) -> tuple[VariableRules
         places = [place for place, compared in enumerate(alike.compared) if compared.variable == variable]
         tests = tuple(alike.compared[place].test for place in places)
         names = tuple(columns[place] for place in places)
-        by_kinds: dict[tuple[pa.DataType, ...], tuple[list[int], list[tuple[pa.Scalar, ...]]]] = {}
+        by_kinds: dict[tuple[pa.DataType, ...], tuple[list[int], list[tuple[object, ...]]]] = {}
         for rule in range(len(alike.members)):
             options = [_write_constants(alike.constants[place][rule]) for place in places]
-            rules, rows = by_kinds.setdefault(tuple(one[0].type for one in options), ([], []))
-            for row in product(*options):
+            rules, rows = by_kinds.setdefault(tuple(kind for kind, _ in options), ([], []))
+            for row in product(*(values for _, values in options)):
                 rules.append(rule)
                 rows.append(row)
         entries = [
@@ -90,25 +92,28 @@ def index_variables(alike: Alike, columns: Sequence[str]) -> tuple[VariableRules
     return tuple(found)
 
 
-def _as_columns(kinds: tuple[pa.DataType, ...], rows: list[tuple[pa.Scalar, ...]]) -> tuple[pa.Array, ...]:
+def _as_columns(kinds: tuple[pa.DataType, ...], rows: list[tuple[object, ...]]) -> tuple[pa.Array, ...]:
     columns = zip(*rows, strict=True)
     return tuple(pa.array(column, kind) for kind, column in zip(kinds, columns, strict=True))
 
 
-def _write_constants(constants: Constants) -> list[pa.Scalar]:
-    return [_write_constant(constant) for constant in dict.fromkeys(constants)]
+def _write_constants(constants: Constants) -> tuple[pa.DataType, list[object]]:
+    """The type of constants of one kind as a condition would write them, and what is different of them."""
+    written = [_write_constant(constant) for constant in constants]
+    return written[0][0], list(dict.fromkeys(value for _, value in written))
 
 
-def _write_constant(constant: Constant) -> pa.Scalar:
+def _write_constant(constant: Constant) -> tuple[pa.DataType, object]:
     match constant:
         case st.Literal(value=value):
-            return write_literal(value)
+            return _TYPES[type(value)], value
         case st.TimestampLiteral(microseconds=microseconds):
-            return pa.scalar(microseconds, pa.timestamp("us", "UTC"))
+            return _MOMENT, microseconds
         case st.DateLiteral(days=days):
-            return pa.scalar(days, pa.date32())
+            return _DAY, days
         case st.Duration(nanoseconds=nanoseconds):
-            return write_duration(nanoseconds)
+            length = write_duration(nanoseconds)
+            return length.type, length.value
 
 
 @dataclass(frozen=True)

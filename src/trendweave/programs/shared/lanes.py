@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
-from trendweave.planning.preparation import prepare
 from trendweave.programs.program import NO_CARRY, Carry, PartialResults, Program, Scope
 from trendweave.programs.shared.lanes_task import LanesTask
 from trendweave.programs.shared.rows import SharedRows
@@ -141,4 +140,4 @@ def bind_lanes(unit: Lanes, programs: Sequence[Program]) -> LanesUnit:
     assert len(members) == len(own), "only aggregates lie side by side"
     first = members[0]
     bound = (first.events, first.time, first.type, first.numbers)
-    return LanesUnit(unit, members, TrendAggregates(unit.plan, prepare(unit.plan), *bound, way=first.way))
+    return LanesUnit(unit, members, TrendAggregates(unit.plan, *bound, way=first.way))

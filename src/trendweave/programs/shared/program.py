@@ -47,7 +47,7 @@ from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
-from trendweave.sharing.units import SharingPlan, plan_sharing
+from trendweave.sharing.units import SharingPlan, different_members, plan_sharing
 
 #: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
 _LONGER = 4
@@ -104,13 +104,14 @@ class Shared:
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
-        named = zip(self.names, self.programs, strict=True)
-        return unite_columns((name, one.result) for names, one in named for name in names)
+        asked = (member for unit in self.plan.units for member in different_members(unit))
+        return unite_columns((name, self.programs[one].result) for one in sorted(asked) for name in self.names[one])
 
     @cached_property
     def named(self) -> NamedRows:
         members = zip(self.plan.plans, self.since, strict=True)
-        begins = tuple(find_beginning(plan, time_type(self.moment), since) for plan, since in members)
+        kind = time_type(self.moment)
+        begins = tuple(find_beginning(plan, kind, since) for plan, since in members)
         return NamedRows(self.result, self.names, begins)
 
     @property
@@ -310,8 +311,9 @@ def bind_shared(
     Raises:
         DataError: Columns of results do not fit together, or some queries read intervals and some events.
     """
-    _check_times(programs)
-    return _bind(Roster(programs), plan, sharing, metrics or SharingMetrics())
+    roster = Roster(programs)
+    _check_times(roster, plan)
+    return _bind(roster, plan, sharing, metrics or SharingMetrics())
 
 
 def _bind(
@@ -333,9 +335,10 @@ def _bind(
     return Shared(names, members, tuple(units), rows, plan, roster, sharing, whole, metrics)
 
 
-def _check_times(programs: Mapping[str, Program]) -> None:
-    without = [name for name, program in programs.items() if program.needs.time is None]
-    if without and len(without) < len(programs):
+def _check_times(roster: Roster, plan: SharingPlan) -> None:
+    asked = [roster.groups[member][0][0] for unit in plan.units for member in different_members(unit)]
+    without = [name for name in asked if roster.programs[name].needs.time is None]
+    if without and len(without) < len(asked):
         message = "rows of a query FROM INTERVALS have no single time, so it cannot stand beside queries over events"
         hint = "make a workload of their own of the queries FROM INTERVALS"
         raise DataError([Problem("TW271", message, hint, query=without[0])])

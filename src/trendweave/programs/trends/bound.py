@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
@@ -21,14 +21,22 @@ from trendweave.rows.times import TimeType, steps_of, time_type
 
 @dataclass(frozen=True)
 class BoundTrends:
-    """A trend plan bound to the columns of some events: all that does not depend on what is returned."""
+    """A trend plan bound to the columns of some events: all that does not depend on what is returned.
+
+    `prepared` says how rows are prepared where the plan alone does not.
+    """
 
     plan: Plan
-    preparation: Preparation
     events: pa.Schema
     time: str
     type: str | None
     numbers: Numbers
+    prepared: Preparation | None = None
+
+    @cached_property
+    def preparation(self) -> Preparation:
+        """How rows are prepared. It is settled when it is asked for: of thousands of queries few may be."""
+        return prepare(self.plan) if self.prepared is None else self.prepared
 
     @property
     def text(self) -> str:

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
-from trendweave.planning.preparation import prepare
 from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
@@ -271,7 +270,7 @@ def bind_trends(
     way: str | None = None,
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
-    bound = (plan, prepare(plan), events, time, type_, numbers)
+    bound = (plan, events, time, type_, numbers)
     if plan.returns == "aggregates" and plan.finds_trends:
         return ListedAggregates(*bound, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":
