@@ -196,6 +196,29 @@ def test_other_options_or_columns_are_not_another_query() -> None:
         assert refused.value.problems[0].code == "TW311"
 
 
+def test_other_times_are_refused_even_if_no_query_stays() -> None:
+    state = trendweave.workload({"pairs": PAIRS}).push(SCHEMA).state()
+    other = trendweave.workload({"bs": ALL_B})
+    with pytest.raises(DataError, match="times time int64"):
+        other.push(SCHEMA.set(0, pa.field("time", pa.float64())), state=state)
+
+
+def test_a_column_that_only_dropped_queries_read_may_have_another_type() -> None:
+    rules = trendweave.workload({"pairs": PAIRS, "sums": f"RETURN SUM(A.x) AS total PATTERN A+ {WINDOW}"})
+    session = rules.push(SCHEMA)
+    session.send_table(table(event(0), event(1, "B")))
+    other = rules.without("sums").with_query("texts", f"RETURN MIN(A.x) AS least PATTERN A+ {WINDOW}")
+    schema = SCHEMA.set(2, pa.field("x", pa.list_(pa.int64())))
+    with pytest.raises(DataError, match="query texts"):
+        other.push(schema, state=session.state())
+    schema = SCHEMA.set(2, pa.field("x", pa.bool_()))
+    flags = other.with_query("texts", f"RETURN COUNT(*) AS trues PATTERN A+ WHERE A.x {WINDOW}")
+    again = flags.push(schema, state=session.state())
+    again.send_table(pa.table({"time": [2, 3], "type": ["A", "A"], "x": [True, True]}))
+    found = again.finish().to_pylist()
+    assert [(row["query"], row["window_start"]) for row in found] == [("pairs", 0), ("texts", 2)]
+
+
 def test_states_of_queries_and_of_workloads_are_not_the_same() -> None:
     query, rules = trendweave.query(PAIRS), trendweave.workload({"pairs": PAIRS})
     with pytest.raises(DataError, match="TW311"):

@@ -21,6 +21,8 @@ from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 
+#: Of a workload whose queries came at different times, so many programs are kept at hand.
+_REMEMBERED = 8
 #: The rows that wait, beside what the program carries.
 _ROWS = "rows that wait"
 
@@ -176,16 +178,21 @@ class Incremental:
         assert isinstance(program, Changeable)
         rows = None if state.rows is None else program.rewrite(state.rows)
         carry = program.still_carried(state.carry)
-        self._bound[program.record] = (program, program.steps())
+        self._remember(program)
         return replace(state, rows=rows, carry=carry, owner=self.owner, record=program.record)
 
     def _bind(self, state: State) -> tuple[Program, Steps | None]:
         """What computes a state: queries of a workload may have come at different times."""
         if state.record not in self._bound:
             assert isinstance(self._program, Changeable)
-            program = self._program.going_on(state.record, None)
-            self._bound[state.record] = (program, program.steps())
+            self._remember(self._program.going_on(state.record, None))
         return self._bound[state.record]
+
+    def _remember(self, program: Program) -> None:
+        assert isinstance(program, Changeable)
+        if len(self._bound) > _REMEMBERED:
+            self._bound = {self._record: (self._program, self._steps)}
+        self._bound[program.record] = (program, program.steps())
 
     def _take(self, state: State, events: pa.Table) -> State:
         late, latest = 0, _latest(events, self.time, self.time_type)

@@ -44,15 +44,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is recorded of a workload: its queries by name, and the keys of its families, which keep their numbers."""
+    """What is recorded of a workload: its queries by name, how times are written, and the keys of its families, which
+    keep their numbers."""
 
     queries: Mapping[str, Known]
+    times: str
     families: tuple[frozenset[Path], ...] = ()
 
     def write(self) -> str:
         """As text."""
         queries = {name: [one.text, one.owner, one.since] for name, one in self.queries.items()}
-        return json.dumps({"queries": queries, "families": [sorted(keys) for keys in self.families]})
+        families = [sorted(keys) for keys in self.families]
+        return json.dumps({"queries": queries, "times": self.times, "families": families})
 
     @staticmethod
     def read(text: str) -> Record:
@@ -64,7 +67,8 @@ class Record:
         try:
             found = json.loads(text)
             queries = {name: Known(*one) for name, one in found["queries"].items()}
-            return Record(queries, tuple(frozenset(map(tuple, keys)) for keys in found["families"]))
+            families = tuple(frozenset(map(tuple, keys)) for keys in found["families"])
+            return Record(queries, found["times"], families)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"what is recorded of the workload cannot be read: {error}"
             raise DataError([Problem("TW311", message, "start from an empty state")]) from error
@@ -105,7 +109,11 @@ class Roster:
     def record(self, families: Sequence[frozenset[Path]]) -> Record:
         """What is kept with states."""
         known = {name: recognise(program, self.since.get(name)) for name, program in self.programs.items()}
-        return Record(known, tuple(families))
+        return Record(known, self._times(), tuple(families))
+
+    def _times(self) -> str:
+        one = next(iter(self.programs.values()))
+        return f"{one.needs.time} {one.moment}"
 
     def after(self, record: Record, came: int | None) -> Roster:
         """The same queries after a change.
@@ -118,7 +126,7 @@ class Roster:
             The queries; those that stayed are there since when they were.
 
         Raises:
-            DataError: A query is the same, but not its options or the types of its columns.
+            DataError: A query is the same, but not its options or the types of its columns; or times are others.
         """
         since: dict[str, int] = {}
         problems = []
@@ -131,6 +139,9 @@ class Roster:
             when = before.since if before is not None and stayed else came
             if when is not None:
                 since[name] = when
+        if record.times != self._times() and not problems:
+            message = f"the state was made for events with the times {record.times}, not {self._times()}"
+            problems.append(Problem("TW311", message, "go on with the column that made it, or start anew"))
         if problems:
             raise DataError(problems)
         return Roster(self.programs, since)
@@ -159,11 +170,20 @@ def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema
     columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     for name in needs.read:
         kept = TIME if name == needs.time else name_column(st.Attribute((name,)))
-        there = kept in rows.column_names
-        columns[name] = rows.column(kept) if there else pa.nulls(rows.num_rows, events.field(name).type)
+        columns[name] = _read_again(rows, kept, events.field(name).type)
     along = [name for name in _ALONG if name in rows.column_names]
     columns |= {name: rows.column(name) for name in along}
     return prepare_shared_rows(plan, needs, pa.table(columns), along)[0]
+
+
+def _read_again(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray | pa.Array:
+    """A column in its type of now. Where that is another one, no query that stayed reads it."""
+    if name in rows.column_names:
+        try:
+            return rows.column(name).cast(kind)
+        except pa.ArrowException:
+            pass
+    return pa.nulls(rows.num_rows, kind)
 
 
 def keep_carries(carry: Mapping[str, pa.Table], keys: Sequence[str]) -> dict[str, pa.Table]:
