@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -259,8 +259,7 @@ class Program(Protocol):
         """What tells the rows that meet with this one from others, for messages."""
 
 
-@runtime_checkable
-class Changeable(Protocol):
+class Changeable(Program, Protocol):
     """What programs of several queries have besides: their queries come and go while a state lives on. The record of
     the program that made a state tells another one how to go on with it."""
 
@@ -272,14 +271,14 @@ class Changeable(Protocol):
     def never_closing(self) -> tuple[str, ...]:
         """The names of queries of which nothing is final before the end."""
 
-    def lasting(self) -> Program:
+    def lasting(self) -> Changeable:
         """The same with rows that hold enough to be rewritten for other queries."""
 
-    def going_on(self, record: str, came: int | None) -> Program:
+    def going_on(self, record: str, came: int | None) -> Changeable:
         """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
         of the time column (None: nothing has come yet)."""
 
-    def settled(self, watermark: int) -> Program:
+    def settled(self, watermark: int) -> Changeable:
         """The same where nothing is open any more that began before some query came; often this very object."""
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
@@ -287,3 +286,8 @@ class Changeable(Protocol):
 
     def still_carried(self, carry: Carry) -> Carry:
         """Without what belonged to queries that are gone."""
+
+
+def is_changeable(program: Program) -> TypeGuard[Changeable]:
+    """Whether queries of a program come and go. Its class tells, so that nothing is computed."""
+    return hasattr(type(program), "going_on")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
 from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
-from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps
+from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps, is_changeable
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
@@ -88,10 +88,10 @@ class Incremental:
     """
 
     def __init__(self, program: Program) -> None:
-        if isinstance(program, Changeable):
+        if is_changeable(program):
             program = program.lasting()
         self._program, self._steps = program, program.steps()
-        self._record = program.record if isinstance(program, Changeable) else ""
+        self._record = program.record if is_changeable(program) else ""
         self._bound = {self._record: (self._program, self._steps)}
         needs = program.needs
         assert needs.time is not None, "programs whose rows have no time have no steps"
@@ -106,7 +106,7 @@ class Incremental:
     @property
     def never_closing(self) -> tuple[str | None, ...]:
         """Queries with one window over the whole input, by their names; None stands for the only one."""
-        if isinstance(self._program, Changeable):
+        if is_changeable(self._program):
             return self._program.never_closing
         return () if self._steps is not None else (None,)
 
@@ -168,14 +168,13 @@ class Incremental:
     # Pieces
 
     def _check(self, state: State) -> State:
-        if state.owner != self.owner and state.record and isinstance(self._program, Changeable):
+        if state.owner != self.owner and state.record and is_changeable(self._program):
             return self._go_on(state, self._program.going_on(state.record, _after(state)))
         check_owner(state.owner, self.owner)
         return state
 
-    def _go_on(self, state: State, program: Program) -> State:
+    def _go_on(self, state: State, program: Changeable) -> State:
         """The state as one of another program."""
-        assert isinstance(program, Changeable)
         rows = None if state.rows is None else program.rewrite(state.rows)
         carry = program.still_carried(state.carry)
         self._remember(program)
@@ -184,12 +183,11 @@ class Incremental:
     def _bind(self, state: State) -> tuple[Program, Steps | None]:
         """What computes a state: queries of a workload may have come at different times."""
         if state.record not in self._bound:
-            assert isinstance(self._program, Changeable)
+            assert is_changeable(self._program)
             self._remember(self._program.going_on(state.record, None))
         return self._bound[state.record]
 
-    def _remember(self, program: Program) -> None:
-        assert isinstance(program, Changeable)
+    def _remember(self, program: Changeable) -> None:
         if len(self._bound) > _REMEMBERED:
             self._bound = {self._record: (self._program, self._steps)}
         self._bound[program.record] = (program, program.steps())
@@ -218,7 +216,7 @@ class Incremental:
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark, closed=watermark), nothing
         state, result = self._step(program, steps, state, watermark)
-        if watermark is not None and isinstance(program, Changeable):
+        if watermark is not None and is_changeable(program):
             settled = program.settled(watermark)
             if settled is not program:
                 state = self._go_on(state, settled)
