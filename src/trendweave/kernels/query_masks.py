@@ -67,23 +67,50 @@ def split_masks(queries: QueryLanes, template) -> list[int]:
 
 
 @inner
-def fill_accepted(letters, states, variables, masks, accepted):
-    """accepted[state, row] |= mask, for every state and variable that may read the row."""
+def fill_accepted(letters, moves, masks, readers, accepted):
+    """accepted[state, row] |= readers where the row has one of the letters in the mask; where there are no readers, the
+    letters themselves, moved to the places of their queries."""
     for row in range(letters.shape[0]):
-        for i in range(states.size):
-            if reads(letters, row, variables[i]):
-                accepted[states[i], row] |= masks[i]
+        for i in range(masks.size):
+            found = letters[row, moves[i, 1]] & masks[i]
+            if found == np.uint64(0):
+                continue
+            if readers[i] != np.uint64(0):
+                found = readers[i]
+            elif moves[i, 2] >= 0:
+                found <<= np.uint64(moves[i, 2])
+            else:
+                found >>= np.uint64(-moves[i, 2])
+            accepted[moves[i, 0], row] |= found
 
 
 def find_accepted(queries: QueryLanes, letters: np.ndarray) -> np.ndarray:
-    """uint64[states, n]: the queries that may read each row, per state."""
-    parts = []
+    """uint64[states, n]: the queries that may read each row, per state.
+
+    A letter that many queries read is looked at once; letters that lie as their queries do are moved together.
+    """
+    parts: list[tuple[int, int, int, int, int]] = []  # state, word, how far to move; letters, readers
     for state, of_queries in enumerate(np.asarray(queries.variable, np.int64)):
-        parts += [(state, v, mask_of(of_queries == v)) for v in np.unique(of_queries[of_queries >= 0])]
+        by_letter: list = [
+            (state, v // 64, 0, 1 << v % 64, mask_of(of_queries == v)) for v in unique_letters(of_queries)
+        ]
+        moved: dict[tuple[int, int], int] = {}
+        for query, v in enumerate(of_queries.tolist()):
+            if v >= 0:
+                key = (v // 64, query - v % 64)
+                moved[key] = moved.get(key, 0) | 1 << v % 64
+        by_distance = [(state, word, distance, mask, 0) for (word, distance), mask in moved.items()]
+        parts += by_distance if len(by_distance) < len(by_letter) else by_letter
     accepted = np.zeros((len(queries.variable), len(letters)), np.uint64)
-    states, variables = (np.array([part[i] for part in parts], np.int64) for i in (0, 1))
-    fill_accepted(letters, states, variables, np.array([part[2] for part in parts], np.uint64), accepted)
+    moves = np.array([part[:3] for part in parts], np.int64).reshape(-1, 3)
+    masks, readers = (np.array([part[i] for part in parts], np.uint64) for i in (3, 4))
+    fill_accepted(letters, moves, masks, readers, accepted)
     return accepted
+
+
+def unique_letters(variables: np.ndarray) -> list[int]:
+    """The letters that are read, each once."""
+    return np.unique(variables[variables >= 0]).tolist()
 
 
 @inner

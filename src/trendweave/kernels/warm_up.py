@@ -4,9 +4,10 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
-from trendweave.kernels.inputs import Aggregate, Comparison, Condition, Rows, Template
+from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Template
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
+from trendweave.kernels.query_masks import first_seen
 from trendweave.kernels.sorting import stable_order
 
 ROWS = 6
@@ -39,6 +40,27 @@ def warm_up() -> None:
     add_at(numbers, numbers, ROWS)
     add_at(numbers, numbers / 2, ROWS)
     largest_at(numbers, numbers, numbers > 0, ROWS)
+
+
+def warm_up_shared() -> None:
+    """The same, and what only workloads call."""
+    warm_up()
+    run_side_by_side()
+
+
+def run_side_by_side() -> None:
+    """Two queries A+ in one vector: masks are compiled into kernels of their own."""
+    numbers, window = np.arange(ROWS), np.zeros(ROWS, np.int64)
+    letters = np.ones((ROWS, 1), np.uint64)
+    one, yes = np.zeros(1, np.int64), np.ones((1, 2), bool)
+    rows = Rows(np.array([0, ROWS]), numbers, window, window, letters)
+    queries = QueryLanes(2, np.zeros((1, 2), np.int64), yes, yes, yes)
+    falling = [Condition((Comparison(numbers, ">", numbers),))]
+    wanted = [Aggregate("sum", 3, numbers), Aggregate("sum", 3, numbers / 2), Aggregate("max", 3, numbers)]
+    for kind in ("exact", "float64"):
+        for asked in ([], wanted):
+            aggregate(rows, Template(one, yes[0], yes[0], one, one), falling, asked, numbers=kind, queries=queries)
+    first_seen(letters, rows.segment_starts, letters[:2])
 
 
 def count_steps(numbers: np.ndarray) -> None:

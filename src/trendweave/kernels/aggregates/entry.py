@@ -183,6 +183,7 @@ def aggregate(
 def split_queries(results: Results, count: int) -> list[Results]:
     """The results of each of `count` queries that were side by side, with their own windows."""
     window, query = np.divmod(results.window, count)
+    query = query.astype(np.int8)  # there are at most 64; numbers of few bits are sorted in one go
     order = np.argsort(query, kind="stable")
     ends = np.searchsorted(query[order], np.arange(count + 1))
     parts = []

@@ -84,16 +84,27 @@ def _number_types(column: pa.ChunkedArray) -> _Types:
 
 
 def _find_letters(plan: RowsPlan, events: pa.Table, types: _Types | None) -> np.ndarray:
+    """The bits of all flags. Conditions are looked at in rows of all types: those of another type are put out together,
+    one search per row and word."""
     letters = _letters_of_types(plan.flags, events.num_rows, types)
+    of_type = np.zeros((1 if types is None else len(types.names), letters.shape[1]), np.uint64)
+    eights: dict[int, np.ndarray] = {}
     for bit, flag in enumerate(plan.flags):
         if flag.condition is None and (flag.type is None) == (types is None):
             continue  # told by the type alone, or set in every row
+        numbers = slice(None) if types is None or flag.type is None else types.of(flag.type)
+        of_type[numbers, bit // 64] |= np.uint64(1 << bit % 64)
         is_set = np.ones(events.num_rows, np.bool_) if flag.condition is None else is_true(flag.condition, events)
-        if types is not None and flag.type is not None:
-            is_set = is_set & types.of(flag.type)[types.codes]
-        word = letters[:, bit // 64]
-        np.bitwise_or(word, np.uint64(1 << bit % 64), out=word, where=is_set)
-    return letters
+        shifted = np.left_shift(is_set.view(np.uint8), bit % 8, dtype=np.uint8)
+        known = eights.get(bit // 8)
+        eights[bit // 8] = shifted if known is None else np.bitwise_or(known, shifted, out=known)
+    if not eights:
+        return letters
+    packed = np.zeros((events.num_rows, letters.shape[1] * 8), np.uint8)
+    for place, eight in eights.items():
+        packed[:, place] = eight
+    found = packed.view("<u8").astype(np.uint64, copy=False)
+    return letters | (found & (of_type[types.codes] if types is not None else of_type))
 
 
 def _letters_of_types(flags: Sequence[Flag], rows: int, types: _Types | None) -> np.ndarray:
