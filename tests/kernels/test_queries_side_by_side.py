@@ -104,6 +104,22 @@ def test_dense_cases(seed, floats, force_way):
     check(given_, draw_queries(rng, given_["template"]), rng, "float64" if floats else "exact", force_way)
 
 
+@examples(40)
+@given(seed=SEEDS, selection=st.sampled_from(["next", "contiguous"]))
+def test_guards_where_less_is_skipped(seed, selection):
+    """Queues, from which queries take their own vertices."""
+    case, rng = dense_case(seed), np.random.default_rng(seed)
+    count = len(case["source"])
+    thresholds = [np.maximum(np.array(case["tick"]) - int(rng.integers(1, 9)), 0).tolist() for _ in range(count)]
+    cut = case["segment_starts"][1]
+    for guard in thresholds:
+        guard[cut:] = np.maximum.accumulate(guard[cut:]).tolist() if guard[cut:] else []
+    case.update(comparisons=[[]] * count, pair_tests=[None] * count, guards=thresholds, selection=selection)
+    given_ = arguments(case)
+    given_["aggregates"] = [Aggregate("sum", 0, np.array(case["values"], np.int64))]
+    check(given_, draw_queries(rng, given_["template"]), rng)
+
+
 @examples(100)
 @given(case=cases(), seed=SEEDS)
 def test_small_cases(case, seed):
@@ -127,12 +143,13 @@ def test_falling_prices(seed, floats, overlap):
     price = np.arange(n)[::-1] // 2 if rng.random() < 0.5 else rng.integers(0, 50, n)
     conditions = [Condition((Comparison(price, ">", price),))]
     everywhere = np.ones((1, count), bool)
+    starts, finals = (rng.random((1, count)) < rng.choice([0.7, 1, 1, 1]) for _ in range(2))
     variable = rng.integers(0, 120, (1, count))
-    queries = QueryLanes(count, variable, everywhere, everywhere, everywhere)
+    queries = QueryLanes(count, variable, starts, finals, everywhere)
     numbers = "float64" if floats else "exact"
     ours = aggregate(rows, template, conditions, numbers=numbers, queries=queries)
     for query, part in enumerate(split_queries(ours, count)):
-        one = Template(variable[:, query], *template[1:])
+        one = Template(variable[:, query], starts[:, query], finals[:, query], *template[3:])
         assert_alike(part, aggregate(rows, one, conditions, numbers=numbers), numbers)
 
 
