@@ -144,6 +144,18 @@ def test_batches_pieces_and_sessions_give_the_same(sharing: Any) -> None:
     assert sorted_rows(found) == sorted_rows(expected)
 
 
+def test_a_session_gives_back_the_kind_of_table_that_it_takes() -> None:
+    own, events = trendweave.workload({name: QUERIES[name] for name in ("groups", "each")}), EVENTS.to_pandas()
+    found = own.push(events).send_table(events)
+    assert isinstance(found, pd.DataFrame)
+    for name in own:
+        rows = own.rows(found, name)
+        alone = own[name].run(events)
+        closed = alone[alone["window_end"] <= 11]
+        pd.testing.assert_frame_equal(rows, closed.reset_index(drop=True), check_dtype=False)
+        assert rows["window_start"].dtype == "int64"
+
+
 def by_query(result: pa.Table) -> dict[str, list[dict[str, Any]]]:
     return {name: WORKLOAD.rows(result, name).to_pylist() for name in WORKLOAD}
 

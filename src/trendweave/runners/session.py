@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,9 @@ _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
+
+    #: Whether rows may lack columns, as those of one query of several do.
+    lacks_columns: ClassVar[bool] = False
 
     def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
         self._use(engine)
@@ -124,7 +127,7 @@ class PushSession:
 
     def send_table(self, events: Any) -> Any:
         """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
-        table, give_back = as_arrow(events)
+        table, give_back = as_arrow(events, knows_null=self.lacks_columns)
         self._prepare()
         self._hold_watermark()
         self._state, _ = self._engine.push(self._state, table, None)
