@@ -197,7 +197,7 @@ def test_rows_and_rates_per_query_are_lines_for_programs() -> None:
         '{"query": "[many]", "start": 0, "m": 8}',
         '{"query": "[many]", "start": 10, "m": 7}',
     ]
-    assert "query [many]: 1,002 rows, 250.5 per second\nquery few: 1 rows, 0.2 per second\n" in errors.getvalue()
+    assert "query [many]: 1,002 rows, 250.5 per second\nquery few: 1 rows, 0.25 per second\n" in errors.getvalue()
 
 
 def test_the_live_view_shows_rows_and_rates_per_query() -> None:
@@ -211,7 +211,7 @@ def test_the_live_view_shows_rows_and_rates_per_query() -> None:
     view.close()
     assert cells == [
         ["[many]", "2,000", "1,000.0"],
-        ["few", "2", "1.0"],
+        ["few", "2", "1"],
         ["[many]", "start 10, m 7"],
         ["[many]", "start 0, m 8"],
         ["few", "start 0, n 6"],

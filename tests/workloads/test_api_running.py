@@ -314,7 +314,7 @@ def test_explain_says_what_is_shared_in_every_format() -> None:
     assert content["expressions"]["evaluated"] < content["expressions"]["asked"]
     drawn = WORKLOAD.explain("mermaid")
     assert drawn.startswith("flowchart LR\n")
-    assert drawn.count("subgraph") == drawn.count("\n  end") == len(content["units"])
+    assert 0 < drawn.count("subgraph") == drawn.count("\n  end") <= len(content["units"])
     drawn = WORKLOAD.explain("dot")
     assert drawn.count("{") == drawn.count("}")
     assert all(f'"{name}"' in drawn for name in QUERIES)

@@ -184,6 +184,11 @@ class Counts:
         return ", ".join(parts)
 
 
+def _write_rate(rate: float) -> str:
+    """Rules that rarely find something have a rate, too."""
+    return f"{rate:,.1f}" if rate >= 10 else f"{rate:.2g}"
+
+
 class View(Protocol):
     """Where a stream is seen. Rows come from another thread than the rest."""
 
@@ -224,7 +229,7 @@ class LinesView:
         for name, value in self._counts.describe(self._time_is_number):
             self._tell(f"{name}: {value}")
         for name, rows, per_second in self._counts.describe_queries(self._answers.names):
-            self._tell(f"query {name}: {rows:,} rows, {per_second:,.1f} per second")
+            self._tell(f"query {name}: {rows:,} rows, {_write_rate(per_second)} per second")
 
     def _tell(self, line: str) -> None:
         self._errors.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -303,6 +308,6 @@ def _draw_queries(queries: Sequence[tuple[str, int, float]], most: int) -> Rende
     table.add_column("rows", justify="right")
     table.add_column("per second", justify="right")
     for name, rows, per_second in queries[:most]:
-        table.add_row(escape(name), f"{rows:,}", f"{per_second:,.1f}")
+        table.add_row(escape(name), f"{rows:,}", _write_rate(per_second))
     more = len(queries) - most
     return Group(table, Text(f"... and {more:,} more queries")) if more > 0 else table

@@ -11,8 +11,8 @@ from trendweave.planning.show import ExplainFormat
 from trendweave.planning.show.describe import path_text
 from trendweave.planning.show.drawing import dot_text, mermaid_text
 from trendweave.sharing.one_pass import KeyFamily, OnePass, plan_pass
-from trendweave.sharing.units import SharingPlan, Unit
-from trendweave.sharing.words import describe_unit, title_of
+from trendweave.sharing.units import Alone, SharingPlan
+from trendweave.sharing.words import describe_unit, title_of, why_alone
 
 JSON_VERSION = 1
 _LABEL = 13
@@ -51,11 +51,23 @@ def show_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]], format: Ex
 
 def _text(shown: Shown) -> str:
     lines = [f"{label:<{_LABEL}}{text}" for label, text in _overview(shown)]
-    for number, unit in enumerate(shown.plan.units, 1):
-        lines += ["", f"unit {number}: {title_of(unit)}"]
+    together = [unit for unit in shown.plan.units if not isinstance(unit, Alone)]
+    for number, unit in enumerate(together, 1):
         rows = [("queries", _listed(shown.named(unit.members))), *describe_unit(unit, shown.plan, shown.names)]
-        lines += [f"  {label:<{_LABEL}}{text}" for label, text in rows]
+        width = max(_LABEL, *(len(label) + 1 for label, _ in rows))
+        lines += ["", f"together {number}: {title_of(unit)}", *(f"  {label:<{width}}{text}" for label, text in rows)]
+    for reason, names in _reasons(shown).items():
+        lines += ["", f"alone: {reason}", f"  {'queries':<{_LABEL}}{_listed(names)}"]
     return "\n".join(lines)
+
+
+def _reasons(shown: Shown) -> dict[str, list[str]]:
+    """Queries that share rows and their expressions alone, by the reason."""
+    found: dict[str, list[str]] = {}
+    for unit in shown.plan.units:
+        if isinstance(unit, Alone):
+            found.setdefault(why_alone(unit, shown.plan), []).extend(shown.named(unit.members))
+    return found
 
 
 def _overview(shown: Shown) -> Iterator[tuple[str, str]]:
@@ -68,7 +80,8 @@ def _overview(shown: Shown) -> Iterator[tuple[str, str]]:
     )
     units = shown.plan.units
     together = sum(len(shown.named(unit.members)) for unit in units if len(unit.members) > 1)
-    yield "computed", f"in {_counted(len(units), 'unit', 'units')}; {together:,} of the queries together with others"
+    crowds = sum(not isinstance(unit, Alone) for unit in units)
+    yield "computed", f"{together:,} of the queries together with others, in {_counted(crowds, 'unit', 'units')}"
     asked, different = shown.one_pass.asked, shown.one_pass.different
     yield "expressions", f"{asked:,} per row asked for, {different:,} evaluated, {asked - different:,} saved"
     for family in shown.one_pass.families:
@@ -93,18 +106,23 @@ def _counted(number: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A unit with its queries, and the family whose rows it reads."""
+    """Queries that are drawn together, and the family whose rows they read."""
 
     number: int
-    unit: Unit
+    title: str
     family: int
     names: tuple[str, ...]
 
 
 def _boxes(shown: Shown) -> Iterator[_Box]:
+    """A box per unit; queries that are alone share one per family."""
     family_of = {member: i for i, family in enumerate(shown.one_pass.families) for member in family.members}
+    found: dict[tuple[int, str], list[str]] = {}
     for number, unit in enumerate(shown.plan.units):
-        yield _Box(number, unit, family_of[unit.members[0]], tuple(shown.named(unit.members)))
+        title = "each alone" if isinstance(unit, Alone) else f"together {number + 1}: {title_of(unit)}"
+        found.setdefault((family_of[unit.members[0]], title), []).extend(shown.named(unit.members))
+    for number, ((family, title), names) in enumerate(found.items()):
+        yield _Box(number, title, family, tuple(names))
 
 
 def _mermaid(shown: Shown) -> str:
@@ -112,7 +130,7 @@ def _mermaid(shown: Shown) -> str:
     for number, family in enumerate(shown.one_pass.families):
         lines += [f"  f{number}[{mermaid_text(f'rows meet {_keys_text(family)}')}]", f"  events --> f{number}"]
     for box in _boxes(shown):
-        lines.append(f"  subgraph u{box.number}[{mermaid_text(f'unit {box.number + 1}: {title_of(box.unit)}')}]")
+        lines.append(f"  subgraph u{box.number}[{mermaid_text(box.title)}]")
         lines += [f"    u{box.number}_{i}({mermaid_text(name)})" for i, name in enumerate(_few(box.names))]
         lines += ["  end", f"  f{box.family} --> u{box.number}"]
     return "\n".join(lines)
@@ -125,8 +143,7 @@ def _dot(shown: Shown) -> str:
         lines.append(f"  f{number} [label={dot_text(f'rows meet {_keys_text(family)}')}];")
         lines.append(f"  events -> f{number};")
     for box in _boxes(shown):
-        title = dot_text(f"unit {box.number + 1}: {title_of(box.unit)}")
-        lines += [f"  subgraph cluster_u{box.number} {{", f"    label={title};"]
+        lines += [f"  subgraph cluster_u{box.number} {{", f"    label={dot_text(box.title)};"]
         lines += [f"    u{box.number}_{i} [label={dot_text(name)}];" for i, name in enumerate(_few(box.names))]
         lines += ["  }", f"  f{box.family} -> u{box.number}_0 [lhead=cluster_u{box.number}];"]
     return "\n".join([*lines, "}"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.sharing.constants import Alike, Compared
 from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.units import Alone, SharingPlan, Unit
@@ -34,8 +34,8 @@ def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]
         names: Per member, the names of its queries.
     """
     match unit:
-        case Alone(member=member, reason=reason):
-            return [("because", reason or _why_alone(plan.plans[member]))]
+        case Alone():
+            return [("because", why_alone(unit, plan))]
         case Lanes(lanes=lanes, shared=shared):
             steps = [("search", text) for text in shared or ("events that can follow each other",)]
             return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
@@ -56,12 +56,20 @@ def _compared_text(compared: Compared, unit: Alike) -> str:
     return f"{print_expression(compared.value)} {test} of {variable}"
 
 
-def _why_alone(plan: QueryPlan) -> str:
-    """Why a query shares no computation, seen from its plan."""
-    if isinstance(plan, IntervalPlan):
-        return "it looks for situations; rows and their expressions are shared"
-    if isinstance(plan, SituatedPlan):
-        return "its trends lie in situations; rows and their expressions are shared"
-    if plan.finds_trends:
-        return "its trends are found one by one; rows and their expressions are shared"
-    return "no other query has a part of its pattern under the same conditions; rows and their expressions are shared"
+def why_alone(unit: Alone, plan: SharingPlan) -> str:
+    """Why a query shares rows and their expressions, and nothing else.
+
+    Args:
+        unit: A query that is computed alone.
+        plan: The sharing plan.
+    """
+    if unit.reason:
+        return unit.reason
+    own = plan.plans[unit.member]
+    if isinstance(own, IntervalPlan):
+        return "it looks for situations"
+    if isinstance(own, SituatedPlan):
+        return "its trends lie in situations"
+    if own.finds_trends:
+        return "its trends are found one by one"
+    return "no other query has a part of its pattern under the same conditions"
