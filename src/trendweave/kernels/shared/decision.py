@@ -104,11 +104,24 @@ def keep_beneficial(candidates: Sequence[Plan], beneficial: frozenset, harmful: 
 
 
 def choose(queries: Sequence, free: frozenset, shared: Cost, alone: Callable[[object], float]) -> Plan:
-    """The plan that both rules leave, looking at one plan per query that brings snapshots (levels 1 and 2)."""
+    """The plan that both rules leave, looking at one plan per query that brings snapshots (levels 1 and 2); the best
+    of all where costs are sums over queries and those without snapshots gain by sharing."""
     everyone = frozenset(queries)
     together = shared(everyone)
-    chosen = {q for q in everyone - free if together < shared(everyone - {q}) + alone(q)}
+    chosen = {q for q in everyone - free if together <= shared(everyone - {q}) + alone(q)}
     plan = free | chosen, everyone - free - chosen
-    if len(plan[0]) == 1 or plan_cost(plan, shared, alone) > sum(alone(q) for q in everyone):
-        return frozenset(), everyone
-    return plan
+    nobody = frozenset(), everyone
+    return min(plan, nobody, key=lambda plan: plan_cost(plan, shared, alone))
+
+
+def choose_tracks(tracks: Sequence[frozenset], shared: Cost, alone: Callable[[object], float]) -> Plan:
+    """The choice that the kernel makes: queries on one track bring no snapshots to each other and go together, and
+    costs are sums over tracks, so that each track decides for itself."""
+    chosen = [track for track in tracks if shared(track) < sum(alone(query) for query in track)]
+    together = frozenset().union(*chosen)
+    return together, frozenset().union(*tracks) - together
+
+
+def unions(tracks: Sequence[frozenset]) -> list[frozenset]:
+    """All sets of queries that share: whole tracks."""
+    return [frozenset().union(*part) for size in range(len(tracks) + 1) for part in combinations(tracks, size)]

@@ -7,7 +7,7 @@ totals are looked at (int64) or carried over (limbs).
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.shared.book import (
     BOUND,
     CHANGED,
@@ -71,7 +71,7 @@ def tighten_block(numbers, at, lanes, blocks, parts, room, limbs, wide, bounds, 
     return most
 
 
-@inner
+@inlined
 def larger_bound(book, bounds, name, c):
     """The larger of the bounds for counts and for measures."""
     return max(bounds[book[name] + 2 * c], bounds[book[name] + 2 * c + 1])
@@ -185,7 +185,7 @@ def gather(book, bounds, numbers, c, exact):
     return DONE
 
 
-@inner
+@inlined
 def begin_trends(book, numbers, base, lanes, j):
     """One trend begins in every open window of a member."""
     kind = book[book[START_WINDOW] + j]

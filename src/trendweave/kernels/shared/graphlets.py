@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.shared.book import (
     ACCEPT,
     BITS,
@@ -38,6 +38,7 @@ from trendweave.kernels.shared.book import (
     SIBLING,
     SIZE,
     SNAPSHOTS,
+    TOO_LARGE,
     TRACED,
 )
 from trendweave.kernels.shared.decision import sharing_pays
@@ -49,6 +50,7 @@ from trendweave.kernels.shared.query_basis import (
     bring_tick,
     find_entry,
     insert_pending,
+    is_plain,
     is_single,
     magnitude_of,
 )
@@ -182,6 +184,39 @@ def trace_snapshot(book, numbers, trace, c, track, row, parent):
 
 
 @inner
+def share_plain(book, bounds, numbers, pattern_of, ticks, c, row, end, limit, exact):
+    """`bring_shared` for a single state that only counts: two factors, of what was there and of what comes in."""
+    most_in, one = book[book[MOST_IN] + c], numbers.dtype.type(1)
+    known, reads = np.int64(-1), False
+    factors, size = factor_place(book, 0), 1.0
+    before, outside = one, one - one
+    while row < end:
+        hits, after = np.int64(0), row
+        while after == row or (after < end and ticks[after] == ticks[row]):
+            if pattern_of[after] != known:
+                known = np.int64(pattern_of[after])
+                reads = find_entry(book, known, c) >= 0
+            hits += reads
+            after += 1
+        grown = size + hits * (1.0 + most_in * size)
+        if grown > limit:
+            numbers[factors], numbers[factors + 1] = before, outside
+            status = flush(book, bounds, numbers, c, 0, exact)
+            if status != DONE:
+                return status
+            before, outside, size = one, one - one, 1.0
+            grown = size + hits * (1.0 + most_in * size)
+            if grown > limit:
+                return TOO_LARGE
+        outside += hits * (one + most_in * outside)
+        before += hits * most_in * before
+        size = grown
+        row = after
+    numbers[factors], numbers[factors + 1] = before, outside
+    return flush(book, bounds, numbers, c, 0, exact)
+
+
+@inner
 def bring_shared(
     book, bounds, numbers, values, pattern_of, ticks, trace, c, row, end, exact
 ):  # fmt: skip
@@ -197,6 +232,8 @@ def bring_shared(
             begin_track(book, bounds, numbers, c, track)
             trace_snapshot(book, numbers, trace, c, track, row, -1)
             book[SNAPSHOTS] += 1
+    if is_plain(book, c):
+        return share_plain(book, bounds, numbers, pattern_of, ticks, c, row, end, limit, exact)
     known = np.int64(-1)
     while row < end:
         after = row + 1
@@ -233,13 +270,14 @@ def bring_shared(
     return DONE
 
 
-@inner
+@inlined
 def bits_on_track(book, number, c, track):
     """The positions at which a track reads a pattern."""
     entry = find_entry(book, number, c)
-    if entry < 0:
-        return np.int64(0)
-    return bits_of(book, entry, book[book[EXAMPLE] + track])
+    bits = np.int64(0)
+    if entry >= 0:
+        bits = bits_of(book, entry, book[book[EXAMPLE] + track])
+    return bits
 
 
 @inner
@@ -277,7 +315,7 @@ def step_tick(
     return DONE
 
 
-@inner
+@inlined
 def fits(bounds, at, rows, measured, most_in, limit):
     """Whether factors stay below the limit after so many rows of a tick."""
     counts = 1.0 + most_in * bounds[at]

@@ -1,6 +1,6 @@
 """Where the numbers of a class begin: vectors [register or position, part, limb, lane]."""
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined
 from trendweave.kernels.shared.book import (
     FACTOR_SIZE,
     FACTORS,
@@ -14,21 +14,21 @@ from trendweave.kernels.shared.book import (
 )
 
 
-@inner
+@inlined
 def total_place(book, c):
     return book[TOTAL] + book[book[REGISTER_BASE] + c] * book[PARTS] * book[ROOM]
 
 
-@inner
+@inlined
 def outside_place(book, c):
     return book[OUTSIDE] + book[book[POSITION_BASE] + c] * book[PARTS] * book[ROOM]
 
 
-@inner
+@inlined
 def pending_place(book, c):
     return book[PENDING] + book[book[POSITION_BASE] + c] * book[PARTS] * book[ROOM]
 
 
-@inner
+@inlined
 def factor_place(book, track):
     return book[FACTORS] + track * book[FACTOR_SIZE]

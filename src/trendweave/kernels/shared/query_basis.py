@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.shared.book import (
     ACCEPT,
     BOUND,
@@ -11,6 +11,7 @@ from trendweave.kernels.shared.book import (
     BUNDLE_FIRST,
     BUNDLE_FROM,
     BUNDLES,
+    DIFFERS_NOW,
     DONE,
     ENTRY_ACCEPT,
     ENTRY_BITS,
@@ -66,20 +67,20 @@ def find_entry(book, number, c):
     return -1
 
 
-@inner
+@inlined
 def bits_of(book, entry, bundle):
     """The positions at which a bundle of the class at hand reads a pattern."""
     bits = book[book[ENTRY_BITS] + entry]
     return bits if bits != DIFFERS else book[book[ACCEPT] + book[book[ENTRY_ACCEPT] + entry] + bundle]
 
 
-@inner
+@inlined
 def is_marked(book, measure, bundle, position):
     """Whether rows at a position are measured."""
     return (book[book[MARKS] + measure * book[BUNDLES] + bundle] >> position) & 1 != 0
 
 
-@inner
+@inlined
 def is_single(bits):
     """Whether exactly one bit is set."""
     return bits != 0 and bits & (bits - 1) == 0
@@ -187,14 +188,11 @@ def bring_row(book, bounds, numbers, values, c, entry, row, track, at_once):
         bundle = after
 
 
-@inner
+@inlined
 def takes(book, bundle, track):
     """Whether a bundle (of the class at hand) belongs to those meant by `track`."""
-    if track == -2:
-        return True
-    if track == -1:
-        return book[book[SHARED] + book[book[LEAF] + bundle]] == 0
-    return book[book[NOW] + bundle] == track and book[book[SHARED] + book[book[LEAF] + bundle]] != 0
+    shared = book[book[SHARED] + book[book[LEAF] + bundle]] != 0
+    return track == -2 or (track == -1 and not shared) or (shared and book[book[NOW] + bundle] == track)
 
 
 @inner
@@ -278,7 +276,12 @@ def settle_pending(book, bounds, numbers, c):
 @inner
 def bring_alone(book, bounds, numbers, values, pattern_of, ticks, c, row, end, track, exact):
     """The rows [row, end) of a burst, tick by tick."""
+    plain = track == -2 and book[book[MOST_IN] + c] <= 1 and is_plain(book, c)
     while row < end:
+        if plain:
+            status, row = bring_plain(book, bounds, numbers, values, pattern_of, ticks, c, row, end, exact)
+            if status != DONE or row == end:
+                return status
         after = row + 1
         while after < end and ticks[after] == ticks[row]:
             after += 1
@@ -320,3 +323,42 @@ def bound_row(book, bounds, numbers, values, c, row):
                 return status
             book[book[LIMBS] + c] = max(book[book[LIMBS] + c], book[book[OUTSIDE_LIMBS] + c])
     return TOO_LARGE
+
+
+@inner
+def is_plain(book, c):
+    """Whether a class is a single state that only counts, and all its members read the burst alike."""
+    return (
+        book[book[REGISTERS] + c] == 1
+        and book[PARTS] == 1
+        and book[KIND] == LINEAR
+        and book[book[DIFFERS_NOW] + c] == 0
+        and book[book[BUNDLE_FROM] + c + 1] == book[book[BUNDLE_FROM] + c] + 1
+    )
+
+
+@inner
+def bring_plain(book, bounds, numbers, values, pattern_of, ticks, c, row, end, exact):
+    """`bring_alone` for such a class, without looking for lanes row by row; returns the first row that was left."""
+    lanes, most_in = book[book[LANES] + c], book[book[MOST_IN] + c]
+    total_at, outside_at = total_place(book, c), outside_place(book, c)
+    known, reads = np.int64(-1), False
+    status = DONE
+    while row < end and status == DONE:
+        if row + 1 < end and ticks[row + 1] == ticks[row]:
+            break
+        if pattern_of[row] != known:
+            known = np.int64(pattern_of[row])
+            reads = find_entry(book, known, c) >= 0
+        if reads:
+            if exact is not None:
+                status = bound_row(book, bounds, numbers, values, c, row)
+                if status != DONE:
+                    break
+            length = lanes * book[book[LIMBS] + c]
+            if most_in == 1:
+                double_and_add(numbers, total_at, outside_at, length)
+            else:
+                add(numbers, total_at, outside_at, length, LINEAR)
+        row += 1
+    return status, row

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner, outer
+from trendweave.kernels.compiling import inlined, inner, outer
 from trendweave.kernels.growing import grow
 from trendweave.kernels.shared.book import (
     ACTIVE,
@@ -158,7 +158,7 @@ def run_burst(book, bounds, numbers, values, pattern_of, ticks, trace, row, end,
     return DONE
 
 
-@inner
+@inlined
 def count_burst(book, c, shared):
     book[BURSTS_SHARED if shared else BURSTS_ALONE] += 1
     if book[book[LAST_SHARED] + c] == 1 and not shared:
@@ -278,7 +278,7 @@ def run_segments(book, bounds, numbers, places, found, rows, trace, first_segmen
             for name in range(ENTRIES, PARTS):
                 book[name] = before[name]
             fresh = True
-            if status == NO_LIMB or book[ROOM] == 1:
+            if status == NO_LIMB or book[ROOM] == 1 or book[WIDE] == 1:
                 begin_segment(book, bounds)
                 break
             book[WIDE] = 1

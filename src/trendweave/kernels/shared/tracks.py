@@ -14,7 +14,7 @@ row of the others' part from them: the track's factors are copied (HAMLET's snap
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.shared.book import (
     BOUND,
     BUNDLE_END,
@@ -66,7 +66,7 @@ LARGEST_INTEGER_FACTOR = 2.0**59
 LARGEST_LIMB_FACTOR = 2.0**32  # all together: times limbs below 2**29, and twice, for counts and measures
 
 
-@inner
+@inlined
 def limit_of(book, width, exact):
     """No factor may be larger."""
     if exact is None:
@@ -148,7 +148,7 @@ def insert_factors(book, bounds, numbers, c, track):
             fill(numbers, at, width, book[KIND])
 
 
-@inner
+@inlined
 def bound_flush(book, bounds, numbers, c, track):
     """The bounds that a flush would leave, in pending_bound."""
     registers = book[book[REGISTERS] + c]

@@ -3,7 +3,7 @@ added to all lanes of a class, whatever windows it lies in."""
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.shared.book import (
     BOUND,
     CHANGED,
@@ -47,7 +47,7 @@ from trendweave.kernels.shared.numbers import LINEAR, MOST, NO_TREND, SETTLED, f
 from trendweave.kernels.shared.places import total_place
 
 
-@inner
+@inlined
 def touch(book, c):
     """The class's totals change: it must be emptied when windows close, and what was gathered from it is old."""
     book[VERSION] += 1
