@@ -101,7 +101,7 @@ def few_rules_are_alike() -> Iterator[None]:
 
 
 @given(pools(), hs.data())
-@examples(30)
+@examples(20)
 def test_engine_goes_on_with_the_state_of_another_workload(pool: list[Member], data: hs.DataObject) -> None:
     assume(pool)
     events = data.draw(bursty_streams(tuple(pool), max_events=14))
@@ -127,7 +127,7 @@ def test_engine_goes_on_with_the_state_of_another_workload(pool: list[Member], d
 
 
 @given(pools(), hs.data())
-@examples(30)
+@examples(20)
 def test_session_takes_and_drops_queries(pool: list[Member], data: hs.DataObject) -> None:
     assume(pool)
     rest = data.draw(bursty_streams(tuple(pool), max_events=14))

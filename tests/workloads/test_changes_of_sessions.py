@@ -266,3 +266,24 @@ def test_late_events_are_late_for_all() -> None:
     session.send(event(3, "B"))
     assert session.late == 3
     assert session.dropped.rows == 5
+
+
+def test_a_session_goes_on_without_a_query_that_fails() -> None:
+    huge = "RETURN COUNT(*) AS huge PATTERN A+ WITHIN 200 seconds SLIDE 200 seconds"
+    rules = trendweave.workload({"huge": huge, "few": "RETURN COUNT(*) PATTERN SEQ(B, C) WITHIN 200 seconds"})
+    session = rules.push(SCHEMA)
+    for time in range(190):
+        assert session.send(event(time)) == []
+    session.send(event(190, "B"))
+    session.send(event(191, "C"))
+    for _ in range(2):
+        with pytest.raises(ExecutionError, match=r"query huge\)") as failed:
+            session.send(event(200))
+        assert failed.value.problems[0].code == "TW402"
+    assert session.watermark == 200
+    session.without("huge")
+    assert session.watermark == 200
+    assert session.send(event(199)) == []
+    assert session.late == 1
+    assert [(row["query"], row["count"]) for row in session.send(event(201))] == [("few", Decimal(1))]
+    assert session.finish().num_rows == 0

@@ -85,5 +85,5 @@ class WorkloadSession(PushSession, Generic[R]):
         engine = self._make_engine(rules)
         state = engine.take_over(self._up_to_now())
         self._use(engine)
-        self._rules = rules
-        self._go_on(state)
+        self._rules, self._state = rules, state
+        self._look_ahead()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,11 +31,12 @@ _TO_MERGE, _MIXED = -1, -2
 
 @dataclass(frozen=True)
 class SharedParts:
-    """Parts of all units of a workload."""
+    """Parts of all units of a workload. `telling` says in errors whose they are."""
 
     units: tuple[BoundUnit, ...]
     named: NamedRows
     share: Callable[[pa.Table], SharedRows]
+    telling: Callable[[int], AbstractContextManager[None]]
     of_stretches = False
 
     @property
@@ -47,8 +49,12 @@ class SharedParts:
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         shared = self.share(rows)
-        given = ((number, unit.parts(shared, scope)) for number, unit in enumerate(self.units))
+        given = ((number, self._parts(number, shared, scope)) for number in range(len(self.units)))
         return self.write(given)
+
+    def _parts(self, number: int, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+        with self.telling(number):
+            yield from self.units[number].parts(rows, scope)
 
     def write(self, given: Iterable[tuple[int, Iterable[Part]]]) -> pa.Table:
         """Parts of units, by their numbers, as rows."""
@@ -98,7 +104,8 @@ class SharedParts:
             else:
                 batches += self.named.write(Found(table, None if member == _MIXED else member))
         for (unit, merger), pieces in to_merge.items():
-            batches += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
+            with self.telling(unit):
+                batches += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
         return pa.Table.from_batches(batches) if batches else self.named.schema.empty_table()
 
 

@@ -183,7 +183,7 @@ class Shared:
 
     @cached_property
     def parts(self) -> SharedParts:
-        return SharedParts(self.units, self.named, self.share)
+        return SharedParts(self.units, self.named, self.share, self._telling)
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Chunks that suit all queries: a whole number of the chunks of each."""
@@ -210,7 +210,9 @@ class Shared:
         came = (self.since[unit.members[0]] for unit in self.units)
         since = tuple(FIRST if one is None else one for one in came)
         write = self._write_parts if in_parts else self._write
-        return SharedSteps(tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write)
+        return SharedSteps(
+            tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write, self._telling
+        )
 
     def _write_parts(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
         with self._telling(number):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ Write: TypeAlias = Callable[[int, Iterable[Found] | Iterable[Part]], Iterator[pa
 @dataclass(frozen=True)
 class SharedSteps:
     """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go. A unit sees
-    no rows before `since`."""
+    no rows before `since`. `telling` says in errors whose they are."""
 
     units: tuple[UnitSteps, ...]
     keys: tuple[str, ...]
@@ -32,6 +33,7 @@ class SharedSteps:
     time_type: TimeType
     share: Callable[[pa.Table], SharedRows]
     write: Write
+    telling: Callable[[int], AbstractContextManager[None]]
 
     @property
     def pane(self) -> int | None:
@@ -67,8 +69,9 @@ class SharedSteps:
             # What a unit has let go is there for others.
             first = first if before is None else max(first, steps.keeps_from(before))
             own = select.between(max(first, self.since[number]), end)
-            step = steps.step(own, self._carry_of(carry, key), before, watermark)
-            batches += self.write(number, step.given)
+            with self.telling(number):
+                step = steps.step(own, self._carry_of(carry, key), before, watermark)
+                batches += self.write(number, step.given)
             kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
         return Step(batches, kept)
 
@@ -80,7 +83,8 @@ class SharedSteps:
         for number, steps in enumerate(self.units):
             first, end = steps.looks_at(changed, before)
             own = select.between(max(first, self.since[number]), end)
-            yield from self.write(number, steps.peek(own, changed, before))
+            with self.telling(number):
+                yield from self.write(number, steps.peek(own, changed, before))
 
     def _carry_of(self, carry: Carry, key: str) -> Carry:
         return {name[len(key) + 1 :]: table for name, table in carry.items() if name.startswith(f"{key}/")}
