@@ -146,12 +146,14 @@ class StreamOptions:
 
     def make_run(self, asked: Asked, sharing: Literal["auto", "always", "never"] | None = None) -> StreamRun:
         """Make the stream that is asked for; Spark must be installed."""
+        from trendweave import Workload
+        from trendweave.cli.answers import QUERY
         from trendweave.cli.stream_run import StreamRun
 
         return StreamRun(
             asked=asked,
             source=self._make_source(),
-            sink=self._make_sink(),
+            sink=self._make_sink(QUERY if isinstance(asked, Workload) else None),
             checkpoint=self.checkpoint,
             time=self.time,
             type=self.type or None,
@@ -179,13 +181,13 @@ class StreamOptions:
             options=reading,
         )
 
-    def _make_sink(self) -> Sink | None:
+    def _make_sink(self, by: str | None) -> Sink | None:
         from trendweave.cli.stream_sources import FileSink, TopicSink
 
         writing = read_pairs(self.write_option or [], "--write-option")
         if self.to is To.files:
             format = self.out_format or FileFormat.parquet
-            return FileSink(out=str(self.out), format=format.value, options=writing)
+            return FileSink(out=str(self.out), format=format.value, options=writing, by=by)
         if self.to is To.kafka:
             return TopicSink(servers=str(self.servers), topic=str(self.out_topic), options=writing)
         return None

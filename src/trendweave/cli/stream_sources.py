@@ -117,16 +117,19 @@ class TopicSource:
 
 @dataclass(frozen=True, slots=True)
 class FileSink:
-    """A folder of files. Spark notes which of them count, so that its readers see each row once."""
+    """A folder of files. Spark notes which of them count, so that its readers see each row once. `by` is a column for
+    whose values there are folders in it, called column=value."""
 
     out: str
     format: StreamFormat
     options: Mapping[str, str]
+    by: str | None = None
 
     def make_writer(self, rows: DataFrame) -> DataStreamWriter:
         """Make what writes the rows, not started yet."""
         options = {**_WRITE_OPTIONS[self.format], **self.options}
-        return rows.writeStream.format(self.format).options(**options).option("path", self.out)
+        writer = rows.writeStream.format(self.format).options(**options).option("path", self.out)
+        return writer if self.by is None else writer.partitionBy(self.by)
 
 
 @dataclass(frozen=True, slots=True)
