@@ -20,6 +20,8 @@ from tests.reference.workloads.strategies import (
 from tests.runners.reference_tables import rows_of, table_of
 from tests.workloads.judging import SHARINGS, Case, assert_tables_as_alone, planned
 
+pytestmark = pytest.mark.usefixtures("small_units")
+
 VARIETIES = {"kleene": KLEENE, "edged": EDGED, "constants": CONSTANTS, "everything": EVERYTHING}
 LONG = {"max_events": 60, "sizes": (2, 3, 5, 8, 12)}
 

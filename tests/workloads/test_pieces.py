@@ -10,19 +10,21 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.reference.workloads.members import Member
-from tests.reference.workloads.strategies import EVERYTHING, KLEENE, Variety, workloads_and_streams
+from tests.reference.workloads.strategies import CONSTANTS, EDGED, EVERYTHING, KLEENE, Variety, workloads_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_incremental import pieces
 from tests.workloads.judging import SHARINGS, assert_equal_rows, from_united, own_rows, planned
 from trendweave.runners.incremental import State
 
-VARIETIES = {"kleene": KLEENE, "everything": EVERYTHING}
+pytestmark = pytest.mark.usefixtures("small_units")
+
+VARIETIES = {"kleene": KLEENE, "edged": EDGED, "constants": CONSTANTS, "everything": EVERYTHING}
 
 
 @pytest.mark.parametrize("variety", VARIETIES.values(), ids=VARIETIES.keys())
 def test_any_cut(variety: Variety) -> None:
     @given(workloads_and_streams(variety), hs.sampled_from(SHARINGS), hs.data())
-    @examples(12)
+    @examples(8)
     def check(drawn: tuple[tuple[Member, ...], list[dict]], sharing: str, data: hs.DataObject) -> None:
         case, events = planned(drawn[0]), drawn[1]
         engine = case.workload.incremental(SCHEMA, sharing=sharing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as hs
 
@@ -14,6 +15,8 @@ from tests.runners.reference_tables import SCHEMA
 from tests.streaming.simulated import SimulatedStream
 from tests.streaming.test_state_against_reference import END, moved
 from tests.workloads.judging import SHARINGS, assert_equal_rows, from_united, planned
+
+pytestmark = pytest.mark.usefixtures("small_units")
 
 #: Queries that meet by the same keys: Spark itself sends rows to several families, which is tested there.
 ONE_FAMILY = Variety(keys=False, others=False)
