@@ -9,6 +9,8 @@ from typing import ClassVar, TypeAlias
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.constants import Alike, share_constants
+from trendweave.sharing.eligible import why_not_merged
+from trendweave.sharing.graphlets import Graphlets, share_graphlets
 from trendweave.sharing.lanes import Lanes, share_lanes
 
 
@@ -25,7 +27,7 @@ class Alone:
         return (self.member,)
 
 
-Unit: TypeAlias = Alone | Alike | Lanes
+Unit: TypeAlias = Alone | Alike | Graphlets | Lanes
 #: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
 Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[Sequence[Unit], list[int]]]
 
@@ -60,7 +62,7 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = 
         for rule in RULES:
             found, left = rule(plans, left)
             units += found
-        units += [Alone(member) for member in left]
+        units += [Alone(member, why_not_merged(plans[member]) or _NOTHING_COMMON) for member in left]
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 
@@ -90,4 +92,5 @@ def _carries(plan: QueryPlan) -> bool:
 
 
 #: In the order in which they are tried.
-RULES: tuple[Rule, ...] = (share_lanes, share_constants)
+RULES: tuple[Rule, ...] = (share_lanes, share_constants, share_graphlets)
+_NOTHING_COMMON = "no other query has a part of its pattern under the same keys"

@@ -8,7 +8,9 @@ from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.sharing.constants import Alike, Compared
+from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
+from trendweave.sharing.merged_words import describe_merged
 from trendweave.sharing.units import Alone, SharingPlan, Unit
 
 _TITLES = {
@@ -47,6 +49,8 @@ def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]
                     "each event among the constants of all queries; it costs what the queries do that want it",
                 ),
             ]
+        case Graphlets(merged=merged):
+            return list(describe_merged(merged))
 
 
 def _compared_text(compared: Compared, unit: Alike) -> str:

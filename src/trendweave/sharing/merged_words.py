@@ -1,0 +1,55 @@
+"""Words for what merged queries have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trendweave.sharing.merged import MergedQueries, SharedPart
+from trendweave.sharing.parts import find_loops
+
+#: Parts that are written out of a long list.
+_MOST_PARTS = 12
+
+
+def describe_merged(merged: MergedQueries) -> Iterator[tuple[str, str]]:
+    """What is shared by queries in one automaton: labels and texts.
+
+    Args:
+        merged: The queries.
+    """
+    before = sum(map(len, merged.places))
+    yield "states", f"{len(merged.states):,} of {before:,}; {len(merged.prefixes):,} of beginnings that queries share"
+    if len(merged.windows) > 1:
+        yield "windows", f"{len(merged.windows):,} kinds, side by side"
+    # Of equal words one is enough: they differ in what is around.
+    parts = {describe_part(merged, part): len(merged.queries_of(part)) for part in merged.common}
+    shown = sorted(parts.items(), key=lambda found: (-found[1], found[0]))
+    for text, queries in shown[:_MOST_PARTS]:
+        yield f"part {text}", f"of {queries:,} queries"
+    if len(shown) > _MOST_PARTS:
+        yield "parts", f"{len(shown) - _MOST_PARTS:,} more"
+
+
+def describe_part(merged: MergedQueries, part: SharedPart) -> str:
+    """A part by the types that it reads.
+
+    Args:
+        merged: The queries.
+        part: One of their parts.
+
+    Returns:
+        Such as `B+`, `(B, C)+`, or `B, C+`.
+    """
+    row = part.states[0]
+    place = {state: at for at, state in enumerate(row)}
+    links = [
+        (place[step.source], place[step.target], 0)
+        for step in merged.steps
+        if step.source in place and step.target in place
+    ]
+    looped = {source for source, target, _ in links if source == target}
+    texts = []
+    for loop in sorted(map(sorted, find_loops(len(row), links))):
+        names = [merged.states[row[at]].reading.type + ("+" if at in looped else "") for at in loop]
+        texts.append(names[0] if len(loop) == 1 else f"({', '.join(names)})+")
+    return ", ".join(texts)

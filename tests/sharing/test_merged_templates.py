@@ -1,0 +1,219 @@
+"""Merged templates: the prefix tree and stretches of A-Seq, Kleene parts of HAMLET, and what must stay apart."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+import trendweave
+from trendweave.sharing.graphlets import Graphlets, merge_queries, share_graphlets
+from trendweave.sharing.merged import MergedQueries
+from trendweave.sharing.merged_words import describe_merged, describe_part
+from trendweave.sharing.units import plan_sharing
+
+WINDOW = "WITHIN 20 seconds SLIDE 10 seconds"
+KINDLES = {
+    "Q1": "SEQ(VKindle, BKindle, VCase, BCase)",
+    "Q2": "SEQ(VKindle, BKindle, VKindleFire)",
+    "Q3": "SEQ(VKindle, BKindle, VCase, BCase, VeBook, BeBook)",
+    "Q4": "SEQ(VKindle, BKindle, VCase, BCase, VLight, BLight)",
+    "Q5": "SEQ(ViPad, VKindleFire, VKindle, BKindle)",
+}
+
+
+def plans_of(*patterns: str, returns: str = "COUNT(*)") -> list:
+    return [
+        trendweave.query(text if "RETURN" in text else f"RETURN {returns} PATTERN {text} {WINDOW}").plan
+        for text in patterns
+    ]
+
+
+def merge(*patterns: str) -> MergedQueries:
+    plans = plans_of(*patterns)
+    unit = merge_queries(plans, range(len(plans)))
+    assert unit is not None
+    assert unit.members == tuple(range(len(plans))), "all have something in common"
+    return unit.merged
+
+
+def parts_of(merged: MergedQueries) -> dict[str, tuple[int, ...]]:
+    """Common parts by their types, with the queries that use them."""
+    return {describe_part(merged, part): merged.queries_of(part) for part in merged.common}
+
+
+def beginnings(merged: MergedQueries) -> list[tuple[str, int]]:
+    """Types of common states, and how many queries use each."""
+    return [(merged.states[state].reading.type, len(merged.states[state].queries)) for state in merged.prefixes]
+
+
+# ------------------------------------------------------------------------------------------------------ A-Seq
+
+
+def test_tree_of_example_7() -> None:
+    """Figure 9: Q1 to Q4 share their first two types, Q1, Q3 and Q4 four: 9 states in place of 19."""
+    merged = merge(*(pattern for name, pattern in KINDLES.items() if name != "Q5"))
+    assert sum(map(len, merged.places)) == 19
+    assert len(merged.states) == 9
+    assert beginnings(merged) == [("VKindle", 4), ("BKindle", 4), ("VCase", 3), ("BCase", 3)]
+    assert merged.finals[0] == (merged.places[2][3],), "Q1 ends in the middle of Q3"
+    assert merged.common == ()
+
+
+def test_stretch_of_example_6() -> None:
+    """Q5 has (VKindle, BKindle) at its end, which the others have in front."""
+    merged = merge(*KINDLES.values())
+    assert parts_of(merged) == {"VKindle, BKindle": (0, 1, 2, 3, 4), "VKindleFire": (1, 4)}
+
+
+def test_stretches_of_examples_8_and_9() -> None:
+    """(A, B, C, D, E, F, G) becomes (A, B, C), (D, E) and (F, G), as others have the last two: multi-connect."""
+    merged = merge("SEQ(A, B, C, D, E, F, G)", "SEQ(X, D, E)", "SEQ(Y, F, G, Z)")
+    assert parts_of(merged) == {"D, E": (0, 1), "F, G": (0, 2)}
+    assert merge("SEQ(A, B, C, D, E)", "SEQ(X, D, E)").prefixes == ()
+
+
+def test_the_longest_stretch_is_found() -> None:
+    merged = merge("SEQ(A, B, C, D, X)", "SEQ(Y, A, B, C, D)", "SEQ(Z, A, B, C, D, W)")
+    assert parts_of(merged) == {"A, B, C, D": (0, 1, 2)}
+
+
+def test_a_stretch_of_few_does_not_leave_the_crowd_of_many() -> None:
+    """(T, Y) is common to two queries, T+ to five: bursts of T are computed once for all five."""
+    merged = merge("SEQ(A, T+, Y)", "SEQ(B, T+, Y)", *(f"SEQ({name}, T+)" for name in "CDE"))
+    assert parts_of(merged) == {"T+": (0, 1, 2, 3, 4), "Y": (0, 1)}
+
+
+# ----------------------------------------------------------------------------------------------- Kleene parts
+
+
+@pytest.mark.parametrize(
+    ("core", "written"),
+    [
+        ("B+", "B+"),
+        ("(SEQ(B, C))+", "(B, C)+"),
+        ("(SEQ(B, C, D))+", "(B, C, D)+"),
+        ("(SEQ(B+, C))+", "(B+, C)+"),
+        ("(SEQ(B, NOT N, C))+", "(B, C)+"),
+    ],
+)
+def test_kleene_parts_after_other_beginnings(core: str, written: str) -> None:
+    merged = merge(f"SEQ(A, {core})", f"SEQ(E, {core})", f"SEQ(F, {core})")
+    assert parts_of(merged) == {written: (0, 1, 2)}
+    assert merged.prefixes == ()
+
+
+def test_whole_patterns_in_other_windows_are_one_part() -> None:
+    windows = (
+        "WITHIN 20 seconds SLIDE 10 seconds",
+        "WITHIN 20 seconds SLIDE 20 seconds",
+        "WITHIN 5 seconds SLIDE 5 seconds",
+    )
+    merged = merge(*(f"RETURN COUNT(*) PATTERN SEQ(A, B+, C) {window}" for window in windows))
+    assert len(merged.windows) == 3
+    assert parts_of(merged) == {"A, B+, C": (0, 1, 2)}
+
+
+def test_other_local_conditions_are_other_variables_of_one_part() -> None:
+    queries = [f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x > {limit} {WINDOW}" for limit in (1, 2, 3)]
+    merged = merge(*queries)
+    assert beginnings(merged) == [("A", 3)]
+    assert parts_of(merged) == {"B+": (0, 1, 2)}
+    assert len({state.reading for state in merged.states}) == 4
+
+
+def test_loops_of_common_beginnings_are_one_state() -> None:
+    merged = merge("SEQ((SEQ(A+, B))+, C)", "SEQ((SEQ(A+, B))+, D)", "(SEQ(A+, B))+")
+    assert beginnings(merged) == [("A", 3), ("B", 3)]
+    assert len(merged.states) == 4
+
+
+def test_a_part_is_apart_from_what_goes_into_it() -> None:
+    """Two loops of T, of which one leads into the other, are not computed together."""
+    merged = merge("SEQ(T a+, T b+)", "SEQ(C, T+)")
+    for part in merged.parts:
+        rows = [set(row) for row in part.states]
+        for step in merged.steps:
+            ends = [[place for place, row in enumerate(rows) if state in row] for state in (step.source, step.target)]
+            assert not (ends[0] and ends[1]) or ends[0] == ends[1]
+
+
+def test_other_nots_keep_states_apart() -> None:
+    merged = merge("SEQ(A, NOT N, B)", "SEQ(A, NOT M, B)", "SEQ(A, B)", "SEQ(A, NOT N, B, C)")
+    assert beginnings(merged) == [("A", 4), ("B", 2)]
+    assert {step.blocker.type for step in merged.steps if step.blocker is not None} == {"N", "M"}
+
+
+# ---------------------------------------------------------------------------------------------- what is measured
+
+
+def test_measures_do_not_keep_states_apart() -> None:
+    """SUM(A.x) and SUM(B.x) over common states are two measures; with another beginning, one serves both."""
+    common = plans_of(*(f"RETURN SUM({name}.x) AS s PATTERN SEQ(A, B+) {WINDOW}" for name in "AB"))
+    merged = merge_queries(common, [0, 1]).merged  # type: ignore[union-attr]
+    assert len(merged.states) == 2
+    assert sorted(measure.states for measure in merged.measures if measure.kind == "sum") == [(0,), (1,)]
+    other = plans_of(*(f"RETURN SUM(B.x) AS s PATTERN SEQ({name}, B+) {WINDOW}" for name in "AE"))
+    merged = merge_queries(other, [0, 1]).merged  # type: ignore[union-attr]
+    assert [measure.kind for measure in merged.measures] == ["sum", "known"]
+    assert merged.reads[0] == merged.reads[1]
+
+
+def test_who_counts_trends_does_not_pay_for_a_sum() -> None:
+    counts = [f"RETURN COUNT(*) PATTERN SEQ({name}, T+) {WINDOW}" for name in "ABCDEFGH"]
+    summed = [f"RETURN SUM(T.x) AS s PATTERN SEQ({name}, T+) {WINDOW}" for name in "XY"]
+    units, left = share_graphlets(plans := plans_of(*counts, *summed), list(range(10)))
+    assert [unit.members for unit in units] == [tuple(range(8)), (8, 9)]
+    assert left == []
+    units, _ = share_graphlets(plans, [0, 1, 8, 9])
+    assert [unit.members for unit in units] == [(0, 1, 8, 9)], "few of each are better off together"
+
+
+# ------------------------------------------------------------------------------------------------ what is alone
+
+NOTHING = "no other query has a part of its pattern under the same keys"
+ALONE = {
+    f"RETURN TRENDS(B.x) PATTERN SEQ(A, B+) {WINDOW}": "it shows trends one by one",
+    f"RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS contiguous {WINDOW}": "its strategy is contiguous",
+    "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 20 seconds": "its windows depend on the events",
+    "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN SESSION 20 seconds": "its windows depend on the events",
+    f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x {WINDOW}": "it compares neighbouring events",
+    f"RETURN COUNT(*) PATTERN SEQ(A, B+, NOT C) {WINDOW}": "it has NOT at the beginning or the end",
+    f"RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, D), B+) {WINDOW}": "it has NOT of more than one event",
+    f"RETURN COUNT(DISTINCT B.x) PATTERN SEQ(A, B+) {WINDOW}": "it asks for DISTINCT, LENGTH or a spread",
+    f"RETURN COUNT(*) PATTERN SEQ(X, Y) {WINDOW}": NOTHING,
+    f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE [k] {WINDOW}": NOTHING,
+}
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_why_a_query_is_alone(text: str) -> None:
+    shared = plans_of("SEQ(A, B+)", "SEQ(C, B+)")
+    plan = plan_sharing([*shared, trendweave.query(text).plan])
+    assert [unit.members for unit in plan.units] == [(0, 1), (2,)]
+    assert plan.units[1].reason == ALONE[text]  # type: ignore[union-attr]
+
+
+def test_words() -> None:
+    merged = merge(*KINDLES.values())
+    assert dict(describe_merged(merged)) == {
+        "states": "13 of 23; 4 of beginnings that queries share",
+        "part VKindle, BKindle": "of 5 queries",
+        "part VKindleFire": "of 2 queries",
+    }
+
+
+def test_a_thousand_queries_are_planned_at_once() -> None:
+    plans = plans_of(
+        *(
+            f"RETURN COUNT(*) PATTERN SEQ(X{number % 40}, T+, Y{number % 37}) "
+            f"WITHIN {number % 7 + 1} minutes SLIDE 1 minutes"
+            for number in range(1_000)
+        )
+    )
+    began = perf_counter()
+    units, left = share_graphlets(plans, list(range(1_000)))
+    assert perf_counter() - began < 2
+    assert (left, len(units)) == ([], 1)
+    assert isinstance(units[0], Graphlets)
+    assert parts_of(units[0].merged)["T+"] == tuple(range(1_000))
