@@ -1,0 +1,1 @@
+"""What queries of a workload share: plans, and what is computed together."""

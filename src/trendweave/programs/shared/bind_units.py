@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from trendweave.programs.program import Program
 from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.alone import AloneUnit
+from trendweave.programs.shared.graphlets.unit import bind_graphlets
 from trendweave.programs.shared.lanes import bind_lanes
 from trendweave.programs.shared.unit import BoundUnit
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.sharing.constants import Alike
+from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.units import Alone, SharingPlan
 
@@ -36,3 +38,5 @@ def bind_units(plan: SharingPlan, programs: Sequence[Program], sharing: str) -> 
                 yield bind_alike(unit, one)
             case Lanes():
                 yield bind_lanes(unit, programs)
+            case Graphlets():
+                yield bind_graphlets(unit, programs, sharing)

@@ -219,7 +219,7 @@ class SharedRows:
         """The rows of the program with this number, under its own names."""
         view = self.plan.views[number]
         rows = self.of_family(view.family)
-        kept = None if view.takes is None else rows._with_any(view.takes)
+        kept = None if view.takes is None else rows.with_any(view.takes)
         names = [*((TIME,) if view.has_time else ()), *_CARRIED_ALONG]
         columns = {name: rows.table.column(name) for name in names if name in rows.table.column_names}
         columns |= {own: rows.table.column(shared) for own, shared in view.columns}
@@ -233,7 +233,8 @@ class SharedRows:
             return np.ones(self.table.num_rows, np.bool_)
         return (self.letters[:, number // 64] >> np.uint64(number % 64)) & np.uint64(1) != 0
 
-    def _with_any(self, bits: Sequence[int]) -> np.ndarray:
+    def with_any(self, bits: Sequence[int]) -> np.ndarray:
+        """Whether one of some shared bits is set, per row."""
         kept = np.zeros(self.table.num_rows, np.bool_)
         for word, mask in _masks(bits).items():
             kept |= self.letters[:, word] & mask != 0

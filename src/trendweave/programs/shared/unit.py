@@ -76,6 +76,15 @@ def telling_query(members: Sequence[int], names: Sequence[Sequence[str]]) -> Ite
         raise error.about(shown) from error
 
 
+@contextmanager
+def telling_member(member: int) -> Iterator[None]:
+    """Errors say of which member they are."""
+    try:
+        yield
+    except TrendweaveError as error:
+        raise MemberError.of(error, member) from error
+
+
 class UnitSteps(Protocol):
     """As `programs.program.Steps`, on shared rows of the times that `reads` or `looks_at` say."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -66,8 +67,13 @@ class TrendAggregates(BoundTrends):
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return Output.of_table(self.write(self.aggregate(rows, scope), scope))
 
-    def write(self, aggregates: TaskResult, scope: Scope = EVERYTHING) -> pa.Table:
+    def write(
+        self, aggregates: TaskResult, scope: Scope = EVERYTHING, beside: Mapping[str, pa.Array] = MappingProxyType({})
+    ) -> pa.Table:
+        """Result rows; columns `beside` aggregates come after those of the result."""
         result = result_table(self.plan, aggregates, self.base, self.events, self.numbers)
+        for name, values in beside.items():
+            result = result.append_column(name, values)
         if scope.counted:
             counts = aggregates.partials.components[0].values
             if counts.dtype == object:
