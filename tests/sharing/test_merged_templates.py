@@ -177,7 +177,9 @@ ALONE = {
     f"RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS contiguous {WINDOW}": "its strategy is contiguous",
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 20 seconds": "its windows depend on the events",
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN SESSION 20 seconds": "its windows depend on the events",
-    f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x {WINDOW}": "it compares neighbouring events",
+    f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x {WINDOW}": (
+        "it compares neighbouring events as no other query does"
+    ),
     f"RETURN COUNT(*) PATTERN SEQ(A, B+, NOT C) {WINDOW}": "it has NOT at the beginning or the end",
     f"RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, D), B+) {WINDOW}": "it has NOT of more than one event",
     f"RETURN COUNT(DISTINCT B.x) PATTERN SEQ(A, B+) {WINDOW}": "it asks for DISTINCT, LENGTH or a spread",

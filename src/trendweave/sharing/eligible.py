@@ -47,7 +47,7 @@ def _why_not_its_template(plan: Plan) -> str | None:
     template = plan.template
     pairs = template.neighbours()
     if any((edge.comparisons or edge.general) and (edge.earlier, edge.later) in pairs for edge in plan.edges):
-        return "it compares neighbouring events"
+        return "it compares neighbouring events as no other query does"
     edges = [start.guard for start in template.starts] + [end.guard for end in template.ends]
     if plan.window_apart or any(not guard.always_open for guard in edges):
         return "it has NOT at the beginning or the end"

@@ -10,6 +10,8 @@ from typing import Any
 from trendweave.planning.show import ExplainFormat
 from trendweave.planning.show.describe import path_text
 from trendweave.planning.show.drawing import dot_text, mermaid_text
+from trendweave.sharing.automaton_drawing import MOST_STATES, Automaton
+from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.one_pass import KeyFamily, OnePass, plan_pass
 from trendweave.sharing.units import Alone, SharingPlan
 from trendweave.sharing.words import describe_unit, title_of, why_alone
@@ -112,17 +114,27 @@ class _Box:
     title: str
     family: int
     names: tuple[str, ...]
+    automaton: Automaton | None = None
 
 
 def _boxes(shown: Shown) -> Iterator[_Box]:
     """A box per unit; queries that are alone share one per family."""
     family_of = {member: i for i, family in enumerate(shown.one_pass.families) for member in family.members}
     found: dict[tuple[int, str], list[str]] = {}
-    for number, unit in enumerate(shown.plan.units):
-        title = "each alone" if isinstance(unit, Alone) else f"together {number + 1}: {title_of(unit)}"
+    merged: dict[str, Graphlets] = {}
+    together = 0
+    for unit in shown.plan.units:
+        together += not isinstance(unit, Alone)
+        title = "each alone" if isinstance(unit, Alone) else f"together {together}: {title_of(unit)}"
         found.setdefault((family_of[unit.members[0]], title), []).extend(shown.named(unit.members))
+        if isinstance(unit, Graphlets) and len(unit.merged.states) <= MOST_STATES:
+            merged[title] = unit
     for number, ((family, title), names) in enumerate(found.items()):
-        yield _Box(number, title, family, tuple(names))
+        automaton = None
+        if title in merged:
+            of_queries = [shown.names[member] for member in merged[title].members]
+            automaton = Automaton(merged[title].merged, of_queries, f"u{number}")
+        yield _Box(number, title, family, tuple(names), automaton)
 
 
 def _mermaid(shown: Shown) -> str:
@@ -131,7 +143,10 @@ def _mermaid(shown: Shown) -> str:
         lines += [f"  f{number}[{mermaid_text(f'rows meet {_keys_text(family)}')}]", f"  events --> f{number}"]
     for box in _boxes(shown):
         lines.append(f"  subgraph u{box.number}[{mermaid_text(box.title)}]")
-        lines += [f"    u{box.number}_{i}({mermaid_text(name)})" for i, name in enumerate(_few(box.names))]
+        if box.automaton is not None:
+            lines += box.automaton.mermaid()
+        else:
+            lines += [f"    u{box.number}_{i}({mermaid_text(name)})" for i, name in enumerate(_few(box.names))]
         lines += ["  end", f"  f{box.family} --> u{box.number}"]
     return "\n".join(lines)
 
@@ -144,7 +159,10 @@ def _dot(shown: Shown) -> str:
         lines.append(f"  events -> f{number};")
     for box in _boxes(shown):
         lines += [f"  subgraph cluster_u{box.number} {{", f"    label={dot_text(box.title)};"]
-        lines += [f"    u{box.number}_{i} [label={dot_text(name)}];" for i, name in enumerate(_few(box.names))]
+        if box.automaton is not None:
+            lines += box.automaton.dot()
+        else:
+            lines += [f"    u{box.number}_{i} [label={dot_text(name)}];" for i, name in enumerate(_few(box.names))]
         lines += ["  }", f"  f{box.family} -> u{box.number}_0 [lhead=cluster_u{box.number}];"]
     return "\n".join([*lines, "}"])
 
