@@ -63,9 +63,10 @@ def alert_rules(kind: str, count: int) -> Workload:
     random = np.random.default_rng(2)
     texts = {}
     for number in range(count):
-        high = random.uniform(lowest, highest)
+        # No two rules are the same.
+        high = random.uniform(lowest, highest) + number * 1e-9
         sensor = random.integers(0, SENSORS)
-        texts[f"r{number}"] = text.format(sensor=f"s{sensor}", high=f"{high:.6f}", low=f"{-high:.6f}")
+        texts[f"r{number}"] = text.format(sensor=f"s{sensor}", high=f"{high:.9f}", low=f"{-high:.9f}")
     return make_workload(texts)
 
 

@@ -17,6 +17,7 @@ PATTERNS = {
     "SEQ(A S, NOT C F)": "SF",
     "(A S OR B E)+": "SE",
     "SEQ(A S*, B E+)": "SE",
+    "A S+ AND SEQ(A T, B E)": "STE",
 }
 COMPARISONS = (
     "{v}.x > {x}",
@@ -52,6 +53,10 @@ RETURNS = (
 KEYS = ("", "[k]", "[k] GROUP-BY k", " GROUP-BY k, i", "[{v}.k]", " GROUP-BY {v}.k")
 ENDINGS = ("", "", "HAVING n > 1", "ORDER BY total DESC LIMIT 1", "HAVING n >= 1 ORDER BY n")
 EDGES = ("", "", "{v}.i >= PREV({v}).i")
+#: A condition on an earlier event, where the pattern has both.
+ANCHORS = {"SEQ(A S, B E, C F)": "F.i >= S.i", "SEQ(A S+, B E)": "E.i > FIRST(S).i"}
+#: Which of the trends that are shown are taken.
+TAKEN = ("", "", "AFTER MATCH SKIP PAST LAST EVENT", "SHORTEST PER START", "LONGEST 1", "LIMIT 2")
 
 
 @st.composite
@@ -88,6 +93,8 @@ def rule_sets(
     ]
     if "S+" in pattern or "S*" in pattern:
         conditions += [draw(st.sampled_from(EDGES)).replace("{v}", variables[0])]
+    if pattern in ANCHORS and draw(st.booleans()):
+        conditions += [ANCHORS[pattern]]
     key = draw(st.sampled_from(keys)).replace("{v}", variables[-1])
     equivalence, _, grouping = key.partition(" GROUP-BY")
     where = " AND ".join(part for part in (equivalence, *conditions) if part)
@@ -101,6 +108,7 @@ def rule_sets(
             f"GROUP-BY{grouping}" if grouping else "",
             draw(st.sampled_from(windows)),
             draw(st.sampled_from(ENDINGS)) if "AS total" in returned else "",
+            draw(st.sampled_from(TAKEN)) if returned.startswith(("TRENDS", "EACH", "ROWS")) else "",
         )
         if part
     )
