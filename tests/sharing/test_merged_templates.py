@@ -176,6 +176,7 @@ ALONE = {
     f"RETURN TRENDS(B.x) PATTERN SEQ(A, B+) {WINDOW}": "it shows trends one by one",
     f"RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS contiguous {WINDOW}": "its strategy is contiguous",
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 20 seconds": "its windows depend on the events",
+    "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 65 hours SLIDE 1 hour": "an event lies in more than 64 of its windows",
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN SESSION 20 seconds": "its windows depend on the events",
     f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x {WINDOW}": (
         "it compares neighbouring events as no other query does"

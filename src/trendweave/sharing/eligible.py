@@ -6,6 +6,9 @@ from trendweave.planning.plan import NEVER, AggregateColumn, Guard, Plan, Slidin
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.merged import Reading
 
+#: Windows that hold one event. Merged queries have a number per window, and add it up for each; alone, a query queues
+#: events once, however many windows hold them.
+_MOST_WINDOWS = 64
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
@@ -28,6 +31,8 @@ def why_not_merged(plan: QueryPlan) -> str | None:
         return f"its strategy is {plan.strategy}"
     if not isinstance(plan.window, SlidingWindow | WholeInput):
         return "its windows depend on the events"
+    if isinstance(plan.window, SlidingWindow) and plan.window.length > _MOST_WINDOWS * plan.window.slide:
+        return f"an event lies in more than {_MOST_WINDOWS} of its windows"
     if plan.is_conjunction:
         return "it has AND between patterns"
     if plan.bound_keys:
