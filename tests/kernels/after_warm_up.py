@@ -1,6 +1,6 @@
 """Run in a fresh process: warm the kernels up, ask common queries of read-only arrays, print what was compiled.
 
-One JSON object: for `warm_up` and for `queries` the functions that numba loaded from disk and those that it compiled.
+One JSON object: for `warm_up` and `queries`, `warm_up_shared` and `many_queries` the functions that numba loaded from disk and those that it compiled.
 """
 
 import importlib
@@ -21,6 +21,14 @@ from trendweave.kernels import (
     Template,
     aggregate,
     match_starts,
+)
+from trendweave.kernels.shared.entry import aggregate_shared
+from trendweave.kernels.shared.inputs import (
+    ExtremumMeasure,
+    LinearMeasure,
+    MergedTemplate,
+    SharedMeasures,
+    SharedRows,
 )
 
 ROWS = 70  # enough for counts beyond 64 bits
@@ -87,10 +95,35 @@ def ask_common_queries():
     aggregate(rows, kleene, None, [Aggregate("sum", 1, read_only(codes * 2**40))])
 
 
+def ask_many_queries():
+    """Two queries A+ and B+ in windows of two kinds: more trends than 64 bits hold, sums, extrema, a blocker."""
+    ticks, codes = read_only(range(ROWS)), read_only(np.arange(ROWS) * 7 % 11)
+    states = read_only([0, 1])
+    template = MergedTemplate(
+        states, states, read_only([True, True], bool), states, states, read_only([2, 2]), states, states,
+        read_only([0, 0]), read_only([0, 0]), states, 2, states,
+    )  # fmt: skip
+    zero = np.zeros(ROWS, np.int64)
+    windows = read_only([zero, ticks // 10]), read_only([zero, ticks // 10 + 2])
+    rows = SharedRows(read_only([0, ROWS]), ticks, read_only(np.full((ROWS, 1), 3), np.uint64), *windows)
+    every = read_only([True, True], bool)
+    measures = SharedMeasures(
+        (LinearMeasure(every, read_only(codes * 2**40)), LinearMeasure(every, read_only(codes, np.float64))),
+        (ExtremumMeasure(every, codes),),
+    )
+    for sharing in ("auto", "always", "never"):
+        for numbers in ("exact", "float64"):
+            aggregate_shared(rows, template, measures, sharing, numbers)
+
+
 if __name__ == "__main__":
     kernels = all_kernels()
     trendweave.kernels.warm_up()
     report = {"warm_up": loaded_and_compiled(kernels)}
     ask_common_queries()
     report["queries"] = loaded_and_compiled(kernels)
+    trendweave.kernels.warm_up_shared()
+    report["warm_up_shared"] = loaded_and_compiled(kernels)
+    ask_many_queries()
+    report["many_queries"] = loaded_and_compiled(kernels)
     print(json.dumps(report))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import compiling, warm_up
+from trendweave.kernels import compiling, warm_up_shared
 from trendweave.kernels.aggregates import propagate
 
 REPOSITORY = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def run_python(*arguments, **environment):
 @pytest.fixture(scope="module")
 def report():
     """What a fresh process loaded and compiled, after this one has filled the cache on disk."""
-    warm_up()
+    warm_up_shared()
     done = run_python("-m", "tests.kernels.after_warm_up")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -36,6 +36,7 @@ def report():
 
 def test_second_process_compiles_nothing(report):
     assert {name for name, count in report["warm_up"]["compiled"].items() if count} == set()
+    assert {name for name, count in report["warm_up_shared"]["compiled"].items() if count} == set()
 
 
 def test_second_process_loads_the_kernels_from_disk(report):
@@ -52,6 +53,10 @@ def test_queries_need_nothing_beyond_the_warm_up(report):
     assert report["queries"] == report["warm_up"]
 
 
+def test_workloads_need_nothing_beyond_their_warm_up(report):
+    assert report["many_queries"] == report["warm_up_shared"]
+
+
 def test_kernels_agree_with_brute_force_without_compiling():
     """Plain Python runs the same code, so that coverage sees it and an index out of range is an error. Integers wrap
     around on purpose in both, but only plain Python warns of it."""
@@ -59,6 +64,7 @@ def test_kernels_agree_with_brute_force_without_compiling():
         "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-W", "ignore:overflow encountered:RuntimeWarning",
         "tests/kernels/test_against_brute_force.py",
         "tests/kernels/test_against_propagation.py", "tests/kernels/test_large_numbers.py::test_sums_of_extreme_values",
+        "tests/kernels/shared/test_hamlet.py", "tests/kernels/shared/test_large_numbers.py::test_every_border",
         NUMBA_DISABLE_JIT="1",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr

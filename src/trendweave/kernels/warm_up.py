@@ -8,6 +8,14 @@ from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLan
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.kernels.query_masks import first_seen
+from trendweave.kernels.shared.entry import aggregate_shared
+from trendweave.kernels.shared.inputs import (
+    ExtremumMeasure,
+    LinearMeasure,
+    MergedTemplate,
+    SharedMeasures,
+    SharedRows,
+)
 from trendweave.kernels.sorting import stable_order
 
 ROWS = 6
@@ -46,6 +54,7 @@ def warm_up_shared() -> None:
     """The same, and what only workloads call."""
     warm_up()
     run_side_by_side()
+    run_shared()
 
 
 def run_side_by_side() -> None:
@@ -71,3 +80,15 @@ def count_steps(numbers: np.ndarray) -> None:
     segment, window, low, high = np.empty((4, ROWS), np.int64)
     found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
     count_runs(automaton, steps, Ranges(low[:found], high[:found], low[:found], low[:0]), np.zeros(found), True)
+
+
+def run_shared() -> None:
+    """Two queries A+ in one pass."""
+    numbers, zero, both = np.arange(ROWS), np.zeros(2, np.int64), np.arange(2)
+    template = MergedTemplate(
+        zero, zero, zero == 0, both, both, zero - 1, both, both, zero, zero, both, queries=2, query_window=zero
+    )
+    window = np.zeros((1, ROWS), np.int64)
+    rows = SharedRows(np.array([0, ROWS]), numbers, np.ones((ROWS, 1), np.uint64), window, window)
+    linear = LinearMeasure(zero == 0, numbers), LinearMeasure(zero == 0, numbers / 2)
+    aggregate_shared(rows, template, SharedMeasures(linear, (ExtremumMeasure(zero == 0, numbers),)))

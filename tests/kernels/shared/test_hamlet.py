@@ -137,11 +137,11 @@ def test_the_pruned_choice_is_the_best_of_all(queries, registers):
         return (float(rows if q in free else queries[q][0]), float(registers), 1.0, 1.0)
 
     def alone(q):
-        return decision.cost_alone(*of(q), float(queries[q][1]), 1.0)
+        return decision.cost_alone(*of(q), float(queries[q][1]), 1.0, False)
 
     def track(members):
         lanes = sum(queries[q][1] for q in members)
-        return decision.cost_shared(*of(min(members)), float(lanes), 1.0, 1.0)
+        return decision.cost_shared(*of(min(members)), float(lanes), 1.0, False, 1.0)
 
     tracks = [free, *(frozenset({q}) for q in numbers if q not in free)]
 

@@ -12,39 +12,45 @@ from typing import NamedTuple
 
 from trendweave.kernels.compiling import inner
 
-# Nanoseconds, measured on one core: see `cost_shared` and `cost_alone`.
-ROW_SHARED = 3.0
-FACTOR_PER_ROW = 1.5
-FLUSH = 25.0
-FACTOR_PER_LANE = 0.25
-ROW_ALONE = 12.0
-NUMBER_PER_ROW = 0.15
+# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows. A plain burst is one of a single
+# state that only counts, whose rows all members read.
+BEGIN_PLAIN, BEGIN = 90.0, 180.0  # to begin a track and to end it
+ROW_SHARED_PLAIN, ROW_SHARED = 2.0, 20.0
+FACTOR_PER_ROW = 3.0
+FLUSH = 20.0
+FACTOR_PER_NUMBER = 0.2
 PIECE = 3.0
+ROW_ALONE_PLAIN, ROW_ALONE = 4.5, 40.0
+NUMBER_PER_ROW_PLAIN, NUMBER_PER_ROW = 0.1, 0.3
 ROWS_PER_FLUSH = 30.0  # of exact numbers: factors that double with each row stay below 2**32
 
 
 @inner
-def cost_shared(rows, registers, positions, parts, numbers, pieces, flushes):
+def cost_shared(rows, registers, positions, parts, numbers, pieces, plain, flushes):
     """Of a burst's rows for a track with so many numbers (lanes times limbs) in so many pieces."""
     factors = registers * (registers + positions) * (2 * parts - 1)
-    return rows * (ROW_SHARED + FACTOR_PER_ROW * factors) + flushes * (
-        FLUSH + PIECE * pieces * factors + FACTOR_PER_LANE * factors * numbers
+    row = ROW_SHARED_PLAIN if plain else ROW_SHARED + FACTOR_PER_ROW * factors
+    once = (BEGIN_PLAIN if plain else BEGIN) + flushes * (
+        FLUSH + PIECE * pieces * factors + FACTOR_PER_NUMBER * factors * numbers
     )
+    return rows * row + once
 
 
 @inner
-def cost_alone(rows, registers, positions, parts, numbers, pieces):
+def cost_alone(rows, registers, positions, parts, numbers, pieces, plain):
     """Of the same rows in the query basis."""
-    per_row = registers * parts / positions
-    return rows * (ROW_ALONE + (PIECE * pieces + NUMBER_PER_ROW * numbers) * (1 + per_row))
+    if plain:
+        return rows * (ROW_ALONE_PLAIN + NUMBER_PER_ROW_PLAIN * numbers)
+    vectors = (2 * parts - 1) * (1 + registers / positions) / 2
+    return rows * (ROW_ALONE + vectors * (PIECE * pieces + NUMBER_PER_ROW * numbers))
 
 
 @inner
-def sharing_pays(rows, registers, positions, parts, numbers, pieces, exact):
+def sharing_pays(rows, registers, positions, parts, numbers, pieces, plain, exact):
     """The decision for one track of one burst."""
     flushes = 1.0 + rows // ROWS_PER_FLUSH if exact else 1.0
-    shared = cost_shared(rows, registers, positions, parts, numbers, pieces, flushes)
-    return shared < cost_alone(rows, registers, positions, parts, numbers, pieces)
+    shared = cost_shared(rows, registers, positions, parts, numbers, pieces, plain, flushes)
+    return shared < cost_alone(rows, registers, positions, parts, numbers, pieces, plain)
 
 
 class Burst(NamedTuple):

@@ -106,11 +106,27 @@ def part_bundles(book, on, count, at, tracks):
 
 
 @inner
+def may_share(book, c, exact):
+    """Whether it would pay to share all lanes of a class: if not, no track is worth a look."""
+    may = book[SHARING] != NEVER and book[book[LANES] + c] > 1 and book[book[REGISTERS] + c] <= MOST_REGISTERS
+    if may and book[SHARING] == AUTO:
+        limbs = float(book[book[LIMBS] + c])
+        may = sharing_pays(
+            float(book[book[BURST_ROWS] + c]), float(book[book[REGISTERS] + c]), float(book[book[POSITIONS] + c]),
+            float(book[PARTS]), book[book[LANES] + c] * limbs, 1.0, is_plain(book, c), exact is not None,
+        )  # fmt: skip
+    return may
+
+
+@inner
 def plan_tracks(book, bounds, numbers, pattern_of, c, row, end, exact):
     """Find the tracks at the end of the burst and decide which of them are shared; returns how many are."""
     first = book[book[BUNDLE_FROM] + c]
     count = book[book[BUNDLE_FROM] + c + 1] - first
     tracks = begin_bundles(book, c, LEAF)
+    if is_plain(book, c):
+        book[book[SHARED]], book[book[NEEDED]] = 1, 1
+        return 1, 1
     rows = book[book[BURST_ROWS] + c]
     for bundle in range(count):
         book[book[HITS] + bundle] = rows
@@ -141,7 +157,7 @@ def plan_tracks(book, bounds, numbers, pattern_of, c, row, end, exact):
             limbs = book[book[LIMBS] + c]
             pays = sharing_pays(
                 float(hits), float(book[book[REGISTERS] + c]), float(book[book[POSITIONS] + c]), float(book[PARTS]),
-                float(lanes * limbs), float(pieces if pieces < count else 1) * limbs, exact is not None,
+                float(lanes * limbs), float(pieces if pieces < count else 1) * limbs, False, exact is not None,
             )  # fmt: skip
         book[book[SHARED] + track] = pays
         book[book[NEEDED] + track] = pays
@@ -201,7 +217,7 @@ def share_plain(book, bounds, numbers, pattern_of, ticks, c, row, end, limit, ex
         grown = size + hits * (1.0 + most_in * size)
         if grown > limit:
             numbers[factors], numbers[factors + 1] = before, outside
-            status = flush(book, bounds, numbers, c, 0, exact)
+            status = flush(book, bounds, numbers, c, np.int64(0), exact)
             if status != DONE:
                 return status
             before, outside, size = one, one - one, 1.0
@@ -213,7 +229,7 @@ def share_plain(book, bounds, numbers, pattern_of, ticks, c, row, end, limit, ex
         size = grown
         row = after
     numbers[factors], numbers[factors + 1] = before, outside
-    return flush(book, bounds, numbers, c, 0, exact)
+    return flush(book, bounds, numbers, c, np.int64(0), exact)
 
 
 @inner
@@ -281,10 +297,32 @@ def bits_on_track(book, number, c, track):
 
 
 @inner
+def step_plain(book, bounds, numbers, pattern_of, c, track, row, after, limit, most_in, exact):
+    """The same for a single state that only counts: two factors, of what was there and of what comes in."""
+    hits = np.int64(0)
+    for i in range(row, after):
+        bits = bits_on_track(book, pattern_of[i], c, track)
+        hits += bits != 0
+    if hits == 0:
+        return DONE
+    if not fits(bounds, book[SIZE] + 2 * track, float(hits), 0.0, most_in, limit):
+        status = flush(book, bounds, numbers, c, track, exact)
+        if status != DONE:
+            return status
+    at, inside = factor_place(book, track), hits * book[book[MOST_IN] + c]
+    numbers[at + 1] += hits + inside * numbers[at + 1]
+    numbers[at] += inside * numbers[at]
+    bounds[book[SIZE] + 2 * track] = max(float(numbers[at]), float(numbers[at + 1]))
+    return DONE
+
+
+@inner
 def step_tick(
     book, bounds, numbers, values, pattern_of, c, track, row, after, limit, most_in, exact
 ):  # fmt: skip
     """The rows of one tick on one track."""
+    if book[PARTS] == 1 and book[book[REGISTERS] + c] == 1 and book[KIND] == LINEAR:
+        return step_plain(book, bounds, numbers, pattern_of, c, track, row, after, limit, most_in, exact)
     bits = bits_on_track(book, pattern_of[row], c, track)
     at_once = after == row + 1 and is_single(bits)
     if after == row + 1 and bits == 0:

@@ -57,6 +57,10 @@ from trendweave.kernels.shared.numbers import (
 from trendweave.kernels.shared.patterns import DIFFERS
 from trendweave.kernels.shared.places import outside_place, pending_place, total_place
 
+# Which bundles of a class are meant, where it is not those of one track.
+THE_OTHERS = -1  # on tracks that are not shared
+EVERYONE = -2
+
 
 @inner
 def find_entry(book, number, c):
@@ -164,8 +168,7 @@ def insert_pending(book, bounds, numbers, c):
 
 @inner
 def bring_row(book, bounds, numbers, values, c, entry, row, track, at_once):
-    """A row in all lanes of a class (track -1: those of bundles on tracks that are not shared; -2: all; else those of
-    the shared bundles that are on the track now)."""
+    """A row in the lanes of THE_OTHERS, of EVERYONE, or of the shared bundles that are on the track now."""
     bundle, end = book[book[BUNDLE_FROM] + c], book[book[BUNDLE_FROM] + c + 1]
     first = bundle
     while bundle < end:
@@ -192,7 +195,7 @@ def bring_row(book, bounds, numbers, values, c, entry, row, track, at_once):
 def takes(book, bundle, track):
     """Whether a bundle (of the class at hand) belongs to those meant by `track`."""
     shared = book[book[SHARED] + book[book[LEAF] + bundle]] != 0
-    return track == -2 or (track == -1 and not shared) or (shared and book[book[NOW] + bundle] == track)
+    return track == EVERYONE or (track == THE_OTHERS and not shared) or (shared and book[book[NOW] + bundle] == track)
 
 
 @inner
@@ -240,7 +243,7 @@ def bring_tick(book, bounds, numbers, values, pattern_of, c, row, end, track, ex
                     pending_counts, pending_measures = bounds[book[PENDING_BOUND]], bounds[book[PENDING_BOUND] + 1]
             pending_counts += counts
             pending_measures += measures
-        bring_row(book, bounds, numbers, values, c, entry, i, track, False)
+        bring_row(book, bounds, numbers, values, c, entry, i, track, np.bool_(False))
     if exact is not None and book[KIND] == LINEAR:
         for attempt in range(3):
             counts = bounds[book[BOUND] + 2 * c] + pending_counts
@@ -276,7 +279,7 @@ def settle_pending(book, bounds, numbers, c):
 @inner
 def bring_alone(book, bounds, numbers, values, pattern_of, ticks, c, row, end, track, exact):
     """The rows [row, end) of a burst, tick by tick."""
-    plain = track == -2 and book[book[MOST_IN] + c] <= 1 and is_plain(book, c)
+    plain = track == EVERYONE and book[book[MOST_IN] + c] <= 1 and is_plain(book, c)
     while row < end:
         if plain:
             status, row = bring_plain(book, bounds, numbers, values, pattern_of, ticks, c, row, end, exact)
@@ -292,7 +295,7 @@ def bring_alone(book, bounds, numbers, values, pattern_of, ticks, c, row, end, t
                     status = bound_row(book, bounds, numbers, values, c, row)
                     if status != DONE:
                         return status
-                bring_row(book, bounds, numbers, values, c, entry, row, track, True)
+                bring_row(book, bounds, numbers, values, c, entry, row, track, np.bool_(True))
         else:
             status = bring_tick(book, bounds, numbers, values, pattern_of, c, row, after, track, exact)
             if status != DONE:

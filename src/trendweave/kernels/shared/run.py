@@ -41,22 +41,21 @@ from trendweave.kernels.shared.book import (
     OUTSIDE_LIMBS,
     PARTS,
     QUERIES,
-    REGISTERS,
     ROOM,
-    SHARING,
     SPLITS,
     TOUCHED,
     TOUCHED_LIST,
     WIDE,
 )
 from trendweave.kernels.shared.gathering import gather
-from trendweave.kernels.shared.graphlets import ALWAYS, AUTO, MOST_REGISTERS, NEVER, bring_shared, plan_tracks
+from trendweave.kernels.shared.graphlets import ALWAYS, AUTO, NEVER, bring_shared, may_share, plan_tracks
 from trendweave.kernels.shared.numbers import fill
 from trendweave.kernels.shared.patterns import DIFFERS
 from trendweave.kernels.shared.places import total_place
-from trendweave.kernels.shared.query_basis import bring_alone, bring_tick, insert_pending
+from trendweave.kernels.shared.query_basis import EVERYONE, THE_OTHERS, bring_alone, bring_tick, insert_pending
 from trendweave.kernels.shared.windows import move_windows, touch
 
+NOBODY = -3
 MOST_ACTIVE = 4  # independent classes of one burst: each goes over the burst's rows
 NO_WINDOW = -(2**62)
 
@@ -141,20 +140,20 @@ def run_burst(book, bounds, numbers, values, pattern_of, ticks, trace, row, end,
         if status != DONE:
             return status
         touch(book, c)
-        track = -2
-        if book[SHARING] != NEVER and book[book[LANES] + c] > 1 and book[book[REGISTERS] + c] <= MOST_REGISTERS:
+        track = np.int64(EVERYONE)
+        if may_share(book, c, exact):
             shared, tracks = plan_tracks(book, bounds, numbers, pattern_of, c, row, end, exact)
             if shared > 0:
                 status = bring_shared(book, bounds, numbers, values, pattern_of, ticks, trace, c, row, end, exact)
                 if status != DONE:
                     return status
-                track = -1 if shared < tracks else -3
-        if track != -3:
+                track = np.int64(THE_OTHERS if shared < tracks else NOBODY)
+        if track != NOBODY:
             status = bring_alone(book, bounds, numbers, values, pattern_of, ticks, c, row, end, track, exact)
             if status != DONE:
                 return status
         if book[book[LANES] + c] > 1:
-            count_burst(book, c, track != -2)
+            count_burst(book, c, track != EVERYONE)
     return DONE
 
 
@@ -186,7 +185,9 @@ def run_tick(book, bounds, numbers, values, pattern_of, row, end, exact):
             if status != DONE:
                 return status
     for j in range(count):
-        status = bring_tick(book, bounds, numbers, values, pattern_of, book[book[ACTIVE_LIST] + j], row, end, -2, exact)
+        status = bring_tick(
+            book, bounds, numbers, values, pattern_of, book[book[ACTIVE_LIST] + j], row, end, np.int64(EVERYONE), exact
+        )
         if status != DONE:
             return status
     for i in range(row, end):
@@ -227,7 +228,9 @@ def run_rows(book, bounds, numbers, places, found, rows, trace, row, end, segmen
         if status != DONE:
             return status, row
         row = after
-    status = move_windows(book, bounds, numbers, places, found, rows.window_first, rows.window_last, -1, segment, exact)
+    status = move_windows(
+        book, bounds, numbers, places, found, rows.window_first, rows.window_last, np.int64(-1), segment, exact
+    )
     return status, row
 
 

@@ -21,7 +21,6 @@ from trendweave.kernels.shared.book import (
     BUNDLE_FIRST,
     BUNDLE_FROM,
     DONE,
-    FRESH_FACTORS,
     IN_FROM,
     IN_REGISTER,
     KIND,
@@ -51,11 +50,9 @@ from trendweave.kernels.shared.numbers import (
     NO_VALUE,
     SETTLED,
     add,
-    add_multiple,
     add_product,
     copy,
     fill,
-    raise_to,
     scale_and_add,
 )
 from trendweave.kernels.shared.places import factor_place, outside_place, total_place
@@ -94,34 +91,46 @@ def begin_track(book, bounds, numbers, c, track):
 
 @inner
 def step_factors(book, bounds, numbers, values, c, track, position, row, bundle, at_once):
-    """A row at a position: what it brings, as factors."""
-    registers, parts = book[book[REGISTERS] + c], book[PARTS]
+    """A row at a position: what it brings, as factors. Column by column, none of which needs another."""
+    registers, parts, kind = book[book[REGISTERS] + c], book[PARTS], book[KIND]
     width = registers + book[book[POSITIONS] + c]
     place = book[book[POSITION_FROM] + c] + position
-    factors, fresh, kind = factor_place(book, track), book[FRESH_FACTORS], book[KIND]
-    for part in range(parts):
-        at = fresh + part * width
-        fill(numbers, at, width, kind)
-        if book[KIND] != LINEAR:
-            numbers[at + registers + position] = NO_VALUE
-        elif part == 0:
-            numbers[at + registers + position] = 1
-        for j in range(book[book[IN_FROM] + place], book[book[IN_FROM] + place + 1]):
-            add(numbers, at, factors + (part * registers + book[book[IN_REGISTER] + j]) * width, width, kind)
-        measure = part - 1 if book[KIND] == LINEAR else part
-        if measure >= 0 and is_marked(book, measure, bundle, position):
-            if book[KIND] == LINEAR:
-                add_multiple(numbers, at, values[measure, row], fresh, width)
-            else:
-                raise_to(numbers, at, values[measure, row], width)
-        if not at_once:
-            add(numbers, book[PENDING_FACTORS] + (position * parts + part) * width, at, width, kind)
-            continue
-        for j in range(book[book[OUT_FROM] + place], book[book[OUT_FROM] + place + 1]):
-            to = factors + (part * registers + book[book[OUT_REGISTER] + j]) * width
-            add(numbers, to, at, width, kind)
-            if kind == LINEAR:
-                note_size(numbers, to, width, bounds, book[SIZE] + 2 * track + min(part, 1))
+    in_from, in_end = book[book[IN_FROM] + place], book[book[IN_FROM] + place + 1]
+    out_from, out_end = book[book[OUT_FROM] + place], book[book[OUT_FROM] + place + 1]
+    factors, pending = factor_place(book, track), book[PENDING_FACTORS] + position * parts * width
+    counts, measures = bounds[book[SIZE] + 2 * track], bounds[book[SIZE] + 2 * track + 1]
+    number = numbers.dtype.type
+    for w in range(width):
+        count = number(0)
+        for part in range(parts):
+            at = factors + part * registers * width + w
+            brought = number(0) if kind == LINEAR else number(NO_TREND)
+            if w == registers + position and (part == 0 or kind != LINEAR):
+                brought = number(1) if kind == LINEAR else number(NO_VALUE)
+            for j in range(in_from, in_end):
+                other = numbers[at + book[book[IN_REGISTER] + j] * width]
+                brought = brought + other if kind == LINEAR else max(brought, other)
+            measure = part - 1 if kind == LINEAR else part
+            if measure >= 0 and is_marked(book, measure, bundle, position):
+                if kind == LINEAR:
+                    if count != 0:
+                        brought += values[measure, row] * count
+                elif brought != NO_TREND:
+                    brought = max(brought, number(values[measure, row]))
+            if part == 0:
+                count = brought
+            if not at_once:
+                to = pending + part * width + w
+                numbers[to] = numbers[to] + brought if kind == LINEAR else max(numbers[to], brought)
+                continue
+            for j in range(out_from, out_end):
+                to = at + book[book[OUT_REGISTER] + j] * width
+                numbers[to] = numbers[to] + brought if kind == LINEAR else max(numbers[to], brought)
+                if part == 0:
+                    counts = max(counts, abs(float(numbers[to])))
+                else:
+                    measures = max(measures, abs(float(numbers[to])))
+    bounds[book[SIZE] + 2 * track], bounds[book[SIZE] + 2 * track + 1] = counts, measures
 
 
 @inner
