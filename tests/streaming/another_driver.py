@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Job:
     """From a folder of files, or from a Kafka topic where servers are named, to Parquet files.
 
-    `pause` are seconds for which a Python worker sleeps in each micro-batch, so that there is time to kill it.
+    `pause` are seconds for which a Python worker sleeps in each micro-batch, so that there is time to kill it. With
+    `rules` it is a stream of a workload.
     """
 
     source: str
@@ -34,6 +35,7 @@ class Job:
     servers: str | None = None
     jars: tuple[str, ...] = ()
     pause: float = 0
+    rules: dict[str, str] | None = None
 
     def argument(self) -> str:
         return json.dumps(asdict(self))
@@ -43,7 +45,8 @@ class Job:
         events = self._files(spark) if self.servers is None else self.topic(spark)
         if self.pause:
             events = events.mapInArrow(self._paused, events.schema)
-        rows = trendweave.query(SLIDING).run(events, watermark="5 seconds", buckets=3)
+        asked = trendweave.query(SLIDING) if self.rules is None else trendweave.workload(self.rules)
+        rows = asked.run(events, watermark="5 seconds", buckets=3)
         write_to_the_end(rows, Path(self.rows), Path(self.checkpoint))
 
     def _files(self, spark: SparkSession) -> DataFrame:

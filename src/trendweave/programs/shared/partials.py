@@ -22,7 +22,7 @@ from trendweave.programs.shared.unit import BoundUnit, Found, Part
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 
 SLOT, PAYLOAD = "slot", "payload"
-SCHEMA = pa.schema([(SLOT, pa.int32()), ("member", pa.int32()), (PAYLOAD, pa.large_binary())])
+SCHEMA = pa.schema([(SLOT, pa.int32()), ("member", pa.int32()), (PAYLOAD, pa.large_binary()), ("filter", pa.string())])
 #: Into how many slots the parts of a merger are cut, so that several tasks can merge them.
 _SLOTS = 32
 #: In place of a member: parts that are to be merged, and final rows of several members.
@@ -37,6 +37,7 @@ class SharedParts:
     named: NamedRows
     share: Callable[[pa.Table], SharedRows]
     telling: Callable[[int], AbstractContextManager[None]]
+    keep: Callable[[str, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     of_stretches = False
 
     @property
@@ -56,8 +57,8 @@ class SharedParts:
         with self.telling(number):
             yield from self.units[number].parts(rows, scope)
 
-    def write(self, given: Iterable[tuple[int, Iterable[Part]]]) -> pa.Table:
-        """Parts of units, by their numbers, as rows."""
+    def write(self, given: Iterable[tuple[int, Iterable[Part]]], row_filter: str | None = None) -> pa.Table:
+        """Parts of units, by their numbers, as rows; a filter leaves out rows when they are merged."""
         slots: list[int] = []
         members: list[int] = []
         payloads: list[bytes] = []
@@ -75,7 +76,8 @@ class SharedParts:
                     slots.append(slot)
                     members.append(_TO_MERGE)
                     payloads.append(as_stream(table))
-        return pa.table([pa.array(slots, pa.int32()), pa.array(members, pa.int32()), payloads], schema=SCHEMA)
+        filters = pa.array([row_filter] * len(slots), pa.string())
+        return pa.table([pa.array(slots, pa.int32()), pa.array(members, pa.int32()), payloads, filters], schema=SCHEMA)
 
     def _slot(self, unit: int, merger: int, place: int) -> int:
         before = sum(len(one.mergers()) for one in self.units[:unit])
@@ -94,19 +96,24 @@ class SharedParts:
 
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
         batches: list[pa.RecordBatch] = []
-        to_merge: dict[tuple[int, int], list[pa.Table]] = {}
+        to_merge: dict[tuple[int, int, str | None], list[pa.Table]] = {}
         owners = [(unit, merger) for unit, one in enumerate(self.units) for merger in range(len(one.mergers()))]
         columns = (parts.column(name).to_pylist() for name in SCHEMA.names)
-        for slot, member, payload in zip(*columns, strict=True):
+        for slot, member, payload, row_filter in zip(*columns, strict=True):
             table = from_stream(payload)
             if member == _TO_MERGE:
-                to_merge.setdefault(owners[slot // _SLOTS], []).append(table)
+                to_merge.setdefault((*owners[slot // _SLOTS], row_filter), []).append(table)
             else:
-                batches += self.named.write(Found(table, None if member == _MIXED else member))
-        for (unit, merger), pieces in to_merge.items():
+                batches += self._write_rows(Found(table, None if member == _MIXED else member), row_filter)
+        for (unit, merger, row_filter), pieces in to_merge.items():
             with self.telling(unit):
-                batches += self.named.write(self.units[unit].merge(merger, pa.concat_tables(pieces), scope))
+                merged = self.units[unit].merge(merger, pa.concat_tables(pieces), scope)
+                batches += self._write_rows(merged, row_filter)
         return pa.Table.from_batches(batches) if batches else self.named.schema.empty_table()
+
+    def _write_rows(self, found: Found, row_filter: str | None) -> Iterator[pa.RecordBatch]:
+        rows = self.named.write(found)
+        return rows if row_filter is None else self.keep(row_filter, rows)
 
 
 def hash_values(columns: Sequence[pa.ChunkedArray]) -> np.ndarray:

@@ -39,7 +39,7 @@ from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
 from trendweave.programs.shared.rows import RowsPlan, SharedRows, plan_rows
-from trendweave.programs.shared.since import find_beginning
+from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
 from trendweave.results.types import ResultColumn
@@ -158,7 +158,7 @@ class Shared:
 
     def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
         for number, unit in enumerate(self.units):
-            yield from self._write(number, unit.compute(self._seen_by(unit, rows), scope))
+            yield from self.write_rows(number, unit.compute(self._seen_by(unit, rows), scope))
 
     def _seen_by(self, unit: BoundUnit, rows: SharedRows) -> SharedRows:
         since = self.since[unit.members[0]]
@@ -166,14 +166,15 @@ class Shared:
             return rows
         return rows.between(since, END, as_steps(rows.table.column(TIME), time_type(self.moment)))
 
-    def _write(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
+    def write_rows(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
         """Result rows of a unit, with the names of their queries."""
-        with self._telling(number):
+        with self.telling(number):
             for found in given:
                 assert isinstance(found, Found), "parts are written as parts"
                 yield from self.named.write(found)
 
-    def _telling(self, number: int) -> AbstractContextManager[None]:
+    def telling(self, number: int) -> AbstractContextManager[None]:
+        """Errors of a unit say of which query they are."""
         return telling_query(self.units[number].members, self.names)
 
     def partials(self) -> PartialResults | None:
@@ -183,7 +184,10 @@ class Shared:
 
     @cached_property
     def parts(self) -> SharedParts:
-        return SharedParts(self.units, self.named, self.share, self._telling)
+        return SharedParts(self.units, self.named, self.share, self.telling, self._keep)
+
+    def _keep(self, row_filter: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return RowFilter.read(self.find_begin, row_filter).keep(batches)
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Chunks that suit all queries: a whole number of the chunks of each."""
@@ -202,22 +206,23 @@ class Shared:
     def steps(self, in_parts: bool = False) -> Steps | None:
         made = []
         for number, unit in enumerate(self.units):
-            with self._telling(number):
+            with self.telling(number):
                 made.append(unit.steps(in_parts))
         if all(steps is None for steps in made):
             return None
         kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]
         came = (self.since[unit.members[0]] for unit in self.units)
         since = tuple(FIRST if one is None else one for one in came)
-        write = self._write_parts if in_parts else self._write
-        return SharedSteps(
-            tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write, self._telling
-        )
+        write = self.write_parts if in_parts else self.write_rows
+        return SharedSteps(tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write, self.telling)
 
-    def _write_parts(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
-        with self._telling(number):
+    def write_parts(
+        self, number: int, given: Iterable[Found] | Iterable[Part], row_filter: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Parts of a unit as rows; a filter leaves out rows when they are merged."""
+        with self.telling(number):
             parts = [one if isinstance(one, Part) else Part(one.table, 0, one) for one in given]
-            yield from self.parts.write([(number, parts)]).to_batches()
+            yield from self.parts.write([(number, parts)], row_filter).to_batches()
 
     @property
     def never_closing(self) -> tuple[str, ...]:
@@ -226,7 +231,18 @@ class Shared:
             name for unit in self.units if unit.steps(False) is None for one in unit.members for name in self.names[one]
         )
 
+    def on_streams(self, early: bool) -> Shared:
+        """The same with rows that meet by keys of their own queries: wherever they are, a change of other queries finds
+        them there. Rows that come out early are not merged, so all keys of a group are in one place."""
+        sources = [source for unit in self.units for source in unit.sources]
+        return replace(self, rows=plan_rows(sources, meet_by="keys of results" if early else "own keys"))
+
     # Queries that come and go
+
+    def find_begin(self, name: str, since: int) -> Beginning | None:
+        """From which rows on those of a query count that came at a time; None where it must not see earlier events."""
+        member = next(number for number, names in enumerate(self.names) if name in names)
+        return find_beginning(self.plan.plans[member], time_type(self.moment), since)
 
     @cached_property
     def carry_keys(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,8 @@ from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, read_letters
 from trendweave.sharing.one_pass import find_families, fits
 
 _CARRIED_ALONG = (CHUNK, APART)
+#: What rows of different programs meet by, see `plan_rows`.
+MeetBy: TypeAlias = Literal["common keys", "own keys", "keys of results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class _Gathering:
 
     def view(self, needs: Needs, type_apart: bool) -> View:
         columns = tuple((name, self.name(expression)) for name, expression in needs.columns)
-        flags = [None if one is None else self.bit(_explicit(one, needs, type_apart)) for one in needs.flags]
+        flags = [None if one is None else self.bit(tell_type(one, needs, type_apart)) for one in needs.flags]
         words = tuple((name, tuple(flags[64 * i : 64 * i + 64])) for i, name in enumerate(needs.words))
         takes: tuple[int, ...] | None = None
         if needs.only_flagged:
@@ -111,11 +114,11 @@ class _Gathering:
 
     def _bits_of_types(self, needs: Needs, type_apart: bool) -> tuple[int, ...]:
         if needs.kept_types is None:
-            return (self.bit(Flag(None, _is_known(needs.type))),)
-        return tuple(self.bit(_explicit(Flag(name), needs, type_apart)) for name in sorted(needs.kept_types))
+            return (self.bit(has_type(needs.type)),)
+        return tuple(self.bit(tell_type(Flag(name), needs, type_apart)) for name in sorted(needs.kept_types))
 
 
-def _explicit(flag: Flag, needs: Needs, type_apart: bool) -> Flag:
+def tell_type(flag: Flag, needs: Needs, type_apart: bool) -> Flag:
     """Where not all programs read the type, the type is a condition like others."""
     if not type_apart or flag.type is None or needs.type is None:
         return flag
@@ -129,9 +132,10 @@ def _explicit(flag: Flag, needs: Needs, type_apart: bool) -> Flag:
             return Flag(None, st.AllOf((is_type, condition)))
 
 
-def _is_known(column: str | None) -> st.Expression:
+def has_type(column: str | None) -> Flag:
+    """Set in rows that have a type."""
     assert column is not None
-    return st.IsNull(st.Attribute((column,)), negated=True)
+    return Flag(None, st.IsNull(st.Attribute((column,)), negated=True))
 
 
 def plan_rows(
@@ -139,6 +143,7 @@ def plan_rows(
     keep_families_apart: bool = True,
     whole: bool = False,
     known: Sequence[frozenset[Path]] = (),
+    meet_by: MeetBy = "common keys",
 ) -> RowsPlan:
     """Gather what programs need of rows.
 
@@ -147,6 +152,8 @@ def plan_rows(
         keep_families_apart: False where all rows are in one place anyhow.
         whole: Rows also hold every column of events that is read, so that other rows can be made of them.
         known: Families that there were before, which keep their keys and numbers.
+        meet_by: Rows meet by keys that programs have in common; or by the own keys of each program, so that nobody else
+            decides where its rows are; or by those of them that rows of its results have in common.
 
     Returns:
         A plan with one view per program, in their order.
@@ -156,15 +163,13 @@ def plan_rows(
     gathering = _Gathering(needs[0].time)
     views = [gathering.view(one, type_apart) for one in needs]
     keys = [
-        frozenset(_shared_path(view, path) for path in one.together) for view, one in zip(views, needs, strict=True)
+        frozenset(_shared_path(view, path) for path in (one.merged if meet_by == "keys of results" else one.together))
+        for view, one in zip(views, needs, strict=True)
     ]
     if whole:
         for name in sorted({name for one in needs for name in one.read}):
             gathering.names.setdefault(st.Attribute((name,)), name_column(st.Attribute((name,))))
-    families = [frozenset[Path]()] if not keep_families_apart else find_families(keys, known)
-    of_view = [
-        0 if not keep_families_apart else next(i for i, f in enumerate(families) if fits(f, one)) for one in keys
-    ]
+    families, of_view = _find_families(keys, known, keep_families_apart, meet_by)
     views = [replace(view, family=family) for view, family in zip(views, of_view, strict=True)]
     return RowsPlan(
         tuple((name, expression) for expression, name in gathering.names.items() if name != TIME),
@@ -173,6 +178,19 @@ def plan_rows(
         tuple(Family(tuple(sorted(keys)), _taken_by(views, number)) for number, keys in enumerate(families)),
         gathering.asked,
     )
+
+
+def _find_families(
+    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]], apart: bool, meet_by: MeetBy
+) -> tuple[list[frozenset[Path]], list[int]]:
+    """Families, and the number of that of each program."""
+    if not apart:
+        return [frozenset()], [0] * len(keys)
+    if meet_by == "common keys":
+        families = find_families(keys, known)
+        return families, [next(i for i, family in enumerate(families) if fits(family, one)) for one in keys]
+    families = sorted(set(keys), key=lambda names: (len(names), sorted(names)))
+    return families, [families.index(one) for one in keys]
 
 
 def _taken_by(views: Sequence[View], family: int) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from trendweave.runners.spark.pieces import BUCKET, PIECE, PackTask
 
 #: What Spark says about a task of a stream: the checkpoint it works on, and its run since the last start.
 _CHECKPOINT, _RUN = "sql.streaming.queryId", "spark.jobGroup.id"
-_WITHOUT_KEYS = -1
+WITHOUT_KEYS = -1
 #: Runs that this worker has met lately; older ones have ended, or would be asked once more.
 _MOST_RUNS = 1_000
 _asked: dict[tuple[str | None, ...], None] = {}
@@ -25,16 +25,18 @@ _asked: dict[tuple[str | None, ...], None] = {}
 
 @dataclass(frozen=True, slots=True)
 class CheckedPackTask:
-    """For mapInArrow: the pieces of `pack`, after one that asks, where this worker meets a new run."""
+    """For mapInArrow: the pieces of `pack`, after one that asks, where this worker meets a new run; or one for each
+    bucket."""
 
     pack: PackTask
     made_for: str
     buckets: int
+    all_buckets: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, pieces in enumerate(self.pack(batches)):
             if number == 0 and self._is_new_run():
-                yield question()
+                yield question(range(self.buckets) if self.all_buckets else ())
             yield pieces
 
     def _is_new_run(self) -> bool:
@@ -48,7 +50,12 @@ class CheckedPackTask:
         return is_new
 
 
-def question() -> pa.RecordBatch:
-    """A piece without rows; where nobody has said yet whose checkpoint it is, the operator does."""
-    piece = {BUCKET: _WITHOUT_KEYS, "pane": 0, "earliest": 0, "latest": 0, "rows": 0, "checksum": 0, "payload": b""}
-    return pa.RecordBatch.from_pylist([piece], PIECE)
+def question(buckets: Iterable[int] = ()) -> pa.RecordBatch:
+    """Pieces without rows; where nobody has said yet whose checkpoint it is, the operator does.
+
+    Args:
+        buckets: Those with keys that are asked as well. Queries of a workload that came at a restart came at the same
+            time in all buckets, so all hear of it at once.
+    """
+    rest = {"pane": 0, "earliest": 0, "latest": 0, "rows": 0, "checksum": 0, "payload": b""}
+    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **rest} for bucket in (WITHOUT_KEYS, *buckets)], PIECE)

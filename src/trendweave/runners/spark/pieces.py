@@ -25,6 +25,8 @@ from trendweave.rows.times import as_steps, time_type
 BUCKET = "bucket"
 #: The event as it came, where late events are wanted; it travels beside the piece.
 ORIGINAL = "original"
+#: Where rows were copied: whether each is the first copy of its event, which alone is counted; it travels as bits.
+FIRST = "trendweave_first"
 #: What a piece travels with: where it belongs, the times of its first and last event, and its bytes.
 PIECE = pa.schema(
     [
@@ -36,6 +38,7 @@ PIECE = pa.schema(
         pa.field("checksum", pa.int64()),
         pa.field("payload", pa.binary()),
         pa.field(ORIGINAL, pa.binary()),
+        pa.field(FIRST, pa.binary()),
     ]
 )
 _ROWS_AT_ONCE = 500_000
@@ -88,6 +91,23 @@ def join_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
+def read_first(bits: bytes | None, rows: int) -> np.ndarray:
+    """Whether each row of a piece is the first copy of its event."""
+    if bits is None:
+        return np.ones(rows, np.bool_)
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=rows).astype(np.bool_)
+
+
+def split_panes(rows: pa.Table, pane: int | None) -> Iterator[Piece]:
+    """Rows of one bucket as pieces, one for each pane."""
+    steps = as_steps(rows.column(TIME), time_type(rows.schema.field(TIME).type))
+    panes = np.zeros(steps.size, np.int64) if pane is None else np.floor_divide(steps, pane)
+    for number in np.unique(panes):
+        own = panes == number
+        times = steps[own]
+        yield Piece.of(rows.filter(pa.array(own)), int(number), int(times.min()), int(times.max()))
+
+
 @dataclass(frozen=True, slots=True)
 class PackTask:
     """For mapInArrow: prepared rows with their bucket -> pieces. `schema` is that of the rows without the bucket,
@@ -113,6 +133,7 @@ class PackTask:
         # Spark hands timestamps over in the session's zone; the schema says UTC.
         rows = table.select(self.schema.names).cast(self.schema)
         originals = table.select([ORIGINAL]) if ORIGINAL in table.column_names else None
+        first = np.asarray(table.column(FIRST)) if FIRST in table.column_names else None
         steps = as_steps(rows.column(TIME), time_type(self.schema.field(TIME).type))
         pane = np.zeros(steps.size, np.int64) if self.pane is None else np.floor_divide(steps, self.pane)
         panes, place = np.unique(pane, return_inverse=True)
@@ -120,6 +141,7 @@ class PackTask:
         order, _ = stable_order(code, int(code.max()) + 1)
         rows, code, steps = rows.take(pa.array(order)), code[order], steps[order]
         originals = None if originals is None else originals.take(pa.array(order))
+        first = None if first is None else first[order]
         borders = np.flatnonzero(np.diff(code, prepend=-1))
         ends = np.append(borders[1:], code.size)
         found: dict[str, list[Any]] = {name: [] for name in PIECE.names}
@@ -129,6 +151,7 @@ class PackTask:
             values = (
                 *(code[low] // panes.size, piece.pane, *times, piece.rows, piece.checksum, piece.payload),
                 None if originals is None else as_stream(originals.slice(low, high - low)),
+                None if first is None else np.packbits(first[low:high]).tobytes(),
             )
             for name, value in zip(PIECE.names, values, strict=True):
                 found[name].append(value)

@@ -95,6 +95,13 @@ def copy_rows(rows: DataFrame, needs: Needs) -> DataFrame:
     return copied.withColumn(MEETS, F.expr(_of_family(needs, [meeting_number(family) for family in needs.families])))
 
 
+def is_first_copy(needs: Needs) -> str:
+    """Whether a row is the first copy of its event, in Spark SQL."""
+    taken = [_is_taken(family, needs) for family in needs.families]
+    before = [f"NOT ({' OR '.join(taken[:number])})" if number else "TRUE" for number in range(len(taken))]
+    return _of_family(needs, before)
+
+
 def _of_family(needs: Needs, values: Sequence[str]) -> str:
     cases = " ".join(f"WHEN {family.mark} THEN {value}" for family, value in zip(needs.families, values, strict=True))
     return f"CASE `{FAMILY}` {cases} END"

@@ -22,19 +22,22 @@ from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.language.durations import read_duration
 from trendweave.programs.carry import name_owner
-from trendweave.programs.program import Program
+from trendweave.programs.program import MEETS, Program
+from trendweave.programs.shared.program import Shared
 from trendweave.rows.arrow_bytes import from_stream
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.metrics import count_rows
-from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PIECE, PackTask, stored_schema
-from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
+from trendweave.runners.spark.pieces import BUCKET, FIRST, ORIGINAL, PIECE, PackTask, stored_schema
+from trendweave.runners.spark.prepare import has_time, is_first_copy, meeting_number, prepare_rows, time_in_steps
 from trendweave.runners.spark.schema import parts_type, result_type
 from trendweave.runners.spark.stream_operator import OUTPUT, StreamProcessor
 from trendweave.runners.spark.task import MergeTask
 from trendweave.runners.spark.versions import find_version_problems
+from trendweave.runners.spark.workload_operator import WorkloadProcessor
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -50,23 +53,27 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
         events: A stream whose strings are compared by their bytes (`in_plain_strings`).
         settings: Checked options.
     """
+    if isinstance(program, Shared):
+        program = program.on_streams(settings.early)
     _check(program, events, settings)
     watched = _with_watermark(program, events, settings)
     counted = watched.observe(f"{settings.metrics}_read", *count_rows(program.needs, watched))
     rows = prepare_rows(program, counted, *_originals(events, settings))
-    kept = to_arrow(StructType([field for field in rows.schema if field.name != ORIGINAL]))
+    kept = to_arrow(StructType([field for field in rows.schema if field.name not in (ORIGINAL, MEETS)]))
     in_parts = merges_parts(program, settings)
-    processor = make_processor(program, kept, settings, in_parts)
-    found = _through_state(rows, _bucket_keys(program, settings), processor, settings)
+    processor = make_processor(program, kept, settings, in_parts, _delay(events, settings))
+    found = _through_state(_with_bucket(program, rows, settings), processor, settings)
     return _unpack(program, found, events.schema, settings, in_parts)
 
 
 def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     """Everything that can be known to be wrong before the stream starts, with the way out."""
     problems = find_version_problems(events)
-    if program.steps() is None:
+    never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
+    for name in never:
         message = "a stream has no end, and the query has one window over the whole input"
-        problems.append(Problem("TW409", message, "add WITHIN, and SLIDE unless the window moves with the stream"))
+        hint = "add WITHIN, and SLIDE unless the window moves with the stream"
+        problems.append(Problem("TW409", message, hint, query=name))
     if settings.early:
         problems += program.problems_of_early_rows()
     if settings.watermark is None and not any(_WATERMARK in field.metadata for field in events.schema):
@@ -88,13 +95,18 @@ def _with_watermark(program: Program, events: DataFrame, settings: Settings) -> 
         return events
     time = program.needs.time
     assert time is not None
-    # Rounded up: an event is never late too early.
-    delay = -(-read_duration(settings.watermark, "watermark", or_none_at_all=True) // 1_000_000)
     steps = time_in_steps(program.moment, spark_column((time,)))
     step = time_type(program.moment).step // 1_000
     known = has_time(time, schema_of(events))
     moment = F.expr(f"IF({known}, TIMESTAMP_MICROS(TRY_MULTIPLY({steps}, {step}L)), NULL)")
-    return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, f"{delay} milliseconds")
+    return events.withColumn(_MOMENT, moment).withWatermark(_MOMENT, f"{_delay(events, settings)} milliseconds")
+
+
+def _delay(events: DataFrame, settings: Settings) -> int:
+    """How far the watermark is behind the latest event, in milliseconds. Rounded up: no event is late too early."""
+    if settings.watermark is not None:
+        return -(-read_duration(settings.watermark, "watermark", or_none_at_all=True) // 1_000_000)
+    return max((field.metadata[_WATERMARK] for field in events.schema if _WATERMARK in field.metadata), default=0)
 
 
 def _originals(events: DataFrame, settings: Settings) -> list[Column]:
@@ -109,9 +121,17 @@ def merges_parts(program: Program, settings: Settings) -> bool:
     return parts is not None and not parts.of_stretches and not settings.early
 
 
-def make_processor(program: Program, kept: pa.Schema, settings: Settings, in_parts: bool) -> StreamProcessor:
-    """The stateful operator of rows with these columns; it knows whose state it is."""
+def make_processor(
+    program: Program, kept: pa.Schema, settings: Settings, in_parts: bool, delay: int = 0
+) -> StreamProcessor:
+    """The stateful operator of rows with these columns; it knows whose state it is. The watermark is behind the latest
+    event by `delay` milliseconds."""
     schema = stored_schema(kept, program.needs)
+    if isinstance(program, Shared):
+        # Each query tells its own state from others.
+        facts = ["workload", str(program.needs.time), "early" if settings.early else "final"]
+        owner = name_owner(facts, pa.schema([schema.field(TIME)]))
+        return WorkloadProcessor(program, schema, owner, settings.buckets, in_parts, settings.early, delay)
     owner = name_owner(_facts(program, settings), schema)
     return StreamProcessor(program, schema, owner, settings.buckets, in_parts, settings.early)
 
@@ -122,18 +142,26 @@ def _facts(program: Program, settings: Settings) -> list[str]:
     return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final", *rule]
 
 
-def _bucket_keys(program: Program, settings: Settings) -> list[str]:
-    """Keys whose rows share a bucket. Rows that come out early are not merged, so there all keys of a group do."""
+def _with_bucket(program: Program, rows: DataFrame, settings: Settings) -> DataFrame:
+    """With a column of buckets: rows with the same keys share one. Rows that come out early are not merged, so there
+    all keys of a group do. Rows of workloads know by what they meet."""
     needs = program.needs
-    return [spark_column(path) for path in (needs.merged if settings.early else needs.together)]
+    if len(needs.families) > 1:
+        number = f"`{MEETS}`"
+        rows = rows.withColumn(FIRST, F.expr(is_first_copy(needs)))
+    elif needs.families:
+        number = meeting_number(needs.families[0])
+    else:
+        keys = [spark_column(path) for path in (needs.merged if settings.early else needs.together)]
+        number = f"HASH({', '.join(keys)})" if keys else "0"
+    return rows.withColumn(BUCKET, F.expr(f"CAST(PMOD({number}, {settings.buckets}) AS INT)"))
 
 
-def _through_state(rows: DataFrame, keys: list[str], processor: StreamProcessor, settings: Settings) -> DataFrame:
-    """What the stateful operator gives out, one call per bucket of these keys, without rows that are there for the
-    counts alone."""
-    bucket = f"PMOD(HASH({', '.join(keys)}), {settings.buckets})" if keys else "0"
-    in_buckets = rows.withColumn(BUCKET, F.expr(f"CAST({bucket} AS INT)"))
-    pack = CheckedPackTask(PackTask(processor.schema, processor.pane), processor.owner, settings.buckets)
+def _through_state(in_buckets: DataFrame, processor: StreamProcessor, settings: Settings) -> DataFrame:
+    """What the stateful operator gives out, one call per bucket, without rows that are there for the counts alone."""
+    of_workload = isinstance(processor, WorkloadProcessor)
+    packed = PackTask(processor.schema, processor.pane)
+    pack = CheckedPackTask(packed, processor.owner, settings.buckets, of_workload)
     pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
     mode = "update" if settings.early else "append"
     found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")

@@ -25,7 +25,8 @@ from trendweave.programs.program import NO_CARRY, Program
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
-from trendweave.runners.spark.pieces import Piece
+from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
+from trendweave.runners.spark.pieces import FIRST, Piece, read_first
 from trendweave.runners.spark.stream_state import ABOUT, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.task import telling_where
 from trendweave.runners.spark.waiting_rows import WaitingRows
@@ -47,6 +48,7 @@ class StreamProcessor(StatefulProcessor):
         self._program, self.schema, self.owner, self._buckets = program, schema, owner, buckets
         self._in_parts, self._early = in_parts, early
         self._time_type = time_type(schema.field(TIME).type)
+        self._columns = schema
 
     @property
     def pane(self) -> int | None:
@@ -60,28 +62,35 @@ class StreamProcessor(StatefulProcessor):
         self._steps, self._handle = steps, handle
         self._about = handle.getValueState("about", ABOUT)
         self._waiting = WaitingRows(handle, self.schema, steps.pane)
-        self._carry = CarryState(handle, self.owner) if steps.carries else None
+        self._carry = self._make_carry(handle)
+
+    def _make_carry(self, handle: StatefulProcessorHandle) -> CarryState | None:
+        return CarryState(handle, self.owner) if self._steps.carries else None
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         watermark = self._watermark_in_steps(timerValues)
+        self._go_on(watermark)
         about = self._read_about()
         events = late = 0
         earliest, latest = [], []
         for row in rows:
             if row.rows == 0:  # it asks whose checkpoint this is, which is known by now, and stays
-                self._about.update(about.as_tuple())
+                if row.bucket == WITHOUT_KEYS:
+                    self._about.update(about.as_tuple())
                 continue
+            first = read_first(row[FIRST], row.rows)
             whole = Piece(row.pane, row.earliest, row.latest, row.rows, row.checksum, bytes(row.payload))
             piece: Piece | None = whole
             if watermark is not None and whole.earliest < watermark:
                 piece, behind = self._waiting.drop_late(whole, watermark)
-                late += int(behind.sum())
+                late += int((behind & first).sum())
                 if row.original is not None:
-                    yield output(late_rows=_late_rows(bytes(row.original), behind))
+                    yield output(late_rows=_late_rows(bytes(row.original), behind & first))
+                first = first[~behind]
             if piece is None:
                 continue
             about = self._waiting.write(piece, about)
-            events += piece.rows
+            events += int(first.sum())
             earliest.append(piece.earliest)
             latest.append(piece.latest)
         if earliest:
@@ -98,6 +107,7 @@ class StreamProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         watermark = self._watermark_in_steps(timerValues)
         assert watermark is not None, "a timer expires because a watermark has passed it"
+        self._go_on(watermark)
         about = replace(self._read_about(), timer=None)
         carry = NO_CARRY if self._carry is None else self._carry.read()
         times = self._steps.reads(about.closed, watermark)
@@ -122,6 +132,9 @@ class StreamProcessor(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+    def _go_on(self, watermark: int | None) -> None:
+        """What has to be known before anything is done with a bucket."""
 
     # Times: Spark counts in milliseconds, we in steps of the time column.
 
@@ -158,8 +171,8 @@ class StreamProcessor(StatefulProcessor):
             yield from (output(payload) for payload in _write(batches))
 
     def _read_about(self) -> About:
-        fresh = About(STATE_VERSION, self.owner, self._buckets, self.schema.serialize().to_pybytes())
-        return check_about(self._about.get(), fresh, self.schema)
+        fresh = About(STATE_VERSION, self.owner, self._buckets, self._columns.serialize().to_pybytes())
+        return check_about(self._about.get(), fresh, self._columns)
 
 
 def output(payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0) -> Row:

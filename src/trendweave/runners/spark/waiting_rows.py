@@ -46,6 +46,13 @@ class WaitingRows:
         )
         return replace(about, next_piece=about.next_piece + 1)
 
+    def take_all(self, schema: pa.Schema) -> pa.Table:
+        """All rows, which have these columns; none are left."""
+        held = {(place[0], place[1]): _as_piece(place[0], value) for place, value in self._pieces.iterator()}
+        for place in held:
+            self._pieces.removeKey(place)
+        return join_pieces(held.values(), schema)
+
     def _is_read(self, place: PieceKey, times: tuple[int, int]) -> bool:
         """Whether a piece may have rows between these times."""
         pane = self._pane

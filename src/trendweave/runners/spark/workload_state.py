@@ -1,0 +1,205 @@
+"""What the state of a bucket knows of a workload: its queries, and what the rows are that wait.
+
+A workload may be another one after a restart. Queries are known by name and text, columns of rows by what they hold,
+and flags and families likewise, so that rows of one workload become rows of another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+from trendweave.errors import DataError, Problem
+from trendweave.programs.program import FAMILY, Flag
+from trendweave.programs.shared.changes import Record
+from trendweave.programs.shared.program import Shared
+from trendweave.programs.shared.rows import has_type, tell_type
+from trendweave.rows.encoded import LETTERS, read_letters
+
+_METADATA = b"trendweave.workload"
+
+
+@dataclass(frozen=True)
+class StoredWorkload:
+    """A workload, as a state has it.
+
+    Attributes:
+        record: Its queries by name, and when they came.
+        schema: The columns of rows that wait.
+        flags: What tells each bit of their words from others.
+        families: The marks of families.
+        pane: The length of the panes that rows are kept by.
+        type: The column of the type, where all rows have one.
+        changed: The watermark of the last change, in steps: what closed before is done in all buckets.
+    """
+
+    record: Record
+    schema: pa.Schema
+    flags: tuple[str, ...]
+    families: tuple[int, ...]
+    pane: int | None
+    type: str | None = None
+    changed: int | None = None
+
+    @staticmethod
+    def of(program: Shared, record: Record, schema: pa.Schema, pane: int | None) -> StoredWorkload:
+        """What is stored of a program with rows of these columns."""
+        # Whether types are conditions like others depends on the other queries.
+        flags = tuple(_name_flag(tell_type(flag, program.needs, type_apart=True)) for flag in program.rows.flags)
+        marks = tuple(family.mark for family in program.rows.families)
+        return StoredWorkload(record, schema, flags, marks, pane, program.needs.type)
+
+    def to_bytes(self) -> bytes:
+        rows = {"flags": self.flags, "families": self.families, "pane": self.pane, "type": self.type}
+        facts = json.dumps({"record": self.record.write(), "changed": self.changed, **rows})
+        return self.schema.with_metadata({_METADATA: facts.encode()}).serialize().to_pybytes()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> StoredWorkload:
+        schema = pa.ipc.read_schema(pa.py_buffer(data))
+        facts = json.loads((schema.metadata or {})[_METADATA])
+        lists = tuple(facts["flags"]), tuple(facts["families"])
+        rest = facts["pane"], facts["type"], facts["changed"]
+        return StoredWorkload(Record.read(facts["record"]), schema.remove_metadata(), *lists, *rest)
+
+    def is_like(self, other: StoredWorkload) -> bool:
+        """Whether both are the same queries with the same rows; when these came is not asked."""
+        own, others = (
+            {name: (known.text, known.owner) for name, known in one.record.queries.items()} for one in (self, other)
+        )
+        rows, other_rows = ((one.flags, one.families, one.pane, one.type) for one in (self, other))
+        return own == others and rows == other_rows and self.schema.equals(other.schema)
+
+
+class WorkloadState:
+    """The value of a bucket's state that holds a `StoredWorkload`."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._value = handle.getValueState("workload", "content binary, checksum bigint")
+
+    def read(self) -> bytes | None:
+        """Its bytes; None where there is nothing.
+
+        Raises:
+            DataError: They are damaged (TW311).
+        """
+        stored: Any = self._value.get()
+        if stored is None:
+            return None
+        content = bytes(stored[0])
+        if zlib.crc32(content) != stored[1]:
+            message = "what the state says about its workload is damaged: its checksum is wrong"
+            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            raise DataError([Problem("TW311", message, hint)])
+        return content
+
+    def write(self, content: bytes) -> None:
+        self._value.update((content, zlib.crc32(content)))
+
+
+def move_rows(rows: pa.Table, before: StoredWorkload, after: StoredWorkload, program: Shared) -> pa.Table:
+    """Rows of one workload as rows of another.
+
+    Args:
+        rows: Rows that wait.
+        before: The workload that they were made for.
+        after: The workload that they are for now.
+        program: The same.
+
+    Returns:
+        The rows that queries need that stayed. What only others read is not set, or NULL.
+    """
+    rows, marks = _of_families(rows, before, after)
+    letters, typed = _move_letters(rows, before, after)
+    kept = typed & _are_taken(letters, marks, program, stayed(before.record, after.record))
+    columns: list[pa.Array | pa.ChunkedArray] = []
+    words = {name: number for number, name in enumerate(program.rows.words)}
+    for field in after.schema:
+        if field.name in words:
+            columns.append(pa.array(letters[:, words[field.name]].view(np.int64)).cast(field.type))
+        elif field.name == FAMILY:
+            columns.append(pa.array(marks).cast(field.type))
+        elif field.name in rows.column_names:
+            columns.append(rows.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.nulls(rows.num_rows, field.type))
+    moved = pa.table(columns, schema=after.schema)
+    return moved if kept.all() else moved.filter(pa.array(kept))
+
+
+def stayed(before: Record, after: Record) -> set[str]:
+    """The names of queries that are in both, with the same text."""
+    known = before.queries
+    return {name for name, now in after.queries.items() if name in known and known[name].text == now.text}
+
+
+def _of_families(rows: pa.Table, before: StoredWorkload, after: StoredWorkload) -> tuple[pa.Table, np.ndarray]:
+    """The rows of families that there still are, and the marks of these."""
+    if FAMILY in rows.column_names:
+        marks = rows.column(FAMILY).to_numpy().astype(np.int64)
+    else:
+        marks = np.full(rows.num_rows, before.families[0], np.int64)
+    known = np.isin(marks, after.families)
+    return (rows, marks) if known.all() else (rows.filter(pa.array(known)), marks[known])
+
+
+def _move_letters(rows: pa.Table, before: StoredWorkload, after: StoredWorkload) -> tuple[np.ndarray, np.ndarray]:
+    """The words of flags, and whether each row has a type if all must have one."""
+    letters = np.zeros((rows.num_rows, -(-len(after.flags) // 64)), np.uint64)
+    old = read_letters(_widen_words(rows)) if before.flags else np.zeros((rows.num_rows, 0), np.uint64)
+    places = {flag: bit for bit, flag in enumerate(before.flags)}
+    everywhere = np.ones(rows.num_rows, np.uint64)
+
+    def find(flag: str) -> np.ndarray | None:
+        if before.type is not None and flag == _name_flag(has_type(before.type)):
+            return everywhere
+        if flag not in places:
+            return None
+        return (old[:, places[flag] // 64] >> np.uint64(places[flag] % 64)) & np.uint64(1)
+
+    for bit, flag in enumerate(after.flags):
+        is_set = find(flag)
+        if is_set is not None:
+            letters[:, bit // 64] |= is_set << np.uint64(bit % 64)
+    typed = everywhere if after.type is None else find(_name_flag(has_type(after.type)))
+    return letters, (everywhere if typed is None else typed).astype(np.bool_)
+
+
+def _name_flag(flag: Flag) -> str:
+    return hashlib.sha256(repr(flag).encode()).hexdigest()[:16]
+
+
+def _widen_words(rows: pa.Table) -> pa.Table:
+    """Flags may be kept in few bits."""
+    for place, field in enumerate(rows.schema):
+        if field.name.startswith(LETTERS) and field.type != pa.int64():
+            rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
+    return rows
+
+
+def _are_taken(letters: np.ndarray, marks: np.ndarray, program: Shared, names: Collection[str]) -> np.ndarray:
+    """Whether one of these queries takes each row."""
+    taken = np.zeros(len(marks), np.bool_)
+    first = 0
+    for unit in program.units:
+        views = program.rows.views[first : first + len(unit.sources)]
+        first += len(unit.sources)
+        if not any(name in names for member in unit.members for name in program.names[member]):
+            continue
+        for view in views:
+            own = marks == program.rows.families[view.family].mark
+            if view.takes is not None:
+                some = np.zeros(len(marks), np.bool_)
+                for bit in view.takes:
+                    some |= (letters[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
+                own &= some
+            taken |= own
+    return taken
