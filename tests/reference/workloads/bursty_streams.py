@@ -35,6 +35,9 @@ def seldom_other_keys() -> SearchStrategy[dict]:
     return st.fixed_dictionaries({"k": key, "g": group, "s": st.sampled_from(["p", "p", "p", "q", None])})
 
 
+RUNS, LONG_RUNS = (1, 1, 1, 2, 4), (1, 1, 2, 5, 14)
+
+
 @st.composite
 def bursty_streams(draw: DrawFn, workload: tuple[Member, ...], max_events: int = 9) -> list[dict]:
     """Words of the patterns with runs of one type and events in between; ties, pauses, NULL and NaN; seldom rows that
@@ -44,7 +47,7 @@ def bursty_streams(draw: DrawFn, workload: tuple[Member, ...], max_events: int =
     time, rows = draw(st.integers(-3, 3)), []
     while len(rows) < max_events:
         for kind in draw(spellings(draw(st.sampled_from(patterns)))):
-            run = draw(st.sampled_from([1, 1, 1, 2, 4]))
+            run = draw(st.sampled_from(LONG_RUNS if max_events > 20 else RUNS))
             if rarely(draw, 8):
                 kind, run = draw(st.sampled_from([*used, "Z"])), 1
             steps = st.sampled_from([1, 1, 1, 1, 0]) if run > 1 else st.sampled_from([1, 1, 1, 1, 0, 2])
