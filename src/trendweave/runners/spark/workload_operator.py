@@ -43,7 +43,7 @@ class WorkloadProcessor(StreamProcessor):
         self._shared, self._delay = program, delay
         self._columns = pa.schema([schema.field(TIME)])
         fresh = program.roster.record(())
-        self._fresh = StoredWorkload.of(program, fresh, schema, self.pane)
+        self._fresh = StoredWorkload.of(program, fresh, schema, self.pane, delay)
         self._known: dict[bytes, Mapping[str, int]] = {}
         self._made: dict[tuple[tuple[str, int], ...], Steps] = {}
 
@@ -87,7 +87,7 @@ class WorkloadProcessor(StreamProcessor):
 
     def _change(self, stored: StoredWorkload, watermark: int | None) -> Mapping[str, int]:
         """The state of another workload becomes one of this workload."""
-        roster = self._shared.roster.after(stored.record, self._first_unread())
+        roster = self._shared.roster.after(stored.record, self._first_unread(stored.delay))
         came = roster.since if stored.changed is None else settle(self._shared, roster.since, stored.changed)
         record = Roster(self._shared.roster.programs, came).record(())
         now = replace(self._fresh, record=record, changed=watermark)
@@ -112,6 +112,7 @@ class WorkloadProcessor(StreamProcessor):
         self._about.update(self._with_timer(about, due, watermark).as_tuple())
         return came
 
-    def _first_unread(self) -> int:
-        """The first time after all events that the watermark comes from, in steps; Spark counts in milliseconds."""
-        return -(-(self._milliseconds + self._delay + 1) * 1_000_000 // self._time_type.step)
+    def _first_unread(self, delay: int) -> int:
+        """The first time after all events that the watermark comes from, in steps; Spark counts in milliseconds. The
+        watermark of a restart is that of the run before."""
+        return -(-(self._milliseconds + max(delay, self._delay) + 1) * 1_000_000 // self._time_type.step)

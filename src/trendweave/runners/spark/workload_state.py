@@ -38,6 +38,7 @@ class StoredWorkload:
         families: The marks of families.
         pane: The length of the panes that rows are kept by.
         type: The column of the type, where all rows have one.
+        delay: How far the watermark is behind the latest event, in milliseconds.
         changed: The watermark of the last change, in steps: what closed before is done in all buckets.
     """
 
@@ -47,19 +48,20 @@ class StoredWorkload:
     families: tuple[int, ...]
     pane: int | None
     type: str | None = None
+    delay: int = 0
     changed: int | None = None
 
     @staticmethod
-    def of(program: Shared, record: Record, schema: pa.Schema, pane: int | None) -> StoredWorkload:
+    def of(program: Shared, record: Record, schema: pa.Schema, pane: int | None, delay: int) -> StoredWorkload:
         """What is stored of a program with rows of these columns."""
         # Whether types are conditions like others depends on the other queries.
         flags = tuple(_name_flag(tell_type(flag, program.needs, type_apart=True)) for flag in program.rows.flags)
         marks = tuple(family.mark for family in program.rows.families)
-        return StoredWorkload(record, schema, flags, marks, pane, program.needs.type)
+        return StoredWorkload(record, schema, flags, marks, pane, program.needs.type, delay)
 
     def to_bytes(self) -> bytes:
         rows = {"flags": self.flags, "families": self.families, "pane": self.pane, "type": self.type}
-        facts = json.dumps({"record": self.record.write(), "changed": self.changed, **rows})
+        facts = json.dumps({"record": self.record.write(), "delay": self.delay, "changed": self.changed, **rows})
         return self.schema.with_metadata({_METADATA: facts.encode()}).serialize().to_pybytes()
 
     @staticmethod
@@ -67,15 +69,15 @@ class StoredWorkload:
         schema = pa.ipc.read_schema(pa.py_buffer(data))
         facts = json.loads((schema.metadata or {})[_METADATA])
         lists = tuple(facts["flags"]), tuple(facts["families"])
-        rest = facts["pane"], facts["type"], facts["changed"]
+        rest = facts["pane"], facts["type"], facts["delay"], facts["changed"]
         return StoredWorkload(Record.read(facts["record"]), schema.remove_metadata(), *lists, *rest)
 
     def is_like(self, other: StoredWorkload) -> bool:
-        """Whether both are the same queries with the same rows; when these came is not asked."""
+        """Whether both are the same queries with the same rows and delay; when these came is not asked."""
         own, others = (
             {name: (known.text, known.owner) for name, known in one.record.queries.items()} for one in (self, other)
         )
-        rows, other_rows = ((one.flags, one.families, one.pane, one.type) for one in (self, other))
+        rows, other_rows = ((one.flags, one.families, one.pane, one.type, one.delay) for one in (self, other))
         return own == others and rows == other_rows and self.schema.equals(other.schema)
 
 
