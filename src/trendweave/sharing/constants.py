@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, TypeAlias
 
@@ -46,9 +47,9 @@ class Compared:
         return st.Comparison(self.test, self.value, constants[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Alike:
-    """Plans that are equal but for constants.
+    """Plans that are equal but for constants. Each is itself: nobody compares ten thousand constants.
 
     Attributes:
         members: Their numbers.
@@ -63,6 +64,7 @@ class Alike:
     compared: tuple[Compared, ...]
     constants: tuple[tuple[Constants, ...], ...]
 
+    @cached_property
     def by_kinds(self) -> list[list[int]]:
         """Members whose constants are of the same kinds."""
         groups: dict[tuple[object, ...], list[int]] = {}
@@ -70,7 +72,7 @@ class Alike:
             groups.setdefault(tuple(_kind_of(one[0]) for one in row), []).append(member)
         return list(groups.values())
 
-    @property
+    @cached_property
     def wide_plan(self) -> Plan:
         """The plan, with conditions that hold wherever those of some member do, so that rows that none of them wants
         are not read."""

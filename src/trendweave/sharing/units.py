@@ -75,7 +75,7 @@ def different_members(unit: Unit) -> tuple[int, ...]:
 def checked_with_others(unit: Unit) -> Iterator[int]:
     """Members that fit events if others of the unit do."""
     if isinstance(unit, Alike):
-        for members in unit.by_kinds():
+        for members in unit.by_kinds:
             yield from members[1:]
 
 

@@ -315,7 +315,7 @@ def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
         events=member.events.append(pa.field(MEMBER, _NUMBER)),
     )
     base = replace(member, plan=wide, prepared=preparation)
-    return AlikeUnit(alike, base, inner, index_variables(alike, columns))
+    return AlikeUnit(alike, base, inner, index_variables(alike, tuple(columns)))
 
 
 def in_halves(copies: pa.Table, compute: Callable[[pa.Table], T]) -> Iterator[T]:

@@ -6,8 +6,8 @@ constants at a time, so that the answer is the one that the condition itself giv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -62,8 +62,9 @@ class VariableRules:
     entries: tuple[Entries, ...]
 
 
-def index_variables(alike: Alike, columns: Sequence[str]) -> tuple[VariableRules, ...]:
-    """Bring the constants of rules into columns.
+@lru_cache(maxsize=64)
+def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRules, ...]:
+    """Bring the constants of rules into columns. A workload that runs again has them still.
 
     Args:
         alike: The rules.

@@ -74,9 +74,10 @@ class RowCopies:
         # Variables that all rules read alike.
         self._free = ~np.bitwise_or.reduce(list(self._bits.values()))
         required = required_variables(plan)
+        self._required = {one.variable for one in variables if plan.variables[one.variable].name in required}
         self._counts = {one.variable: one.count(rules) for one in self._matches}
-        anchors = [one.variable for one in self._matches if plan.variables[one.variable].name in required]
-        self._anchor = min(anchors, key=lambda variable: int(self._counts[variable].sum()), default=None)
+        totals = {variable: int(self._counts[variable].sum()) for variable in sorted(self._required)}
+        self._anchor = min(totals, key=lambda variable: totals[variable], default=None)
         self._near = self._find_near()
 
     def pieces(self) -> Iterator[Copies]:
@@ -105,16 +106,25 @@ class RowCopies:
             lists[one.variable] = self._list_variable(matches, first, end)
         if self._anchor is None or len(lists) == 1:
             return lists
-        assert self._near is not None, "there is an anchor"
-        anchor = lists[self._anchor]
-        for variable, listed in lists.items():
-            if variable != self._anchor:
-                starts = np.zeros(listed.starts.size, np.int64)
-                where = (anchor.starts, anchor.row, self._near.low, self._near.high)
-                keep_near(listed.starts, listed.row, *where, starts)
-                size = int(starts[-1])
-                lists[variable] = _Listed(starts, listed.row[:size], listed.letters[:size])
+        others = [variable for variable in lists if variable != self._anchor]
+        for variable in others:
+            lists[variable] = self._keep_near(lists[variable], lists[self._anchor])
+        # An event of the anchor is of no use either where another variable has none near it that no trend is without.
+        for variable in others:
+            if variable in self._required:
+                lists[self._anchor] = self._keep_near(lists[self._anchor], lists[variable])
+        if self._required.intersection(others):
+            for variable in others:
+                lists[variable] = self._keep_near(lists[variable], lists[self._anchor])
         return lists
+
+    def _keep_near(self, listed: _Listed, anchor: _Listed) -> _Listed:
+        """Only the rows of each rule that may share a window with one of its anchors; the list is used up."""
+        assert self._near is not None, "there is an anchor"
+        starts = np.zeros(listed.starts.size, np.int64)
+        keep_near(listed.starts, listed.row, anchor.starts, anchor.row, self._near.low, self._near.high, starts)
+        size = int(starts[-1])
+        return _Listed(starts, listed.row[:size], listed.letters[:size])
 
     def _list_variable(self, matches: VariableMatches, first: int, end: int) -> _Listed:
         starts = np.concatenate([[0], np.cumsum(self._counts[matches.variable][first:end])])
