@@ -1,6 +1,7 @@
 """Run in a fresh process: warm the kernels up, ask common queries of read-only arrays, print what was compiled.
 
-One JSON object: for `warm_up` and `queries`, `warm_up_shared` and `many_queries` the functions that numba loaded from disk and those that it compiled.
+One JSON object: for `warm_up` and `queries`, `warm_up_shared` and `many_queries` the functions that numba loaded from
+disk and those that it compiled.
 """
 
 import importlib

@@ -20,13 +20,14 @@ from trendweave.kernels.shared.inputs import (
 @st.composite
 def windows(draw, ticks: list[int]) -> tuple[list[int], list[int]]:
     """First and last window per row: both go up, some rows are in none, rows of a tick are in the same."""
-    first, last = draw(st.integers(-2, 2)), draw(st.integers(-2, 2))
+    first = draw(st.integers(-2, 2))
+    last = first + draw(st.integers(-1, 3))
     firsts: list[int] = []
     lasts: list[int] = []
     for i, tick in enumerate(ticks):
         if i == 0 or tick != ticks[i - 1]:
             first += draw(st.sampled_from([0, 0, 0, 1, 2]))
-            last += draw(st.sampled_from([0, 0, 0, 1, 2]))
+            last += draw(st.sampled_from([0, 0, 1, 1, 2]))
         firsts.append(first)
         lasts.append(last)
     return firsts, lasts
@@ -36,12 +37,14 @@ def windows(draw, ticks: list[int]) -> tuple[list[int], list[int]]:
 def templates(draw, kinds: int, letters: int) -> dict:
     """States in classes; transitions inside classes alike for all members, between classes at will."""
     letter = st.integers(0, letters - 1)
+    apart = draw(st.booleans())  # every class reads letters of its own, so that there are bursts
     blockers = st.sampled_from([-1, -1, -1, draw(letter)])
     states: dict[str, list] = {name: [] for name in ("window", "variable", "start", "class", "position", "member")}
     transitions: set[tuple[int, int, int]] = set()
     for c in range(draw(st.integers(1, 4))):
         positions, members = draw(st.integers(1, 3)), draw(st.integers(1, 4))
-        common = [draw(letter) for _ in range(positions)]
+        own = st.just(c % letters) if apart else letter
+        common = [draw(own) for _ in range(positions)]
         inside = draw(
             st.sets(st.tuples(st.integers(0, positions - 1), st.integers(0, positions - 1), blockers), max_size=4)
         )
@@ -49,8 +52,8 @@ def templates(draw, kinds: int, letters: int) -> dict:
             kind, base = draw(st.integers(0, kinds - 1)), len(states["class"])
             for p in range(positions):
                 states["window"].append(kind)
-                states["variable"].append(common[p] if draw(st.booleans()) else draw(letter))
-                states["start"].append(draw(st.sampled_from([True, False])))
+                states["variable"].append(common[p] if draw(st.booleans()) else draw(own))
+                states["start"].append(draw(st.sampled_from([True, True, False])))
                 states["class"].append(c)
                 states["position"].append(p)
                 states["member"].append(member)
@@ -87,7 +90,8 @@ def cases(draw, most_rows: int, floats: bool = False) -> tuple[Case, dict]:
     # long runs of one letter, so that there are bursts
     rows: list[int] = []
     while len(rows) < len(ticks):
-        rows += [draw(st.integers(0, 2**used - 1))] * draw(st.sampled_from([1, 1, 2, 8]))
+        row = draw(st.one_of(st.sampled_from([1 << v for v in range(used)]), st.sampled_from(range(2**used))))
+        rows += [row] * draw(st.sampled_from([1, 1, 2, 8]))
     spread = draw(st.sampled_from([1, 37]))  # 37: letters in several words
     letters = [sum(1 << v * spread for v in range(used) if row >> v & 1) for row in rows[: len(ticks)]]
     states = template["states"]

@@ -26,6 +26,10 @@ def test_exact_numbers(case):
     for sharing in SETTINGS:
         results = aggregate_shared(to_rows(case), to_template(case, states), to_measures(case), sharing)
         assert to_answers(results) == expected
+        if sharing == "never":
+            assert results.counts.bursts_shared == 0
+        if sharing == "always":
+            assert results.counts.snapshots >= results.counts.bursts_shared
 
 
 @examples(60)

@@ -126,8 +126,9 @@ def test_the_two_rules_find_the_best_of_all_plans(queries, once):
 @given(
     st.lists(st.tuples(st.integers(1, 200), st.integers(1, 40), st.booleans()), min_size=1, max_size=6),
     st.integers(1, 3),
+    st.sampled_from([decision.ANY, decision.PLAIN, decision.PARTED]),
 )
-def test_the_pruned_choice_is_the_best_of_all(queries, registers):
+def test_the_pruned_choice_is_the_best_of_all(queries, registers, manner):
     """Queries (rows read, lanes, whether it brings snapshots): those that bring none are on one track."""
     numbers = range(len(queries))
     free = frozenset(q for q in numbers if not queries[q][2])
@@ -137,11 +138,11 @@ def test_the_pruned_choice_is_the_best_of_all(queries, registers):
         return (float(rows if q in free else queries[q][0]), float(registers), 1.0, 1.0)
 
     def alone(q):
-        return decision.cost_alone(*of(q), float(queries[q][1]), 1.0, False)
+        return decision.cost_alone(*of(q), float(queries[q][1]), 1.0, manner)
 
     def track(members):
         lanes = sum(queries[q][1] for q in members)
-        return decision.cost_shared(*of(min(members)), float(lanes), 1.0, False, 1.0)
+        return decision.cost_shared(*of(min(members)), float(lanes), 1.0, manner, 1.0)
 
     tracks = [free, *(frozenset({q}) for q in numbers if q not in free)]
 

@@ -71,6 +71,23 @@ def test_bundles_that_part_beyond_64_bits():
     check(*ride_sharing("x" + "tttuttt" * 15 + "y" + "ut" * 40 + "y", own=True, values=[list(range(188))]))
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_bursts_are_shared_where_it_pays(own):
+    # 8 queries in 25 windows: a burst of 150 rows is shared, with `own` by 7 of them; those of two rows are not
+    word = "x" + "t" * 100 + "u" * 50 + "y" + "ttxtty" * 3
+    windows = [0] * len(word), [24] * len(word)
+    case, states = ride_sharing(word, queries=8, own=own, windows=windows)
+    expected = answers(case)
+    for numbers in ("exact", "float64"):
+        results = aggregate_shared(to_rows(case), to_template(case, states), sharing="auto", numbers=numbers)
+        assert results.counts.bursts_shared == results.counts.splits == 1
+        assert results.counts.bursts_alone > 6
+        found = to_answers(results)
+        assert found.keys() == expected.keys()
+        assert all(found[key].count == pytest.approx(answer.count, rel=1e-12) for key, answer in expected.items())
+        assert numbers == "float64" or found == expected
+
+
 def test_large_and_small_segments_in_turn():
     parts = ["xtty", "x" + "t" * 70 + "y", "xty", "", "x" + "t" * 90 + "yy", "x" + "t" * 500 + "y", "xxty"]
     ends = np.cumsum([len(part) for part in parts]).tolist()

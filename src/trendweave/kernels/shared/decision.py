@@ -12,45 +12,50 @@ from typing import NamedTuple
 
 from trendweave.kernels.compiling import inner
 
-# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows. A plain burst is one of a single
-# state that only counts, whose rows all members read.
+# Manners of bursts: of a single state that only counts, whose rows all members read, or not all; any other.
+ANY, PLAIN, PARTED = 0, 1, 2
+
+# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows.
 BEGIN_PLAIN, BEGIN = 90.0, 180.0  # to begin a track and to end it
-ROW_SHARED_PLAIN, ROW_SHARED = 2.0, 20.0
+ROW_SHARED_PLAIN, ROW_SHARED_PARTED, ROW_SHARED = 2.0, 45.0, 20.0
 FACTOR_PER_ROW = 3.0
 FLUSH = 20.0
 FACTOR_PER_NUMBER = 0.2
 PIECE = 3.0
-ROW_ALONE_PLAIN, ROW_ALONE = 4.5, 40.0
-NUMBER_PER_ROW_PLAIN, NUMBER_PER_ROW = 0.1, 0.3
+ROW_ALONE_PLAIN, ROW_ALONE_PARTED, ROW_ALONE = 4.5, 20.0, 40.0
+NUMBER_PER_ROW_PLAIN, NUMBER_PER_ROW_PARTED, NUMBER_PER_ROW = 0.1, 0.2, 0.3
 ROWS_PER_FLUSH = 30.0  # of exact numbers: factors that double with each row stay below 2**32
 
 
 @inner
-def cost_shared(rows, registers, positions, parts, numbers, pieces, plain, flushes):
+def cost_shared(rows, registers, positions, parts, numbers, pieces, manner, flushes):
     """Of a burst's rows for a track with so many numbers (lanes times limbs) in so many pieces."""
     factors = registers * (registers + positions) * (2 * parts - 1)
-    row = ROW_SHARED_PLAIN if plain else ROW_SHARED + FACTOR_PER_ROW * factors
-    once = (BEGIN_PLAIN if plain else BEGIN) + flushes * (
-        FLUSH + PIECE * pieces * factors + FACTOR_PER_NUMBER * factors * numbers
-    )
-    return rows * row + once
+    once = flushes * (FLUSH + PIECE * pieces * factors + FACTOR_PER_NUMBER * factors * numbers)
+    if manner == PLAIN:
+        return once + BEGIN_PLAIN + rows * ROW_SHARED_PLAIN
+    if manner == PARTED:
+        return once + BEGIN + rows * ROW_SHARED_PARTED
+    return once + BEGIN + rows * (ROW_SHARED + FACTOR_PER_ROW * factors)
 
 
 @inner
-def cost_alone(rows, registers, positions, parts, numbers, pieces, plain):
+def cost_alone(rows, registers, positions, parts, numbers, pieces, manner):
     """Of the same rows in the query basis."""
-    if plain:
+    if manner == PLAIN:
         return rows * (ROW_ALONE_PLAIN + NUMBER_PER_ROW_PLAIN * numbers)
+    if manner == PARTED:
+        return rows * (ROW_ALONE_PARTED + PIECE * pieces + NUMBER_PER_ROW_PARTED * numbers)
     vectors = (2 * parts - 1) * (1 + registers / positions) / 2
     return rows * (ROW_ALONE + vectors * (PIECE * pieces + NUMBER_PER_ROW * numbers))
 
 
 @inner
-def sharing_pays(rows, registers, positions, parts, numbers, pieces, plain, exact):
+def sharing_pays(rows, registers, positions, parts, numbers, pieces, manner, exact):
     """The decision for one track of one burst."""
     flushes = 1.0 + rows // ROWS_PER_FLUSH if exact else 1.0
-    shared = cost_shared(rows, registers, positions, parts, numbers, pieces, plain, flushes)
-    return shared < cost_alone(rows, registers, positions, parts, numbers, pieces, plain)
+    shared = cost_shared(rows, registers, positions, parts, numbers, pieces, manner, flushes)
+    return shared < cost_alone(rows, registers, positions, parts, numbers, pieces, manner)
 
 
 class Burst(NamedTuple):

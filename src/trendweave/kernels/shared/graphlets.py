@@ -41,7 +41,7 @@ from trendweave.kernels.shared.book import (
     TOO_LARGE,
     TRACED,
 )
-from trendweave.kernels.shared.decision import sharing_pays
+from trendweave.kernels.shared.decision import ANY, PARTED, PLAIN, sharing_pays
 from trendweave.kernels.shared.numbers import LINEAR, copy
 from trendweave.kernels.shared.patterns import DIFFERS
 from trendweave.kernels.shared.places import factor_place, outside_place, total_place
@@ -106,6 +106,14 @@ def part_bundles(book, on, count, at, tracks):
 
 
 @inner
+def manner_of(book, c):
+    """What kind of burst this is for the decision."""
+    if book[PARTS] > 1 or book[book[REGISTERS] + c] > 1 or book[KIND] != LINEAR:
+        return ANY
+    return PLAIN if is_plain(book, c) else PARTED
+
+
+@inner
 def may_share(book, c, exact):
     """Whether it would pay to share all lanes of a class: if not, no track is worth a look."""
     may = book[SHARING] != NEVER and book[book[LANES] + c] > 1 and book[book[REGISTERS] + c] <= MOST_REGISTERS
@@ -113,7 +121,7 @@ def may_share(book, c, exact):
         limbs = float(book[book[LIMBS] + c])
         may = sharing_pays(
             float(book[book[BURST_ROWS] + c]), float(book[book[REGISTERS] + c]), float(book[book[POSITIONS] + c]),
-            float(book[PARTS]), book[book[LANES] + c] * limbs, 1.0, is_plain(book, c), exact is not None,
+            float(book[PARTS]), book[book[LANES] + c] * limbs, 1.0, manner_of(book, c), exact is not None,
         )  # fmt: skip
     return may
 
@@ -157,7 +165,8 @@ def plan_tracks(book, bounds, numbers, pattern_of, c, row, end, exact):
             limbs = book[book[LIMBS] + c]
             pays = sharing_pays(
                 float(hits), float(book[book[REGISTERS] + c]), float(book[book[POSITIONS] + c]), float(book[PARTS]),
-                float(lanes * limbs), float(pieces if pieces < count else 1) * limbs, False, exact is not None,
+                float(lanes * limbs), float(pieces if pieces < count else 1) * limbs, manner_of(book, c),
+                exact is not None,
             )  # fmt: skip
         book[book[SHARED] + track] = pays
         book[book[NEEDED] + track] = pays
