@@ -19,6 +19,7 @@ from tests.streaming.simulated_workloads import SimulatedWorkload
 from tests.streaming.test_state_against_reference import END, event, moved
 from tests.workloads.judging import planned
 from trendweave.errors import DataError
+from trendweave.sharing.constants import LEAST
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -185,3 +186,26 @@ def test_other_options_are_refused_by_name() -> None:
         stream.restart(trendweave.workload({"pairs": POOL["pairs"], "no keys": POOL["no keys"]}))
         with pytest.raises(DataError, match=r"TW311.*other columns[\s\S]*query pairs"):
             stream.push([event(1_001, "B", 1)])
+
+
+def thresholds(window: str, rules: int) -> dict[str, str]:
+    """Rules that differ in a constant; few are computed one by one, many together."""
+    pairs = "RETURN COUNT(*) PATTERN SEQ(A, B) WHERE [k] AND A.x >"
+    return {f"more than {number}": f"{pairs} {number} {window}" for number in range(rules)}
+
+
+@pytest.mark.parametrize("window", [WINDOW, "WITHIN SESSION 3 seconds"])
+@pytest.mark.parametrize(("before", "after"), [(LEAST - 1, LEAST + 1), (LEAST + 1, LEAST - 1), (LEAST, LEAST + 1)])
+def test_queries_that_stay_may_be_computed_with_others(window: str, before: int, after: int) -> None:
+    """Rows that wait hold what any way to compute them needs."""
+    events = [event(second, kind, 1) | {"x": second % 12} for second in range(1_000, 1_040) for kind in ("A", "B")]
+    stream = SimulatedWorkload(trendweave.workload(thresholds(window, before)), 3)
+    found: Rows = {}
+    add(found, stream.push(events[:43]))
+    add(found, stream.advance())
+    stream.restart(trendweave.workload(thresholds(window, after)))
+    for piece in (events[43:], [END]):
+        add(found, stream.push(piece))
+        add(found, stream.advance())
+    for name, text in thresholds(window, min(before, after)).items():
+        assert_same_rows(alone(text, events), found[name], name)

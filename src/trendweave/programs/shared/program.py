@@ -38,7 +38,7 @@ from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
-from trendweave.programs.shared.rows import RowsPlan, SharedRows, plan_rows
+from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
@@ -232,10 +232,12 @@ class Shared:
         )
 
     def on_streams(self, early: bool) -> Shared:
-        """The same with rows that meet by keys of their own queries: wherever they are, a change of other queries finds
-        them there. Rows that come out early are not merged, so all keys of a group are in one place."""
-        sources = [source for unit in self.units for source in unit.sources]
-        return replace(self, rows=plan_rows(sources, meet_by="keys of results" if early else "own keys"))
+        """The same, lasting, with rows that meet by keys of their own queries: wherever they are, a change of other
+        queries finds them there. Rows that come out early are not merged, so all keys of a group are in one place."""
+        lasting = self._bind_again(self.roster, ())
+        sources = [source for unit in lasting.units for source in unit.sources]
+        meet_by: MeetBy = "keys of results" if early else "own keys"
+        return replace(lasting, rows=plan_rows(sources, whole=True, meet_by=meet_by))
 
     # Queries that come and go
 

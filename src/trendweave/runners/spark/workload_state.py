@@ -21,8 +21,8 @@ from trendweave.errors import DataError, Problem
 from trendweave.programs.program import FAMILY, Flag
 from trendweave.programs.shared.changes import Record
 from trendweave.programs.shared.program import Shared
-from trendweave.programs.shared.rows import has_type, tell_type
-from trendweave.rows.encoded import LETTERS, read_letters
+from trendweave.programs.shared.rows import tell_type
+from trendweave.rows.encoded import read_letters
 
 _METADATA = b"trendweave.workload"
 
@@ -120,20 +120,14 @@ def move_rows(rows: pa.Table, before: StoredWorkload, after: StoredWorkload, pro
         The rows that queries need that stayed. What only others read is not set, or NULL.
     """
     rows, marks = _of_families(rows, before, after)
-    letters, typed = _move_letters(rows, before, after)
-    kept = typed & _are_taken(letters, marks, program, stayed(before.record, after.record))
-    columns: list[pa.Array | pa.ChunkedArray] = []
-    words = {name: number for number, name in enumerate(program.rows.words)}
-    for field in after.schema:
-        if field.name in words:
-            columns.append(pa.array(letters[:, words[field.name]].view(np.int64)).cast(field.type))
-        elif field.name == FAMILY:
-            columns.append(pa.array(marks).cast(field.type))
-        elif field.name in rows.column_names:
-            columns.append(rows.column(field.name).cast(field.type))
-        else:
-            columns.append(pa.nulls(rows.num_rows, field.type))
-    moved = pa.table(columns, schema=after.schema)
+    place = rows.schema.get_field_index(FAMILY)
+    family = pa.array(marks, pa.int32())
+    marked = rows.append_column(FAMILY, family) if place < 0 else rows.set_column(place, FAMILY, family)
+    moved = program.rewrite(marked)
+    letters = read_letters(moved) if after.flags else np.zeros((moved.num_rows, 0), np.uint64)
+    marks = moved.column(FAMILY).to_numpy()
+    kept = _are_taken(letters, marks, program, stayed(before.record, after.record))
+    moved = moved.select(after.schema.names).cast(after.schema)
     return moved if kept.all() else moved.filter(pa.array(kept))
 
 
@@ -153,38 +147,8 @@ def _of_families(rows: pa.Table, before: StoredWorkload, after: StoredWorkload) 
     return (rows, marks) if known.all() else (rows.filter(pa.array(known)), marks[known])
 
 
-def _move_letters(rows: pa.Table, before: StoredWorkload, after: StoredWorkload) -> tuple[np.ndarray, np.ndarray]:
-    """The words of flags, and whether each row has a type if all must have one."""
-    letters = np.zeros((rows.num_rows, -(-len(after.flags) // 64)), np.uint64)
-    old = read_letters(_widen_words(rows)) if before.flags else np.zeros((rows.num_rows, 0), np.uint64)
-    places = {flag: bit for bit, flag in enumerate(before.flags)}
-    everywhere = np.ones(rows.num_rows, np.uint64)
-
-    def find(flag: str) -> np.ndarray | None:
-        if before.type is not None and flag == _name_flag(has_type(before.type)):
-            return everywhere
-        if flag not in places:
-            return None
-        return (old[:, places[flag] // 64] >> np.uint64(places[flag] % 64)) & np.uint64(1)
-
-    for bit, flag in enumerate(after.flags):
-        is_set = find(flag)
-        if is_set is not None:
-            letters[:, bit // 64] |= is_set << np.uint64(bit % 64)
-    typed = everywhere if after.type is None else find(_name_flag(has_type(after.type)))
-    return letters, (everywhere if typed is None else typed).astype(np.bool_)
-
-
 def _name_flag(flag: Flag) -> str:
     return hashlib.sha256(repr(flag).encode()).hexdigest()[:16]
-
-
-def _widen_words(rows: pa.Table) -> pa.Table:
-    """Flags may be kept in few bits."""
-    for place, field in enumerate(rows.schema):
-        if field.name.startswith(LETTERS) and field.type != pa.int64():
-            rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
-    return rows
 
 
 def _are_taken(letters: np.ndarray, marks: np.ndarray, program: Shared, names: Collection[str]) -> np.ndarray:
