@@ -117,10 +117,11 @@ def test_names_of_variables_do_not_matter() -> None:
         falling(returns="COUNT(DISTINCT S.price)"),
         falling(where="S.price > 3"),
         falling("SEQ(S+, NOT A)"),
+        falling("A S+"),
         falling().replace("company, COUNT(*)", "EACH COUNT(S)"),
         falling().replace("PATTERN", "SEMANTICS skip-till-next-match PATTERN"),
     ],
-    ids=["comparison", "window", "key", "moving", "distinct", "no comparison", "last NOT", "each", "strategy"],
+    ids=["comparison", "window", "key", "moving", "distinct", "no comparison", "last NOT", "type", "each", "strategy"],
 )
 def test_what_must_be_the_same(other: str) -> None:
     assert units_of(falling(), other) == []
@@ -134,7 +135,8 @@ def test_more_than_64_lanes_are_two_units() -> None:
 def test_rules_that_want_values_of_their_own_are_looked_up() -> None:
     texts = [falling(where=f"S.price > NEXT(S).price AND S.share = {number}") for number in range(9)]
     assert units_of(*texts) == []
-    assert len(units_of(*texts[:7])) == 1
+    assert units_of(*texts[:7]) == []
+    assert len(units_of(*texts[:2], falling())) == 1
 
 
 def test_explained() -> None:

@@ -3,7 +3,8 @@
 A row in windows [f, l] is in lanes [f * Q, l * Q + Q - 1] of its segment: still one run, so that blocks, ranks, queues,
 scans and limbs serve as they are, and the search for predecessors is done once for all queries. What differs among the
 queries is 64 bits per state, transition, store and row. Functions take `queries` None where there is but one query:
-what they do about masks is then left out when they are compiled."""
+what they do about masks is then left out when they are compiled. Those that the loop over vertices calls are put into
+it: as calls they made it up to a tenth slower where there is but one query."""
 
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from trendweave.kernels.aggregates.state_steps import reads
 from trendweave.kernels.aggregates.vectors import NO_TREND, NO_VALUE, SUM, combine
 from trendweave.kernels.columns import make_writable
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.inputs import QueryLanes
 
 MOST_QUERIES = 64  # bits of a mask
@@ -113,7 +114,7 @@ def unique_letters(variables: np.ndarray) -> list[int]:
     return np.unique(variables[variables >= 0]).tolist()
 
 
-@inner
+@inlined_late
 def may_read(letters, row, variable, state, queries):
     """Whether any query may read the row in the state."""
     if queries is None:
@@ -134,7 +135,7 @@ def keep_queries(vector, at, span, mask, query):
             vector[here + i] = vector[here + i] if kept else nothing
 
 
-@inner
+@inlined_late
 def leave_out_others(vector, at, span, state, row, queries):
     """Clear the lanes of queries that do not read the row in the state."""
     if queries is None:
@@ -199,7 +200,7 @@ def raise_for(vector, at, value, span, mask, query):
             vector[here + i] = max(x, value)
 
 
-@inner
+@inlined_late
 def add_ended(result, vector, at, span, state, queries):
     """result += the vertex's vector, for queries whose trends may end in the state."""
     nowhere = np.int64(0)  # a literal 0 would compile `combine` once more
@@ -212,7 +213,7 @@ def add_ended(result, vector, at, span, state, queries):
             add_for(result, nowhere, vector, at, span, queries.final[state], queries.query)
 
 
-@inner
+@inlined_late
 def add_along(target, target_at, source, source_at, span, t, queries):
     """target += a listed vector, for queries that have the transition."""
     if queries is None:
@@ -224,7 +225,7 @@ def add_along(target, target_at, source, source_at, span, t, queries):
             add_for(target, target_at, source, source_at, span, queries.transitions[t], queries.query)
 
 
-@inner
+@inlined_late
 def part_for_store(pending, at, spare, span, s, queries):
     """Where the part of the vector at `at` is that goes into store s: a copy at `spare` where it is not all of it."""
     if queries is None:
@@ -244,7 +245,7 @@ def part_for_store(pending, at, spare, span, s, queries):
 # Skip-till-next-match: who was followed, in which queries
 
 
-@inner
+@inlined_late
 def note_followed(followed, i, state, row, t, queries):
     """Vertices number i are followed by the row, read in the state, along transition t."""
     if queries is None:
@@ -253,7 +254,7 @@ def note_followed(followed, i, state, row, t, queries):
         followed[i] |= queries.accepted[state, row] & queries.transitions[t]
 
 
-@inner
+@inlined_late
 def followed_in_part(followed, state, queries):
     """Whether some queries of a source state are left in which its vertices were not followed."""
     if queries is None:
@@ -262,7 +263,7 @@ def followed_in_part(followed, state, queries):
         return followed & queries.here[state] != queries.here[state]
 
 
-@inner
+@inlined_late
 def forget_in_part(vectors, at, span, followed, queries):
     """Clear the lanes of queries in which the vertex was followed."""
     if queries is None:

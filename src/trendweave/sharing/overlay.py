@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trendweave.planning.plan import Guard
-from trendweave.sharing.patterns import Pattern, Reading, StepCondition
+from trendweave.sharing.patterns import Pattern, Reading, StepCondition, may_read_the_same
 
 #: What speaks for one state as two queries' common one: the same comparison of events, the same step, the same reading;
 #: and against it: a step that only one of them has.
@@ -80,9 +80,17 @@ class Overlay:
         return fit
 
     def shared_steps(self, pattern: Pattern, places: tuple[int, ...]) -> list[StepCondition]:
-        """The transitions that a pattern, so placed, would have in common with those that are there."""
-        pairs = ((places[source], places[target]) for source, target in pattern.steps)
-        return [self.steps[pair] for pair in pairs if pair in self.steps]
+        """The transitions that a pattern, so placed, would have in common with those that are there: what they ask for
+        is the same, and some events are read by both."""
+        common = []
+        for source, target in pattern.steps:
+            pair = (places[source], places[target])
+            if pair in self.steps and all(
+                any(may_read_the_same(pattern.readings[state], known) for known in self.readings[role])
+                for state, role in zip((source, target), pair, strict=True)
+            ):
+                common.append(self.steps[pair])
+        return common
 
     def add(self, pattern: Pattern, places: tuple[int, ...]) -> None:
         """Lay a pattern over the others."""

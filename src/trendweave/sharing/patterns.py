@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -94,6 +94,23 @@ class Negations:
 def reading_of(plan: Plan, name: str) -> Reading:
     variable = plan.variable(name)
     return variable.type, variable.local
+
+
+def may_read_the_same(one: Reading, other: Reading) -> bool:
+    """Could an event be read both ways? Not where types differ, or one value is asked to be two constants."""
+    if one[0] != other[0]:
+        return False
+    asked = [dict(_equal_to_constants(local)) for _, local in (one, other)]
+    return all(asked[1].get(value, constant) == constant for value, constant in asked[0].items())
+
+
+def _equal_to_constants(local: Sequence[st.Expression]) -> Iterator[tuple[st.Expression, st.Expression]]:
+    for condition in local:
+        match condition:
+            case st.Comparison(operator="=", left=left, right=st.Literal() as right):
+                yield left, right
+            case st.Comparison(operator="=", left=st.Literal() as left, right=right):
+                yield right, left
 
 
 def find_pattern(plan: Plan, negations: Negations) -> Pattern | None:
