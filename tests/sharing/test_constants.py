@@ -130,6 +130,13 @@ def test_choices_among_trends_of_several_partitions_stay_alone() -> None:
     assert len(groups_of(*texts("LIMIT 3", "GROUP-BY k"))) == 1
 
 
+def test_long_lists_are_not_multiplied() -> None:
+    lists = [", ".join(map(str, range(first, first + 40))) for first in (0, 1)]
+    (group,) = where(*(f"S.x IN ({one}) AND S.y IN (1, 2)" for one in lists))
+    assert compared(group) == ["S: x in"]
+    assert where(*(f"S.x IN ({one}) AND S.y IN ({one})" for one in lists)) == []
+
+
 def test_many_plans_are_grouped_without_comparing_pairs() -> None:
     plans = [plan_of(HEAD + f"S.x > {number} AND E.y = 'name {number}'" + WINDOW) for number in range(300)]
     before = time.process_time()

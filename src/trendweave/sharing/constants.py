@@ -28,6 +28,8 @@ _MIRRORED: dict[str, st.ComparisonOperator] = {"<": ">", "<=": ">=", ">": "<", "
 _CONSTANTS = (st.Literal, st.TimestampLiteral, st.DateLiteral, st.Duration)
 #: Fewer plans are computed one by one: copies of rows cost more than looking constants up saves.
 LEAST = 8
+#: Options of several lists are looked up in all combinations, if there are not more of a plan.
+_MOST_COMBINATIONS = 256
 #: So many different texts are asked for in one condition before rows are read; of other constants so many.
 _MOST_TEXTS, _MOST_OTHERS = 1_000, 8
 
@@ -152,11 +154,15 @@ def _take_out(plan: Plan) -> tuple[_Shape, tuple[Constants, ...]]:
     variables: list[VariablePlan] = []
     for number, variable in enumerate(plan.variables):
         left = []
+        combinations = 1
         for condition in variable.local:
             parts = list(_split(condition))
-            if any(part is None for part in parts):
+            options = max((len(part[2]) for part in parts if part is not None), default=1)
+            too_many = options > 1 and combinations > 1 and combinations * options > _MOST_COMBINATIONS
+            if too_many or any(part is None for part in parts):
                 left.append(condition)
                 continue
+            combinations *= options
             for test, value, constants in filter(None, parts):
                 found.append((print_expression(value), Compared(number, value, test), constants))
         variables.append(variable if len(left) == len(variable.local) else replace(variable, local=tuple(left)))
