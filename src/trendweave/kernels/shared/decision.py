@@ -7,7 +7,6 @@ that read the same rows of the burst), so what is best for each track is best fo
 """
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 from trendweave.kernels.compiling import inner
@@ -90,8 +89,8 @@ Cost = Callable[[frozenset], float]  # of the shared queries together
 def plans(queries: Sequence) -> list[Plan]:
     """All sharing plans (HAMLET, Figure 7): all queries that share do it together. One query alone shares nothing."""
     everyone = frozenset(queries)
-    sizes = [0, *range(2, len(everyone) + 1)]
-    return [(frozenset(part), everyone - set(part)) for size in sizes for part in combinations(sorted(everyone), size)]
+    together = unions([frozenset({query}) for query in queries])
+    return [(shared, everyone - shared) for shared in together if len(shared) != 1]
 
 
 def plan_cost(plan: Plan, shared: Cost, alone: Callable[[object], float]) -> float:
@@ -135,4 +134,7 @@ def choose_tracks(tracks: Sequence[frozenset], shared: Cost, alone: Callable[[ob
 
 def unions(tracks: Sequence[frozenset]) -> list[frozenset]:
     """All sets of queries that share: whole tracks."""
-    return [frozenset().union(*part) for size in range(len(tracks) + 1) for part in combinations(tracks, size)]
+    found: list[frozenset] = [frozenset()]
+    for track in tracks:
+        found += [shared | track for shared in found]
+    return found

@@ -7,7 +7,6 @@ then added to the position's registers. Members that read the same variables and
 their lanes lie side by side and always go the same way.
 """
 
-from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -185,13 +184,13 @@ class _Builder:
         """Per class: (first lane, end, alike) per bundle, and (lane, window) per member."""
         t, all_bundles, all_members, number = self.t, [], [], 0
         for states, positions, count in zip(self.states, self.positions, self.members, strict=True):
-            bundles = defaultdict(list)
+            bundles: dict[tuple, list[int]] = {}
             for member in range(count):
                 own = [states[p, member] for p in range(positions)]
                 if len({int(t.state_window[s]) for s in own}) > 1:
                     raise ValueError("the states of a member of a class live in windows of one kind")
                 marks = tuple(bool(mark) for part in self.marks for mark in part[:, own].ravel())
-                bundles[marks, tuple(int(t.state_variable[s]) for s in own)].append(member)
+                bundles.setdefault((marks, tuple(int(t.state_variable[s]) for s in own)), []).append(member)
             alike = {marks: i for i, marks in enumerate(dict.fromkeys(marks for marks, _ in bundles))}
             lane, laid, members = 0, [], [(0, 0)] * count
             for key in sorted(bundles, key=lambda key: alike[key[0]]):
@@ -211,7 +210,8 @@ class _Builder:
 
     def sort_transitions(self, registers) -> tuple[dict[tuple[int, int], list[int]], list[list[tuple]]]:
         """Registers that lead into (class, position), and per class what comes from outside."""
-        t, into, outside = self.t, defaultdict(list), [[] for _ in range(self.count)]
+        t, outside = self.t, [[] for _ in range(self.count)]
+        into = {(c, p): [] for c in range(self.count) for p in range(self.positions[c])}
         for source, target, blocker in zip(t.source.tolist(), t.target.tolist(), t.blocker.tolist(), strict=True):
             c, d = int(t.class_of[target]), int(t.class_of[source])
             register = registers[d][int(t.position[source]), blocker]
@@ -234,9 +234,10 @@ class _Builder:
         """Per class: (source class, most transitions from it into one lane), and the classes on either side of it."""
         sources, neighbours = [], [set() for _ in outside]
         for c, part in enumerate(outside):
-            counted: dict[int, dict] = defaultdict(lambda: defaultdict(int))
+            counted: dict[int, dict] = {}
             for position, lane, source, *_ in part:
-                counted[source][position, lane] += 1
+                counts = counted.setdefault(source, {})
+                counts[position, lane] = counts.get((position, lane), 0) + 1
                 neighbours[c].add(source)
                 neighbours[source].add(c)
             sources.append([(source, max(counts.values())) for source, counts in counted.items()])
