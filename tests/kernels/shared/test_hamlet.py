@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.kernels.shared import sharing_plans
+from tests.kernels.shared.sharing_plans import Burst
 from trendweave.kernels.shared import decision
-from trendweave.kernels.shared.decision import Burst
 from trendweave.kernels.shared.inputs import MergedTemplate, SharedMeasures, SharedRows, Sharing
 from trendweave.kernels.shared.passes import Passes
 
@@ -76,26 +77,28 @@ def test_snapshot_at_event_level():
 )
 def test_benefits(burst, shared, alone, benefit):
     # Equations 8 (share), 9 (split), 10 (merge)
-    assert decision.hamlet_shared(burst) == shared
-    assert decision.hamlet_alone(burst) == alone
-    assert decision.hamlet_benefit(burst) == benefit
+    assert sharing_plans.hamlet_shared(burst) == shared
+    assert sharing_plans.hamlet_alone(burst) == alone
+    assert sharing_plans.hamlet_benefit(burst) == benefit
 
 
 def test_twelve_plans_of_four_queries():
     # Figure 7
-    assert len(decision.plans((1, 2, 3, 4))) == 12
+    assert len(sharing_plans.plans((1, 2, 3, 4))) == 12
 
 
 def test_snapshot_driven_pruning():
     # Example 4.4: queries 1 and 3 bring no snapshots: four plans are left, eight are pruned
-    left = decision.keep_free(decision.plans((1, 2, 3, 4)), frozenset({1, 3}))
+    left = sharing_plans.keep_free(sharing_plans.plans((1, 2, 3, 4)), frozenset({1, 3}))
     assert {tuple(sorted(shared)) for shared, _ in left} == {(1, 3), (1, 2, 3), (1, 3, 4), (1, 2, 3, 4)}
 
 
 def test_benefit_driven_pruning():
     # Example 4.6: 2 gains by sharing, 4 does not: (123)(4) is chosen
-    left = decision.keep_free(decision.plans((1, 2, 3, 4)), frozenset({1, 3}))
-    assert decision.keep_beneficial(left, frozenset({2}), frozenset({4})) == [(frozenset({1, 2, 3}), frozenset({4}))]
+    left = sharing_plans.keep_free(sharing_plans.plans((1, 2, 3, 4)), frozenset({1, 3}))
+    assert sharing_plans.keep_beneficial(left, frozenset({2}), frozenset({4})) == [
+        (frozenset({1, 2, 3}), frozenset({4}))
+    ]
 
 
 @given(
@@ -115,12 +118,12 @@ def test_the_two_rules_find_the_best_of_all_plans(queries, once):
 
     everyone = frozenset(numbers)
     best = min(
-        decision.plan_cost((shared, everyone - shared), cost, alone)
-        for shared in decision.unions([frozenset({q}) for q in numbers])
+        sharing_plans.plan_cost((shared, everyone - shared), cost, alone)
+        for shared in sharing_plans.unions([frozenset({q}) for q in numbers])
     )
-    assert decision.plan_cost(decision.choose(numbers, free, cost, alone), cost, alone) == best
+    assert sharing_plans.plan_cost(sharing_plans.choose(numbers, free, cost, alone), cost, alone) == best
     if len(queries) > 1:
-        assert decision.plan_cost(decision.cheapest(numbers, cost, alone), cost, alone) >= best
+        assert sharing_plans.plan_cost(sharing_plans.cheapest(numbers, cost, alone), cost, alone) >= best
 
 
 @given(
@@ -128,31 +131,22 @@ def test_the_two_rules_find_the_best_of_all_plans(queries, once):
     st.integers(1, 3),
     st.sampled_from([decision.ANY, decision.PLAIN, decision.PARTED]),
 )
-def test_the_pruned_choice_is_the_best_of_all(queries, registers, manner):
-    """Queries (rows read, lanes, whether it brings snapshots): those that bring none are on one track."""
+def test_the_kernels_choice_is_the_best_of_all(queries, registers, manner):
+    """Queries (rows read, lanes, whether it brings snapshots): those that bring none are on one track. The kernel
+    decides for each track by itself; no set of tracks that share costs less."""
     numbers = range(len(queries))
     free = frozenset(q for q in numbers if not queries[q][2])
-    rows = max(rows for rows, _, _ in queries)
+    tracks = [part for part in (free, *(frozenset({q}) for q in numbers if q not in free)) if part]
 
-    def of(q):
-        return (float(rows if q in free else queries[q][0]), float(registers), 1.0, 1.0)
-
-    def alone(q):
-        return decision.cost_alone(*of(q), float(queries[q][1]), 1.0, manner)
-
-    def track(members):
-        lanes = sum(queries[q][1] for q in members)
-        return decision.cost_shared(*of(min(members)), float(lanes), 1.0, manner, 1.0)
-
-    tracks = [free, *(frozenset({q}) for q in numbers if q not in free)]
+    def burst(track):
+        rows = max(queries[q][0] for q in track)
+        return float(rows), float(registers), 1.0, 1.0, float(sum(queries[q][1] for q in track)), 1.0, manner
 
     def cost(shared):
-        """Additive over tracks; a track is shared or not as a whole, as the kernel decides."""
-        return sum(track(part & shared) for part in tracks if part & shared)
+        return sum(
+            decision.cost_shared(*burst(track), 1.0) if track <= shared else decision.cost_alone(*burst(track))
+            for track in tracks
+        )
 
-    chosen = decision.choose_tracks([part for part in tracks if part], track, alone)
-    best = min(
-        decision.plan_cost((part, frozenset(numbers) - part), cost, alone)
-        for part in decision.unions([part for part in tracks if part])
-    )
-    assert decision.plan_cost(chosen, cost, alone) == pytest.approx(best)
+    chosen = frozenset().union(*(track for track in tracks if decision.sharing_pays(*burst(track), False)))
+    assert cost(chosen) == pytest.approx(min(map(cost, sharing_plans.unions(tracks))))

@@ -1,13 +1,10 @@
-"""When sharing pays: HAMLET's model (Section 4) and ours, and the choice of the queries that share.
+"""When sharing pays, by the work that a burst takes (HAMLET, Section 4, with our costs).
 
 HAMLET counts the events that each event looks back at. Here nothing looks back: in the query basis a row costs some
 work per lane (query and window), in the shared basis some work per pair of registers and positions, and every lane
 some work once per burst, when what came in is multiplied by the burst's factors. Both are sums over tracks (queries
 that read the same rows of the burst), so what is best for each track is best for all.
 """
-
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from trendweave.kernels.compiling import inner
 
@@ -55,86 +52,3 @@ def sharing_pays(rows, registers, positions, parts, numbers, pieces, manner, exa
     flushes = 1.0 + rows // ROWS_PER_FLUSH if exact else 1.0
     shared = cost_shared(rows, registers, positions, parts, numbers, pieces, manner, flushes)
     return shared < cost_alone(rows, registers, positions, parts, numbers, pieces, manner)
-
-
-class Burst(NamedTuple):
-    """The numbers of HAMLET's Definition 4.2."""
-
-    events: int  # b, in the burst
-    window: int  # n, in the window
-    queries: int  # k
-    created: int  # snapshots created from the burst
-    propagated: int  # snapshots propagated through the graphlet
-    graphlet: int  # g, events in the graphlet
-    types: int  # t, per query
-
-
-def hamlet_shared(burst: Burst) -> int:
-    return burst.events * burst.window * burst.propagated + burst.created * burst.queries * burst.graphlet * burst.types
-
-
-def hamlet_alone(burst: Burst) -> int:
-    return burst.queries * burst.events * burst.window
-
-
-def hamlet_benefit(burst: Burst) -> int:
-    """HAMLET, Equation 7: positive if sharing the graphlet pays."""
-    return hamlet_alone(burst) - hamlet_shared(burst)
-
-
-Plan = tuple[frozenset, frozenset]  # queries that share, queries that do not
-Cost = Callable[[frozenset], float]  # of the shared queries together
-
-
-def plans(queries: Sequence) -> list[Plan]:
-    """All sharing plans (HAMLET, Figure 7): all queries that share do it together. One query alone shares nothing."""
-    everyone = frozenset(queries)
-    together = unions([frozenset({query}) for query in queries])
-    return [(shared, everyone - shared) for shared in together if len(shared) != 1]
-
-
-def plan_cost(plan: Plan, shared: Cost, alone: Callable[[object], float]) -> float:
-    together, apart = plan
-    return (shared(together) if together else 0.0) + sum(alone(query) for query in apart)
-
-
-def cheapest(queries: Sequence, shared: Cost, alone: Callable[[object], float]) -> Plan:
-    """The best of all plans: for tests, exponential."""
-    return min(plans(queries), key=lambda plan: plan_cost(plan, shared, alone))
-
-
-def keep_free(candidates: Sequence[Plan], free: frozenset) -> list[Plan]:
-    """The snapshot-driven rule (Theorem 4.3): plans in which every query that brings no snapshots shares."""
-    return [plan for plan in candidates if free <= plan[0]]
-
-
-def keep_beneficial(candidates: Sequence[Plan], beneficial: frozenset, harmful: frozenset) -> list[Plan]:
-    """The benefit-driven rule (Theorem 4.5): who gains by sharing shares, who loses does not."""
-    return [plan for plan in candidates if beneficial <= plan[0] and harmful <= plan[1]]
-
-
-def choose(queries: Sequence, free: frozenset, shared: Cost, alone: Callable[[object], float]) -> Plan:
-    """The plan that both rules leave, looking at one plan per query that brings snapshots (levels 1 and 2); the best
-    of all where costs are sums over queries and those without snapshots gain by sharing."""
-    everyone = frozenset(queries)
-    together = shared(everyone)
-    chosen = {q for q in everyone - free if together <= shared(everyone - {q}) + alone(q)}
-    plan = free | chosen, everyone - free - chosen
-    nobody = frozenset(), everyone
-    return min(plan, nobody, key=lambda plan: plan_cost(plan, shared, alone))
-
-
-def choose_tracks(tracks: Sequence[frozenset], shared: Cost, alone: Callable[[object], float]) -> Plan:
-    """The choice that the kernel makes: queries on one track bring no snapshots to each other and go together, and
-    costs are sums over tracks, so that each track decides for itself."""
-    chosen = [track for track in tracks if shared(track) < sum(alone(query) for query in track)]
-    together = frozenset().union(*chosen)
-    return together, frozenset().union(*tracks) - together
-
-
-def unions(tracks: Sequence[frozenset]) -> list[frozenset]:
-    """All sets of queries that share: whole tracks."""
-    found: list[frozenset] = [frozenset()]
-    for track in tracks:
-        found += [shared | track for shared in found]
-    return found
