@@ -151,13 +151,13 @@ class Incremental:
 
     def due(self, earliest: int, latest: int, state: State) -> int | None:
         """The watermark at which there is something to do about further rows between these times."""
-        steps = self._bind(state)[1]
+        steps = self._bind(self._check(state))[1]
         assert steps is not None
         return steps.due((earliest, latest), NO_CARRY, state.closed)
 
     def next_due(self, state: State) -> int | None:
         """The watermark at which there is something to do next."""
-        steps = self._bind(state)[1]
+        steps = self._bind(self._check(state))[1]
         assert steps is not None
         waiting = None
         if state.rows is not None and state.rows.num_rows:
@@ -171,6 +171,13 @@ class Incremental:
         if state.owner != self.owner and state.record and is_changeable(self._program):
             return self._go_on(state, self._program.going_on(state.record, _after(state)))
         check_owner(state.owner, self.owner)
+        if state.record in self._bound or not is_changeable(self._program):
+            return state
+        # Another engine has left it: its queries may be put together in another way here.
+        program = self._program.going_on(state.record, None)
+        if program.record != state.record:
+            return self._go_on(state, program)
+        self._remember(program)
         return state
 
     def _go_on(self, state: State, program: Changeable) -> State:
@@ -181,10 +188,7 @@ class Incremental:
         return replace(state, rows=rows, carry=carry, owner=self.owner, record=program.record)
 
     def _bind(self, state: State) -> tuple[Program, Steps | None]:
-        """What computes a state: queries of a workload may have come at different times."""
-        if state.record not in self._bound:
-            assert is_changeable(self._program)
-            self._remember(self._program.going_on(state.record, None))
+        """What computes a state that was checked: queries of a workload may have come at different times."""
         return self._bound[state.record]
 
     def _remember(self, program: Changeable) -> None:
