@@ -1,9 +1,10 @@
 """Parts that queries have in common anywhere in their patterns: Kleene parts (HAMLET, Section 3) and stretches (A-Seq,
 Section 4.2).
 
-States in a loop with one another are an item, any other state is an item of its own. Two items that follow each other
-become one where the same two do so elsewhere, and mostly follow each other: so a stretch grows to what queries have in
-common, and no item leaves a larger crowd for a smaller one. Items that look the same are one part. Everything is found
+States in a loop with one another are an item, any other state is an item of its own. Two items without loops that
+follow each other become one where the same two do so elsewhere, and mostly follow each other: so a stretch grows to
+what queries have in common, and no item leaves a larger crowd for a smaller one. A Kleene part stays by itself: it is
+what bursts are of, and each further place makes them dearer. Items that look the same are one part. Everything is found
 by what items look like, so it takes about as long as reading the queries.
 """
 
@@ -48,6 +49,7 @@ class _Items:
     look: list[int] = field(default_factory=list)
     _looks: dict[Hashable, int] = field(default_factory=dict)
     _links: list[_Link] = field(default_factory=list)
+    _in_loops: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         blockers: dict[Reading | None, int] = {None: -1}
@@ -60,6 +62,8 @@ class _Items:
             if loop_of[link[0]] == loop_of[link[1]]:
                 inside[loop_of[link[0]]].append(link)
         for number, loop in enumerate(loops):
+            if inside[number]:
+                self._in_loops.update(loop)
             if len(loop) > _LONGEST_LOOP:
                 for state in loop:
                     self._add((state,), ("alone", state))
@@ -104,7 +108,8 @@ class _Items:
         crowd = Counter(self.look)
         alike: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
         for (one, other), links in self._neighbours().items():
-            if len(self.states[one]) + len(self.states[other]) <= _PLACES:
+            both = self.states[one] + self.states[other]
+            if len(both) <= _PLACES and not self._in_loops.intersection(both):
                 alike[self.look[one], self.look[other], tuple(sorted(links))].append((one, other))
         joined: set[int] = set()
         for look, pairs in sorted(alike.items(), key=lambda found: -len(found[1])):
