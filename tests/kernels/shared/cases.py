@@ -116,7 +116,8 @@ def cases(draw, most_rows: int, floats: bool = False) -> tuple[Case, dict]:
 
 
 def to_rows(case: Case) -> SharedRows:
-    words = 1 + max([0, *(x.bit_length() for x in case.letters), *case.state_variable]) // 64
+    blockers = [blocker for _, _, blocker in case.transitions]
+    words = 1 + max([0, *(x.bit_length() for x in case.letters), *case.state_variable, *blockers]) // 64
     letters = np.array(
         [[row >> 64 * word & (2**64 - 1) for word in range(words)] for row in case.letters], np.uint64
     ).reshape(len(case.letters), words)
