@@ -3,6 +3,8 @@ columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,6 +47,21 @@ def prepare_rows(
     columns |= {f"{LETTERS}{word}": pa.array(letters[:, word].view(np.int64)) for word in range(letters.shape[1])}
     columns |= {name: _compute(expression, events) for name, expression in preparation.columns}
     return pa.table(columns), dropped
+
+
+def adopt_rows(rows: pa.Table, moment: pa.DataType, words: Sequence[str]) -> pa.Table:
+    """Rows that another engine has prepared, in the types that Arrow would have given them.
+
+    Args:
+        rows: Prepared rows.
+        moment: The type of their times, where they have one.
+        words: The names of the columns that hold flags.
+    """
+    for place, field in enumerate(rows.schema):
+        wanted = moment if field.name == TIME else pa.int64() if field.name in words else field.type
+        if field.type != wanted:
+            rows = rows.set_column(place, field.name, rows.column(place).cast(wanted))
+    return rows
 
 
 def _split_events(

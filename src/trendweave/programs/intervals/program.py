@@ -18,7 +18,7 @@ from trendweave.programs.intervals.given import find_given_situations, prepare_g
 from trendweave.programs.intervals.match_values import match_values
 from trendweave.programs.intervals.matching import Matcher
 from trendweave.programs.intervals.parts import CountParts, SituationParts
-from trendweave.programs.intervals.rows import BITS, CHUNK, TIME, IntervalRows, encode_events, prepare_events
+from trendweave.programs.intervals.rows import BITS, CHUNK, IntervalRows, encode_events, prepare_events
 from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_all_situations
 from trendweave.programs.intervals.step import order_by_time
 from trendweave.programs.intervals.steps import IntervalSteps
@@ -26,6 +26,7 @@ from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output,
 from trendweave.results.interval_table import IntervalResults
 from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
 from trendweave.rows.dropped import Dropped
+from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import TimeType, time_type
 
 
@@ -96,9 +97,7 @@ class IntervalMatches:
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        for name, kind in ((TIME, self.moment), (BITS, pa.int64())):
-            rows = rows.set_column(rows.schema.get_field_index(name), name, rows.column(name).cast(kind))
-        return rows
+        return adopt_rows(rows, self.moment, (BITS,))
 
     # All at once
 

@@ -24,7 +24,7 @@ from trendweave.programs.shared.constant_index import VariableRules, index_varia
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, UnitStep
+from trendweave.programs.shared.unit import MEMBER, Found, MemberError, OneView, Part, UnitStep, WrappedSteps
 from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.program import (
@@ -44,7 +44,7 @@ _NUMBER = pa.int32()
 
 
 @dataclass(frozen=True)
-class AlikeUnit:
+class AlikeUnit(OneView):
     """Rules of one shape.
 
     `base` says what rows must have: those that some rule wants, and the values that constants are compared with.
@@ -62,14 +62,11 @@ class AlikeUnit:
         return self.alike.members
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.base,)
+    def source(self) -> Program:
+        return self.base
 
     def placed(self, first: int) -> AlikeUnit:
         return replace(self, first=first)
-
-    def view(self, rows: SharedRows) -> pa.Table:
-        return self.base.adopt(rows.view(self.first))
 
     # All at once
 
@@ -156,7 +153,7 @@ class AlikeUnit:
     def steps(self, in_parts: bool) -> AlikeSteps | None:
         in_parts = in_parts and self.mergers()[0] is not None
         steps = self._make_steps(in_parts, SharingMetrics())
-        return None if steps is None else AlikeSteps(self, steps, in_parts)
+        return None if steps is None else AlikeSteps(steps, self, in_parts)
 
     def _make_steps(self, in_parts: bool, metrics: SharingMetrics) -> Steps | None:
         """Those of any rule: rows wait, or are carried, before they are copied."""
@@ -246,29 +243,11 @@ class AlikeParts:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeSteps:
+class AlikeSteps(WrappedSteps):
     """Steps of all rules at once: windows close for all of them at the same times."""
 
     unit: AlikeUnit
-    inner: Steps
     in_parts: bool
-
-    @property
-    def pane(self) -> int | None:
-        return self.inner.pane
-
-    @property
-    def carries(self) -> bool:
-        return self.inner.carries
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return self.inner.due(waiting, carry, watermark)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return self.inner.reads(before, watermark)
-
-    def keeps_from(self, watermark: int) -> int:
-        return self.inner.keeps_from(watermark)
 
     def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
         step = self._counting(rows).step(self.unit.view(rows), carry, before, watermark)
@@ -276,9 +255,6 @@ class AlikeSteps:
         if self.in_parts:
             return UnitStep([Part(table, 0) for table in tables], step.carry)
         return UnitStep([Found(table, None) for table in tables], step.carry)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return self.inner.looks_at(changed, before)
 
     def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
         for batch in self._counting(rows).peek(self.unit.view(rows), changed, before):

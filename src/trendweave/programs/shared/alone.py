@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from trendweave.programs.program import Carry, PartialResults, Program, Scope, Steps
+from trendweave.programs.program import Carry, PartialResults, Program, Scope
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Found, Part, UnitStep
+from trendweave.programs.shared.unit import Found, OneView, Part, UnitStep, WrappedSteps
 
 
 @dataclass(frozen=True)
-class AloneUnit:
+class AloneUnit(OneView):
     """One member, computed by its own program."""
 
     member: int
@@ -25,14 +25,11 @@ class AloneUnit:
         return (self.member,)
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.program,)
+    def source(self) -> Program:
+        return self.program
 
     def placed(self, first: int) -> AloneUnit:
         return replace(self, first=first)
-
-    def view(self, rows: SharedRows) -> pa.Table:
-        return self.program.adopt(rows.view(self.first))
 
     def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
         for batch in self.program.compute(self.view(rows), scope).batches:
@@ -58,33 +55,15 @@ class AloneUnit:
     def steps(self, in_parts: bool) -> AloneSteps | None:
         in_parts = in_parts and self.mergers()[0] is not None
         steps = self.program.steps(in_parts)
-        return None if steps is None else AloneSteps(self, steps, in_parts)
+        return None if steps is None else AloneSteps(steps, self, in_parts)
 
 
 @dataclass(frozen=True, slots=True)
-class AloneSteps:
+class AloneSteps(WrappedSteps):
     """The program's own steps."""
 
     unit: AloneUnit
-    inner: Steps
     in_parts: bool
-
-    @property
-    def pane(self) -> int | None:
-        return self.inner.pane
-
-    @property
-    def carries(self) -> bool:
-        return self.inner.carries
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return self.inner.due(waiting, carry, watermark)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return self.inner.reads(before, watermark)
-
-    def keeps_from(self, watermark: int) -> int:
-        return self.inner.keeps_from(watermark)
 
     def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
         step = self.inner.step(self.unit.view(rows), carry, before, watermark)
@@ -92,9 +71,6 @@ class AloneSteps:
         if self.in_parts:
             return UnitStep([Part(table, 0) for table in tables], step.carry)
         return UnitStep([Found(table, self.unit.member) for table in tables], step.carry)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return self.inner.looks_at(changed, before)
 
     def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
         for batch in self.inner.peek(self.unit.view(rows), changed, before):

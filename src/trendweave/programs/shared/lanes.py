@@ -12,7 +12,7 @@ from trendweave.kernels import CountTooLargeError
 from trendweave.programs.program import NO_CARRY, Carry, PartialResults, Program, Scope
 from trendweave.programs.shared.lanes_task import LanesTask
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Found, Part, UnitStep
+from trendweave.programs.shared.unit import Found, OneView, Part, UnitStep, WrappedSteps
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
 from trendweave.programs.trends.steps import TrendSteps
@@ -22,12 +22,12 @@ from trendweave.sharing.lanes import Lanes
 
 
 @dataclass(frozen=True)
-class LanesUnit:
-    """Members that are aggregated in one go. `source` has the merged plan; rows are prepared for it."""
+class LanesUnit(OneView):
+    """Members that are aggregated in one go. `merged` has the merged plan; rows are prepared for it."""
 
     unit: Lanes
     programs: tuple[TrendAggregates, ...]
-    source: TrendAggregates
+    merged: TrendAggregates
     first: int = 0
 
     @property
@@ -35,21 +35,18 @@ class LanesUnit:
         return self.unit.members
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.source,)
+    def source(self) -> Program:
+        return self.merged
 
     def placed(self, first: int) -> LanesUnit:
         return replace(self, first=first)
 
-    def view(self, rows: SharedRows) -> pa.Table:
-        return self.source.adopt(rows.view(self.first))
-
     def aggregate(self, rows: pa.Table, scope: Scope) -> list[TaskResult]:
         """Numbers per window and group of each member."""
-        options = TaskOptions(self.source.numbers != "float64", self.source.way, scope.windows, scope.chunk)
+        options = TaskOptions(self.merged.numbers != "float64", self.merged.way, scope.windows, scope.chunk)
         plans = [program.plan for program in self.programs]
         try:
-            return LanesTask(self.unit, plans, self.source.preparation, rows, options).run_members()
+            return LanesTask(self.unit, plans, self.merged.preparation, rows, options).run_members()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
@@ -85,36 +82,19 @@ class LanesUnit:
         return Found(merges.merge(parts, scope), self.members[merger])
 
     def steps(self, in_parts: bool) -> LanesSteps | None:
-        closing = self.source.closing()
+        closing = self.merged.closing()
         if closing is None:
             return None
-        return LanesSteps(self, TrendSteps(closing, self.source.time_type, self.source.compute), in_parts)
+        return LanesSteps(TrendSteps(closing, self.merged.time_type, self.merged.compute), self, in_parts)
 
 
 @dataclass(frozen=True, slots=True)
-class LanesSteps:
+class LanesSteps(WrappedSteps):
     """Rows of a window come out once, for all members, when the watermark has passed its end."""
 
-    unit: LanesUnit
     inner: TrendSteps
+    unit: LanesUnit
     in_parts: bool
-
-    @property
-    def pane(self) -> int | None:
-        return self.inner.pane
-
-    @property
-    def carries(self) -> bool:
-        return False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return self.inner.due(waiting, carry, watermark)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return self.inner.reads(before, watermark)
-
-    def keeps_from(self, watermark: int) -> int:
-        return self.inner.keeps_from(watermark)
 
     def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
         windows = self.inner.closing.windows(before, watermark)
@@ -123,9 +103,6 @@ class LanesSteps:
             return UnitStep((), NO_CARRY)
         given = self.unit.parts_of if self.in_parts else self.unit.found
         return UnitStep(given(needed, Scope(windows)), NO_CARRY)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return self.inner.looks_at(changed, before)
 
     def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
         windows = self.inner.closing.touched(*changed, before)

@@ -10,12 +10,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.programs.program import Scope
+from trendweave.programs.program import PartialResults, Scope
 from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import BoundUnit, Found, Part
@@ -79,12 +81,20 @@ class SharedParts:
         filters = pa.array([row_filter] * len(slots), pa.string())
         return pa.table([pa.array(slots, pa.int32()), pa.array(members, pa.int32()), payloads, filters], schema=SCHEMA)
 
+    @cached_property
+    def _mergers(self) -> list[tuple[PartialResults | None, ...]]:
+        return [unit.mergers() for unit in self.units]
+
+    @cached_property
+    def _mergers_before(self) -> list[int]:
+        """How many mergers the units before each have."""
+        return list(accumulate(map(len, self._mergers), initial=0))
+
     def _slot(self, unit: int, merger: int, place: int) -> int:
-        before = sum(len(one.mergers()) for one in self.units[:unit])
-        return (before + merger) * _SLOTS + place
+        return (self._mergers_before[unit] + merger) * _SLOTS + place
 
     def _cut(self, number: int, part: Part) -> Iterator[tuple[int, pa.Table]]:
-        merger = self.units[number].mergers()[part.merger]
+        merger = self._mergers[number][part.merger]
         assert merger is not None, "final rows say whose they are"
         if not merger.together:
             yield self._slot(number, part.merger, 0), part.table
@@ -97,7 +107,7 @@ class SharedParts:
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
         batches: list[pa.RecordBatch] = []
         to_merge: dict[tuple[int, int, str | None], list[pa.Table]] = {}
-        owners = [(unit, merger) for unit, one in enumerate(self.units) for merger in range(len(one.mergers()))]
+        owners = [(unit, merger) for unit, mergers in enumerate(self._mergers) for merger in range(len(mergers))]
         columns = (parts.column(name).to_pylist() for name in SCHEMA.names)
         for slot, member, payload, row_filter in zip(*columns, strict=True):
             table = from_stream(payload)

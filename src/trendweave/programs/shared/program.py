@@ -46,6 +46,7 @@ from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
+from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import as_steps, time_type
 from trendweave.sharing.units import SharingPlan, different_members, plan_sharing
 
@@ -94,11 +95,6 @@ class Shared:
         return "shared"
 
     @cached_property
-    def works(self) -> tuple[Work, ...]:
-        """All kernels that members call."""
-        return tuple(dict.fromkeys(program.work for program in self.programs))
-
-    @cached_property
     def needs(self) -> Needs:
         return unite_needs(self.rows, [source for unit in self.units for source in unit.sources])
 
@@ -134,12 +130,7 @@ class Shared:
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        if TIME in rows.column_names:
-            rows = rows.set_column(rows.schema.get_field_index(TIME), TIME, rows.column(TIME).cast(self.moment))
-        for place, column in enumerate(rows.schema):
-            if column.name in self.rows.words and column.type != pa.int64():
-                rows = rows.set_column(place, column.name, rows.column(place).cast(pa.int64()))
-        return rows
+        return adopt_rows(rows, self.moment, self.rows.words)
 
     def share(self, rows: pa.Table) -> SharedRows:
         """Rows as units see them."""

@@ -46,8 +46,9 @@ class SharedSteps:
         return any(steps.carries for steps in self.units)
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        carried = _by_unit(carry)
         known = (
-            steps.due(_own_times(steps, waiting, watermark, since), self._carry_of(carry, key), watermark)
+            steps.due(_own_times(steps, waiting, watermark, since), carried.get(key, NO_CARRY), watermark)
             for steps, key, since in zip(self.units, self.keys, self.since, strict=True)
         )
         return min((due for due in known if due is not None), default=None)
@@ -64,13 +65,14 @@ class SharedSteps:
         select = _Selection(self.share(rows), self.time_type)
         batches: list[pa.RecordBatch] = []
         kept: dict[str, pa.Table] = {}
+        carried = _by_unit(carry)
         for number, (steps, key) in enumerate(zip(self.units, self.keys, strict=True)):
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
             first = first if before is None else max(first, steps.keeps_from(before))
             own = select.between(max(first, self.since[number]), end)
             with self.telling(number):
-                step = steps.step(own, self._carry_of(carry, key), before, watermark)
+                step = steps.step(own, carried.get(key, NO_CARRY), before, watermark)
                 batches += self.write(number, step.given)
             kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
         return Step(batches, kept)
@@ -85,9 +87,6 @@ class SharedSteps:
             own = select.between(max(first, self.since[number]), end)
             with self.telling(number):
                 yield from self.write(number, steps.peek(own, changed, before))
-
-    def _carry_of(self, carry: Carry, key: str) -> Carry:
-        return {name[len(key) + 1 :]: table for name, table in carry.items() if name.startswith(f"{key}/")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +130,15 @@ class _Selection:
         if (first, end) not in self._found:
             self._found[first, end] = self._rows.between(first, end, self._steps)
         return self._found[first, end]
+
+
+def _by_unit(carry: Carry) -> dict[str, dict[str, pa.Table]]:
+    """What is carried, by the key of its unit."""
+    found: dict[str, dict[str, pa.Table]] = {}
+    for name, table in carry.items():
+        key, own = name.split("/", 1)
+        found.setdefault(key, {})[own] = table
+    return found
 
 
 def _own_times(

@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.programs.program import Carry, PartialResults, Program, Scope
+from trendweave.programs.program import Carry, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.rows import SharedRows
 
 #: Names that an error tells where it may be one of many queries'.
@@ -113,6 +113,52 @@ class UnitSteps(Protocol):
 
     def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
         """See `Steps`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedSteps:
+    """Steps of a unit that follow those of a program; the unit says what a step computes."""
+
+    inner: Steps
+
+    @property
+    def pane(self) -> int | None:
+        return self.inner.pane
+
+    @property
+    def carries(self) -> bool:
+        return self.inner.carries
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        return self.inner.due(waiting, carry, watermark)
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return self.inner.reads(before, watermark)
+
+    def keeps_from(self, watermark: int) -> int:
+        return self.inner.keeps_from(watermark)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return self.inner.looks_at(changed, before)
+
+
+class OneView:
+    """A unit whose rows are those of one program."""
+
+    first: int
+
+    @property
+    def source(self) -> Program:
+        """The program."""
+        raise NotImplementedError
+
+    @property
+    def sources(self) -> tuple[Program, ...]:
+        return (self.source,)
+
+    def view(self, rows: SharedRows) -> pa.Table:
+        """The rows as the program sees them."""
+        return self.source.adopt(rows.view(self.first))
 
 
 class BoundUnit(Protocol):

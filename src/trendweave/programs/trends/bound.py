@@ -14,8 +14,8 @@ from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import LETTERS, TIME
-from trendweave.rows.prepared import prepare_rows
+from trendweave.rows.encoded import LETTERS
+from trendweave.rows.prepared import adopt_rows, prepare_rows
 from trendweave.rows.times import TimeType, steps_of, time_type
 
 
@@ -111,11 +111,7 @@ class BoundTrends:
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        rows = rows.set_column(rows.schema.get_field_index(TIME), TIME, rows.column(TIME).cast(self.moment))
-        for place, field in enumerate(rows.schema):
-            if field.name in self.needs.words and field.type != pa.int64():
-                rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
-        return rows
+        return adopt_rows(rows, self.moment, self.needs.words)
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk owns the windows (or times) that begin in it."""
