@@ -267,6 +267,9 @@ def _arithmetic() -> Iterator[str]:
     yield from (f"{number} {sign} {length}" for number in PAIRED for length in LENGTHS[:2] for sign in ("+", "-"))
     yield from (f"-({value})" for value in (*NUMBERS, *LENGTHS))
     yield from ("e.i64 + NULL", "NULL - e.moment", "-(NULL)", "e.f64 + 1 ns")
+    # An optimiser must not put the steps of a chain in another order: other steps leave 64 bits then.
+    yield from ("e.i8 * (-9223372036854775807 * e.i8)", "e.i64 + (4611686018427387904 + e.i64) + 4611686018427387904")
+    yield from ("e.i8 * COALESCE(NULL, 4611686018427387904 * e.i8)", "e.span + (90 seconds + (e.span + 90 seconds))")
 
 
 def _functions_of_numbers() -> Iterator[str]:

@@ -49,11 +49,23 @@ def calculate(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql
         return _calculate_times(place, operator, left, right)
     if operator == "/" or kinds != {Kind.INTEGER}:
         left, right = to_float(left), to_float(right)
-    return Sql(f"{_TRY[operator]}({left.text}, {right.text})", left.kind)
+        return Sql(f"{_TRY[operator]}({left.text}, {right.text})", left.kind)
+    return Sql(_calculate_whole(operator, left.text, right.text), left.kind)
+
+
+def _calculate_whole(operator: str, left: str, right: str) -> str:
+    """Write a step on whole numbers that Spark takes exactly where it stands.
+
+    Spark's optimiser puts chains of + and of * in another order, and then other steps leave 64 bits, or none does. It
+    does not look for them behind another operator, so steps inside get one that changes nothing.
+    """
+    name = _TRY[operator]
+    left, right = (f"({text} | 0L)" if f"{name}(" in text else text for text in (left, right))
+    return f"{name}({left}, {right})"
 
 
 def _calculate_times(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql:
-    text = f"{_TRY[operator]}({count_microseconds(left)}, {count_microseconds(right)})"
+    text = _calculate_whole(operator, count_microseconds(left), count_microseconds(right))
     # The difference of two moments is a duration; a moment and a duration make a moment.
     if (left.kind in MOMENTS) == (right.kind in MOMENTS):
         return Sql(text, Kind.DURATION)
