@@ -179,6 +179,11 @@ class Steps(Protocol):
     def carries(self) -> bool:
         """Whether there is ever anything in the carry."""
 
+    @property
+    def folds(self) -> bool:
+        """Whether a step takes rows that the watermark has passed into the carry, so that they need not wait for a
+        window to close: a step is then worth taking whenever the watermark has moved, also before anything is due."""
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """The watermark at which there is something to do next, for rows between these times; None for never."""
 
@@ -249,8 +254,9 @@ class Program(Protocol):
         """Chunks of time, for a place that asks for more tasks; `wanted` is a length in nanoseconds. None where time
         cannot be cut."""
 
-    def steps(self, in_parts: bool = False) -> Steps | None:
-        """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged."""
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
+        """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged.
+        `early`: rows of what is still open are asked for (`peek`), so rows wait until their windows have closed."""
 
     def problems_of_early_rows(self) -> list[Problem]:
         """Why rows of what is still open cannot be shown; none where they can."""

@@ -159,7 +159,7 @@ class IntervalMatches:
             return None
         return TimeCut(max(chunks.length // self.time_type.step, within), after=within, last_step=True)
 
-    def steps(self, in_parts: bool = False) -> IntervalSteps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
         if self.plan.within is None and self.plan.returns != "situations":
             message = "without WITHIN, every situation would have to be kept for ever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
@@ -202,7 +202,7 @@ class GivenIntervals(IntervalMatches):
     def partials(self) -> PartialResults | None:
         return CountParts(self) if self.plan.returns == "counts" else None
 
-    def steps(self, in_parts: bool = False) -> IntervalSteps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
         message = "given intervals cannot be run piece by piece"
         raise ExecutionError([Problem("TW404", message, "run them as one table")])
 

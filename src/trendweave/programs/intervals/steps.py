@@ -33,6 +33,7 @@ class IntervalSteps:
     program: IntervalMatches
     pane: int | None = None
     carries: bool = True
+    folds: bool = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """The first row that waits is final, or an open window closes; else a situation can be in no match any more."""

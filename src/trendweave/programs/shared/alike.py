@@ -150,7 +150,7 @@ class AlikeUnit(OneView):
 
     # Piece by piece
 
-    def steps(self, in_parts: bool) -> AlikeSteps | None:
+    def steps(self, in_parts: bool, early: bool = False) -> AlikeSteps | None:
         in_parts = in_parts and self.mergers()[0] is not None
         steps = self._make_steps(in_parts, SharingMetrics())
         return None if steps is None else AlikeSteps(steps, self, in_parts)

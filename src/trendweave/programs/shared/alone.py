@@ -52,9 +52,9 @@ class AloneUnit(OneView):
         assert merges is not None, "final rows are not merged"
         return Found(merges.merge(parts, scope), self.member)
 
-    def steps(self, in_parts: bool) -> AloneSteps | None:
+    def steps(self, in_parts: bool, early: bool = False) -> AloneSteps | None:
         in_parts = in_parts and self.mergers()[0] is not None
-        steps = self.program.steps(in_parts)
+        steps = self.program.steps(in_parts, early)
         return None if steps is None else AloneSteps(steps, self, in_parts)
 
 

@@ -81,7 +81,7 @@ class LanesUnit(OneView):
         assert merges is not None, "final rows are not merged"
         return Found(merges.merge(parts, scope), self.members[merger])
 
-    def steps(self, in_parts: bool) -> LanesSteps | None:
+    def steps(self, in_parts: bool, early: bool = False) -> LanesSteps | None:
         closing = self.merged.closing()
         if closing is None:
             return None

@@ -70,20 +70,21 @@ def names_of(program: Shared, unit: BoundUnit) -> list[str]:
     return [name for member in unit.members for name in program.names[member]]
 
 
-def steps_of(program: Shared, came: Mapping[str, int], in_parts: bool) -> Steps | None:
+def steps_of(program: Shared, came: Mapping[str, int], in_parts: bool, early: bool = False) -> Steps | None:
     """The steps of a workload some of whose queries came later.
 
     Args:
         program: The workload, as it was planned.
         came: When queries came, by name, in steps of the time column; others were there from the beginning.
         in_parts: Whether parts of results are asked for.
+        early: Whether rows of what is still open are asked for.
 
     Returns:
         The steps; None where nothing is final before the end.
     """
-    made = [unit.steps(in_parts) for unit in program.units]
+    made = [unit.steps(in_parts, early) for unit in program.units]
     if not came or any(steps is None for steps in made):
-        return program.steps(in_parts)
+        return program.steps(in_parts, early)
     passes = plan_passes(program, came)
 
     def write(number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:

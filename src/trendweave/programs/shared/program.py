@@ -194,11 +194,11 @@ class Shared:
 
     # Piece by piece
 
-    def steps(self, in_parts: bool = False) -> Steps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         made = []
         for number, unit in enumerate(self.units):
             with self.telling(number):
-                made.append(unit.steps(in_parts))
+                made.append(unit.steps(in_parts, early))
         if all(steps is None for steps in made):
             return None
         kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]

@@ -45,6 +45,10 @@ class SharedSteps:
     def carries(self) -> bool:
         return any(steps.carries for steps in self.units)
 
+    @property
+    def folds(self) -> bool:
+        return any(steps.folds for steps in self.units)
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         carried = _by_unit(carry)
         known = (
@@ -96,6 +100,7 @@ class StepsOfTheEnd:
     unit: BoundUnit
     pane = None
     carries = False
+    folds = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> None:
         return None

@@ -96,6 +96,10 @@ class UnitSteps(Protocol):
     def carries(self) -> bool:
         """See `Steps`."""
 
+    @property
+    def folds(self) -> bool:
+        """See `Steps`."""
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """See `Steps`."""
 
@@ -128,6 +132,10 @@ class WrappedSteps:
     @property
     def carries(self) -> bool:
         return self.inner.carries
+
+    @property
+    def folds(self) -> bool:
+        return self.inner.folds
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         return self.inner.due(waiting, carry, watermark)
@@ -188,5 +196,5 @@ class BoundUnit(Protocol):
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         """Result rows of all parts that meet in one place."""
 
-    def steps(self, in_parts: bool) -> UnitSteps | None:
-        """Piece by piece; None where nothing is final before the end."""
+    def steps(self, in_parts: bool, early: bool = False) -> UnitSteps | None:
+        """Piece by piece; None where nothing is final before the end. See `Program.steps`."""

@@ -155,8 +155,8 @@ class InSituations:
         """A situation that began long ago may still hold, so time is not cut."""
         return None
 
-    def steps(self, in_parts: bool = False) -> Steps | None:
-        inner = self.inner.steps(in_parts)
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
+        inner = self.inner.steps(in_parts, early)
         return None if inner is None else SituatedSteps(self, inner)
 
     def problems_of_early_rows(self) -> list[Problem]:

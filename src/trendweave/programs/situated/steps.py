@@ -37,6 +37,10 @@ class SituatedSteps:
     def pane(self) -> int | None:
         return self.inner.pane
 
+    @property
+    def folds(self) -> bool:
+        return self.inner.folds
+
     @cached_property
     def delay(self) -> int:
         """So long after an event, in steps of the time column, it is settled in which situations it lies.

@@ -93,7 +93,7 @@ class TrendAggregates(BoundTrends):
         spread = any(key.path not in grouped for key in self.plan.partition_key)
         return PartialAggregates(self) if spread else None
 
-    def steps(self, in_parts: bool = False) -> Steps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.plan.window, SessionWindow):
             return session_steps(self, self.plan.window)
         closing = self.closing()
@@ -186,7 +186,7 @@ class TrendLists(BoundTrends):
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
         return None
 
-    def steps(self, in_parts: bool = False) -> Steps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.plan.window, SessionWindow):
             return session_steps(self, self.plan.window)
         closing = self.closing()

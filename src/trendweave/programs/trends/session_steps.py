@@ -38,6 +38,10 @@ class SessionSteps:
     def carries(self) -> bool:
         return True
 
+    @property
+    def folds(self) -> bool:
+        return False
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         ends = [] if waiting is None else [waiting[0] + session_gap(self.window, self.time_type)]
         if _NEXT_END in carry:

@@ -34,6 +34,10 @@ class TrendSteps:
     def carries(self) -> bool:
         return False
 
+    @property
+    def folds(self) -> bool:
+        return False
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         return None if waiting is None else self.closing.due(*waiting, watermark)
 

@@ -53,11 +53,11 @@ class StreamProcessor(StatefulProcessor):
     @property
     def pane(self) -> int | None:
         """The length of the panes that rows are kept by."""
-        steps = self._program.steps(self._in_parts)
+        steps = self._program.steps(self._in_parts, self._early)
         return None if steps is None else steps.pane
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        steps = self._program.steps(self._in_parts)
+        steps = self._program.steps(self._in_parts, self._early)
         assert steps is not None, "a program without steps does not run on streams"
         self._steps, self._handle = steps, handle
         self._about = handle.getValueState("about", ABOUT)

@@ -65,7 +65,7 @@ class WorkloadProcessor(StreamProcessor):
     def _steps_of(self, came: Mapping[str, int]) -> Steps:
         key = tuple(sorted(came.items()))
         if key not in self._made:
-            steps = steps_of(self._shared, came, self._in_parts)
+            steps = steps_of(self._shared, came, self._in_parts, self._early)
             assert steps is not None, "a program without steps does not run on streams"
             self._made[key] = steps
         return self._made[key]

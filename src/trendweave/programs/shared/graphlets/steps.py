@@ -32,6 +32,10 @@ class GraphletSteps:
     def carries(self) -> bool:
         return False
 
+    @property
+    def folds(self) -> bool:
+        return False
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         if waiting is None:
             return None

@@ -142,7 +142,7 @@ class GraphletsUnit:
 
     # Piece by piece
 
-    def steps(self, in_parts: bool) -> GraphletSteps | None:
+    def steps(self, in_parts: bool, early: bool = False) -> GraphletSteps | None:
         kind = self.programs[0].time_type
         found = []
         for number, window in enumerate(self.unit.merged.windows):

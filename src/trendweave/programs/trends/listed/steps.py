@@ -31,6 +31,10 @@ class SelectionSteps:
     def carries(self) -> bool:
         return True
 
+    @property
+    def folds(self) -> bool:
+        return False
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         due = [] if waiting is None else [self.inner.closing.due(*waiting, watermark)]
         if _TAKEN in carry:
