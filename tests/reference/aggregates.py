@@ -61,14 +61,14 @@ def total(values: list[int | float]) -> int | float:
     special = [value for value in values if is_nan(value) or value in (math.inf, -math.inf)]
     if special:
         return sum(special)  # by the rules of IEEE 754: infinity, or NaN where the infinities disagree
-    return _nearest_double(sum(map(Fraction, values)))
+    return nearest_double(sum(map(Fraction, values)))
 
 
 def average(values: list[int | float]) -> float:
     whole = total(values)
     if is_nan(whole) or whole in (math.inf, -math.inf):
         return whole
-    return _nearest_double(sum(map(Fraction, values)) / len(values))
+    return nearest_double(sum(map(Fraction, values)) / len(values))
 
 
 def standard_deviation(values: list[int | float]) -> float | None:
@@ -81,7 +81,7 @@ def standard_deviation(values: list[int | float]) -> float | None:
     return math.sqrt(sum((Fraction(value) - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def _nearest_double(exact: Fraction) -> float:
+def nearest_double(exact: Fraction) -> float:
     try:
         return float(exact)
     except OverflowError:

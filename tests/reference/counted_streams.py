@@ -1,0 +1,100 @@
+"""Hypothesis strategies: queries that counters answer, and streams for them with all kinds of numbers.
+
+Attributes beside those of `streams`: `d` decimal, `e` a day; numbers that 64 bits can hold only alone, infinities,
+numbers so far apart that one swallows the other unless sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from .pattern import Pattern, leaves, variable_types
+from .query import ANY_MATCH, COUNT_ALL, Aggregate, Attribute, Local, Query, Sliding
+from .streams import FRUITFUL, patterns, queries
+
+WHOLE = (0, 1, -1, 2, 3, -7, 2**31, -(2**53) - 1, 2**62, -(2**62), 2**63 - 1, -(2**63))
+DOUBLES = (0.0, -0.0, 0.1, 0.25, -1.5, 1e16, -1e16, 1e-300, 5e-324, 1.5e308, -1.5e308, math.inf, -math.inf, math.nan)
+DECIMALS = tuple(map(Decimal, ("0.00", "0.01", "-0.01", "1.25", "-7.10", "99999999.99", "-99999999.99")))
+DAYS = tuple(date(1969, 12, 30) + timedelta(days=day) for day in range(5))
+
+
+def sliding_windows() -> SearchStrategy[Sliding]:
+    """Windows that tumble, that overlap in whole panes, in parts of panes, and many times."""
+    return st.sampled_from(
+        [(10, 10), (4, 4), (10, 5), (10, 3), (12, 8), (6, 1), (9, 6), (1, 1), (60, 60), (40, 7)]
+    ).map(lambda edges: Sliding(*edges))
+
+
+@st.composite
+def counted_queries(draw: DrawFn, pattern: Pattern | None = None) -> Query:
+    """Trends bound by nothing but time, keys and conditions on single events, in sliding windows."""
+    drawn = pattern or draw(st.sampled_from(FRUITFUL) | patterns(negation=False, empty=False))
+    query = draw(queries(pattern=drawn))
+    return replace(
+        query,
+        aggregates=draw(outputs(sorted(variable_types(drawn)))),
+        predicates=tuple(predicate for predicate in query.predicates if isinstance(predicate, Local)),
+        equivalence=_of_all_events(query.equivalence),
+        group_by=_of_all_events(query.group_by),
+        window=draw(sliding_windows()),
+        strategy=ANY_MATCH,
+    )
+
+
+def _of_all_events(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    return tuple(attribute for attribute in attributes if attribute.variable is None)
+
+
+@st.composite
+def outputs(draw: DrawFn, variables: list[str]) -> tuple[Aggregate, ...]:
+    variable = st.sampled_from(variables)
+    one = st.one_of(
+        st.just(COUNT_ALL),
+        st.builds(Aggregate, st.just("COUNT"), variable),
+        st.builds(Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), variable, st.sampled_from("xyd")),
+        st.builds(Aggregate, st.sampled_from(["MIN", "MAX"]), variable, st.just("e")),
+    )
+    return tuple(draw(st.lists(one, min_size=1, max_size=4, unique_by=lambda aggregate: aggregate.column)))
+
+
+@st.composite
+def counted_streams(draw: DrawFn, pattern: Pattern, max_events: int = 8) -> list[dict]:
+    """Rows of the pattern's types and one other, in order of time with ties and pauses; some without time or type."""
+    types = sorted({leaf.type for leaf, _ in leaves(pattern)}) * 4 + ["Z"]
+    # Mostly tame numbers, so that one NaN does not hide all others.
+    tame = draw(st.booleans())
+    columns = {
+        "type": st.sampled_from(types),
+        "x": _or_null(st.sampled_from(WHOLE[:6] if tame else WHOLE)),
+        "y": _or_null(st.sampled_from(DOUBLES[:7] if tame else DOUBLES)),
+        "s": _or_null(st.sampled_from("pqr")),
+        "k": _or_null(st.integers(1, 2)),
+        "g": _or_null(st.sampled_from("uv")),
+        "d": _or_null(st.sampled_from(DECIMALS)),
+        "e": _or_null(st.sampled_from(DAYS)),
+    }
+    events = draw(st.lists(st.fixed_dictionaries(columns), min_size=max_events // 2, max_size=max_events))
+    time = draw(st.integers(-9, 3))
+    for place, event in enumerate(events):
+        time += draw(st.sampled_from([0, 1, 1, 1, 2, 7]))
+        events[place] = {"time": time, **event}
+    if len(events) > 2 and draw(st.integers(0, 7)) == 7:
+        events[-1]["time" if draw(st.booleans()) else "type"] = None
+        events[-2] = dict(events[0])
+    return events
+
+
+def _or_null(values: SearchStrategy) -> SearchStrategy:
+    return st.integers(0, 9).flatmap(lambda chosen: st.none() if chosen == 9 else values)
+
+
+@st.composite
+def counted_cases(draw: DrawFn, max_events: int = 8) -> tuple[Query, list[dict]]:
+    query = draw(counted_queries())
+    return query, draw(counted_streams(query.pattern, max_events))
