@@ -4,6 +4,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
+from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Template
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
@@ -44,6 +45,8 @@ def warm_up() -> None:
                 aggregate(rows, template, conditions, numbers=kind)
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
+    add_words(letters.copy(), letters)
+    hash_texts(numbers, np.zeros(ROWS, np.uint8))
     count_steps(numbers)
     add_at(numbers, numbers, ROWS)
     add_at(numbers, numbers / 2, ROWS)
