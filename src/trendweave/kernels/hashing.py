@@ -34,10 +34,10 @@ def _add_words(hashes: np.ndarray, words: np.ndarray) -> None:
 @outer
 def _hash_texts(offsets: np.ndarray, data: np.ndarray, hashes: np.ndarray) -> None:
     """Eight bytes at a time, the first one lowest; the rest with zeros behind it. Unsigned places need no test for
-    negative ones."""
+    negative ones. The length is spread over all bits, so that it and the first word do not cancel out."""
     for row in range(hashes.size):
         place, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
-        result = START ^ (end - place)
+        result = START ^ ((end - place) * _FIRST)
         while end - place >= _WORD:
             word = np.uint64(0)
             for byte in range(8):
@@ -54,7 +54,7 @@ def _hash_texts(offsets: np.ndarray, data: np.ndarray, hashes: np.ndarray) -> No
 @outer
 def _hash_lists(offsets: np.ndarray, words: np.ndarray, hashes: np.ndarray) -> None:
     for row in range(hashes.size):
-        result = START ^ np.uint64(offsets[row + 1] - offsets[row])
+        result = START ^ (np.uint64(offsets[row + 1] - offsets[row]) * _FIRST)
         for place in range(offsets[row], offsets[row + 1]):
             result = _mix(result ^ words[place])
         hashes[row] = _mix(result)
