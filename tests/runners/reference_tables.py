@@ -26,7 +26,8 @@ def table_of(events: list[dict[str, Any]]) -> pa.Table:
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
     """Whole numbers of any type as Python integers."""
-    return [
-        {name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()}
-        for row in table.to_pylist()
-    ]
+    return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, Decimal) and value == int(value) else value
