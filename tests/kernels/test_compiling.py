@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import compiling, warm_up_shared
+from trendweave.kernels import compiling, warm_up_folding, warm_up_shared
 from trendweave.kernels.aggregates import propagate
 
 REPOSITORY = Path(__file__).parents[2]
@@ -29,6 +29,7 @@ def run_python(*arguments, **environment):
 def report():
     """What a fresh process loaded and compiled, after this one has filled the cache on disk."""
     warm_up_shared()
+    warm_up_folding()
     done = run_python("-m", "tests.kernels.after_warm_up")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -55,6 +56,11 @@ def test_queries_need_nothing_beyond_the_warm_up(report):
 
 def test_workloads_need_nothing_beyond_their_warm_up(report):
     assert report["many_queries"] == report["warm_up_shared"]
+
+
+def test_folding_needs_nothing_beyond_its_warm_up(report):
+    assert {name for name, count in report["warm_up_folding"]["compiled"].items() if count} == set()
+    assert report["folded"] == report["warm_up_folding"]
 
 
 def test_kernels_agree_with_brute_force_without_compiling():

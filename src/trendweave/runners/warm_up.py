@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 
 from trendweave.kernels import warm_up as warm_up_kernels
-from trendweave.kernels import warm_up_shared
+from trendweave.kernels import warm_up_folding, warm_up_shared
 from trendweave.kernels.aggregates.propagate import propagate_blocks
 from trendweave.kernels.compiling import FINGERPRINT, cache_folder
 from trendweave.programs.program import Work
@@ -18,6 +18,7 @@ _WARM_UPS: dict[Work, Callable[[], None]] = {
     "trends": run_trend_queries,
     "intervals": run_interval_queries,
     "shared": warm_up_shared,
+    "folded": warm_up_folding,
 }
 
 

@@ -67,6 +67,12 @@ def take_runs(values: np.ndarray, starts: np.ndarray, index: np.ndarray) -> np.n
     return values[np.arange(shift.size) + shift]
 
 
+def put_runs(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray, runs: np.ndarray) -> None:
+    """Write runs of the given lengths, which stand one behind another, to their places."""
+    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    values[np.arange(shift.size) + shift] = runs
+
+
 def no_summaries(algebra: Algebra) -> Summaries:
     """None at all."""
     return empty_summaries(algebra, np.zeros(0, np.int64))

@@ -1,0 +1,66 @@
+"""Trends of runs of summaries whose numbers have one word: a vector of beginnings, multiplied by one map after
+another."""
+
+import numpy as np
+
+from trendweave.kernels.aggregates.state_steps import note, note_product, too_large
+from trendweave.kernels.compiling import inlined, outer
+
+
+@inlined
+def follow_map(numbers, at, vector, following, states, parts, checked):
+    """following = what begins in the map, and what the vector had before, followed by the map."""
+    lines = states + 1
+    seen = np.int64(0)
+    for state in range(states):
+        for k in range(parts):
+            cell = at + (state * parts + k) * lines
+            total = numbers[cell + states]
+            seen = note(seen, total, checked)
+            for before in range(states):
+                count = vector[before * parts]
+                ways = numbers[at + state * parts * lines + before]
+                if count == 0 or ways == 0:
+                    continue
+                factor = numbers[cell + before]
+                if factor != 0:
+                    seen = note_product(seen, factor, count, checked)
+                    total += count * factor
+                    seen = note(seen, total, checked)
+                amount = vector[before * parts + k]
+                if k > 0 and amount != 0:
+                    seen = note_product(seen, amount, ways, checked)
+                    total += amount * ways
+                    seen = note(seen, total, checked)
+            following[state * parts + k] = total
+    return seen
+
+
+@outer
+def finish_plain(numbers, starts, width, low, high, final, states, parts, lines, out, fits, checked):
+    """out[entry] = the number of trends and linear aggregates of summaries low[entry]:high[entry]; fits[entry] is set
+    where all numbers fit."""
+    vector = np.zeros(states * parts, out.dtype)
+    following = np.zeros(states * parts, out.dtype)
+    for entry in range(low.size):
+        seen, plain = np.int64(0), True
+        for i in range(states * parts):
+            vector[i] = 0
+        for number in range(low[entry], high[entry]):
+            plain = plain and width[number] == 1
+            if not plain:
+                break
+            at = starts[number]
+            if number == low[entry]:
+                for i in range(states * parts):
+                    vector[i] = numbers[at + i * lines + lines - 1]
+                    seen = note(seen, vector[i], checked)
+            else:
+                seen |= follow_map(numbers, at, vector, following, states, parts, checked)
+                for i in range(states * parts):
+                    vector[i] = following[i]
+        for f in range(final.size):
+            for k in range(parts):
+                out[entry, k] += vector[final[f] * parts + k]
+                seen = note(seen, out[entry, k], checked)
+        fits[entry] = plain and (checked is None or not too_large(seen))
