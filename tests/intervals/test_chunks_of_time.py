@@ -18,7 +18,8 @@ from tests.reference.intervals.streams import queries_and_events
 from trendweave.programs.intervals.program import IntervalMatches, bind_intervals
 from trendweave.programs.intervals.rows import CHUNK, TIME
 from trendweave.programs.program import EVERYTHING, Scope
-from trendweave.runners.spark.task import ComputeTask, Limits, MergeTask
+from trendweave.runners.spark.table_task import Limits, TableTask
+from trendweave.runners.spark.task import ComputeTask, MergeTask
 
 
 def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[IntervalMatches, pa.Table, pa.Table] | None:
@@ -62,7 +63,7 @@ def test_matches_across_chunk_borders(drawn: tuple[Query, list[dict[str, Any]]],
     bound, rows, expected = case
     within = bound.lengths.within
     length = factor * within
-    task = ComputeTask(bound, Scope(chunk=length), False, Limits(at_once, 10**9))
+    task = ComputeTask(TableTask(bound, Scope(chunk=length), in_parts=False, chunked=True), Limits(at_once, 10**9))
     chunked = with_chunks(rows, length, within)
     found = result_rows(task(chunked.to_batches(max_chunksize=3)), bound.schema)
     assert_same_rows(expected.to_pylist(), found, context=full_text(query))
@@ -83,7 +84,7 @@ def test_situations_across_stretches(
     batches = []
     for low, high in pairwise(edges):
         piece = [row for row in rows.to_pylist() if low <= row[TIME] < high]
-        task = ComputeTask(bound, EVERYTHING, True, Limits(at_once, 10**9))
+        task = ComputeTask(TableTask(bound, EVERYTHING, in_parts=True), Limits(at_once, 10**9))
         batches += task(pa.Table.from_pylist(piece, rows.schema).sort_by(TIME).to_batches(max_chunksize=3))
     found = result_rows(MergeTask(bound)(batches), bound.schema)
     assert_same_rows(expected.to_pylist(), found, context=full_text(query))

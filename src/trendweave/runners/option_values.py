@@ -15,6 +15,7 @@ from trendweave.programs.trends.detection import LEAST_MEMORY
 SETTINGS = {
     "numbers": "numbers",
     "chunks": "chunks",
+    "exchange": "exchange",
     "rows_at_once": "rowsAtOnce",
     "max_rows_of_a_key": "maxRowsOfAKey",
     "buckets": "buckets",

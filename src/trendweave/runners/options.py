@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 #: Whether what queries have in common is computed once, for each burst of events: as it pays, always, or never.
 Sharing: TypeAlias = Literal["auto", "always", "never"]
 SHARING: tuple[Sharing, ...] = ("auto", "always", "never")
+#: How rows of a Spark DataFrame meet: packed into columns by tasks, or one by one, sorted by Spark.
+Exchange: TypeAlias = Literal["auto", "columns", "rows"]
+EXCHANGES: tuple[Exchange, ...] = ("auto", "columns", "rows")
 
 
 class Options(TypedDict, total=False):
@@ -61,6 +64,9 @@ class Options(TypedDict, total=False):
     it the optimiser chooses. Everywhere."""
     chunks: str | None
     """The length of chunks of time, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
+    exchange: Exchange | None
+    """How rows meet: "columns" (tasks pack them into blobs, which Spark moves), "rows" (Spark moves and sorts them), or
+    "auto" (the default). The results are the same. Spark batch."""
     rows_at_once: int | str | None
     """Rows that a task computes at once; keys are never cut. Spark batch."""
     max_rows_of_a_key: int | str | None
@@ -99,7 +105,7 @@ class Place(Enum):
 
 
 _EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
-_IN_BATCH = ("metrics", "observation", "chunks", "rows_at_once", "max_rows_of_a_key")
+_IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.RUN: _EVERYWHERE,
@@ -128,6 +134,7 @@ class Settings:
     numbers: Numbers = "decimal"
     detection: Detection = DEFAULTS
     chunks: Literal["auto", "off"] | int = "auto"
+    exchange: Exchange = "auto"
     rows_at_once: int = 1_000_000
     max_rows_of_a_key: int = 20_000_000
     buckets: int = 16
@@ -217,6 +224,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         numbers=read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
         detection=detection,
         chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),
+        exchange=read_word("exchange", options.get("exchange", _DEFAULTS.exchange), EXCHANGES),
         rows_at_once=read_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
         max_rows_of_a_key=read_positive(
             "max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)

@@ -13,9 +13,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from trendweave.programs.program import TimeCut
+from trendweave.programs.program import Program, TimeCut
 from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.prepare import time_in_steps
+
+
+def find_cut(program: Program, settings: Settings) -> TimeCut | None:
+    """How time is cut into chunks; None where it is not."""
+    if settings.chunks == "off" or program.needs.time is None:
+        return None
+    return program.cut(settings.chunks if isinstance(settings.chunks, int) else None)
 
 
 def number_chunks(prepared: DataFrame, chunks: TimeCut, moment: pa.DataType) -> DataFrame:

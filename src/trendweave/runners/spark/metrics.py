@@ -11,7 +11,7 @@ from trendweave.programs.program import TRENDS, Needs
 from trendweave.programs.shared.metrics import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
-from trendweave.runners.spark.task import PEAK, SHARED
+from trendweave.runners.spark.table_task import PEAK, SHARED
 
 
 def observe_rows(metrics: Metrics) -> Observation:

@@ -28,7 +28,7 @@ from trendweave.rows.times import time_type
 from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
 from trendweave.runners.spark.pieces import FIRST, Piece, read_first
 from trendweave.runners.spark.stream_state import ABOUT, STATE_VERSION, About, CarryState, check_about
-from trendweave.runners.spark.task import telling_where
+from trendweave.runners.spark.table_task import telling_where
 from trendweave.runners.spark.waiting_rows import WaitingRows
 from trendweave.runners.warm_up import compile_once
 

@@ -1,0 +1,38 @@
+"""The task after the shuffle: blobs of buckets in, result rows or parts of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from trendweave.runners.spark.exchange.gather import IN_MEMORY, Gathered
+from trendweave.runners.spark.table_task import Limits, TableTask
+from trendweave.runners.warm_up import compile_once
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeBlobs:
+    """For mapInArrow.
+
+    Attributes:
+        task: What is done with rows of whole keys.
+        limits: How many rows at once.
+        in_memory: Bytes of blobs that are held in memory; what comes beyond waits in a temporary file.
+    """
+
+    task: TableTask
+    limits: Limits
+    in_memory: int = IN_MEMORY
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        compile_once(self.task.program.work)
+        with Gathered(self.in_memory) as gathered:
+            for batch in batches:
+                gathered.add(batch)
+            for table in gathered.tables(self.limits, self.task.keys, self._refuse):
+                yield from self.task(table)
+
+    def _refuse(self, row: pa.Table) -> None:
+        raise self.task.too_large(row, self.limits)

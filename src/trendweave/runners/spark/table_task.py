@@ -1,0 +1,150 @@
+"""What a task does with a table of whole keys, on every road: result rows or parts of them out. No Spark is needed
+here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import ExecutionError, Problem, TrendweaveError
+from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.planning.plan import Path
+from trendweave.programs.program import TRENDS, Program, Scope, TimeCut
+from trendweave.programs.shared.program import Shared
+from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.encoded import CHUNK, TIME
+
+#: A column of rows that are counted: the rows of the largest key. The result does not show it.
+PEAK = "trendweave_peak"
+#: A column of rows that are there for counts of what was shared; NULL in all others. The result shows neither.
+SHARED = "trendweave_shared"
+_COUNTS = pa.list_(pa.int64())
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rows that are computed at once, and rows of one key that are held at most."""
+
+    rows_at_once: int = 1_000_000
+    rows_of_a_key: int = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """Computes tables of whole keys.
+
+    Attributes:
+        program: Computes rows.
+        scope: What of them, and whether trends are counted; then there is a column with the rows of the largest key.
+        in_parts: Whether results are parts, which are merged later.
+        chunked: Whether rows carry the numbers of chunks of time. Where the scope asks for no chunks, nothing lies
+            across their borders, and the program need not know of them.
+        adopts: Whether rows were prepared by another engine; those that the program has prepared are taken as they are.
+    """
+
+    program: Program
+    scope: Scope
+    in_parts: bool
+    chunked: bool = False
+    adopts: bool = True
+
+    def in_chunks(self, cut: TimeCut | None) -> TableTask:
+        """The same where time is cut into chunks."""
+        if cut is None:
+            return self
+        across = cut.before or cut.after or cut.last_step
+        return replace(self, chunked=True, scope=replace(self.scope, chunk=cut.length if across else None))
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        with telling_where(self.program, lambda: self.describe(table)):
+            rows = table.drop_columns([CHUNK]) if self.chunked and self.scope.chunk is None else table
+            rows = self.program.adopt(rows) if self.adopts else rows
+            batches: Iterable[pa.RecordBatch]
+            if self.in_parts:
+                parts = self.program.partials()
+                assert parts is not None
+                batches = parts.compute(rows, self.scope).to_batches()
+            else:
+                batches = self.program.compute(rows, self.scope).batches
+            if not self.scope.counted:
+                yield from batches
+                return
+            peak = int(np.bincount(self.codes(table)).max())
+            shares = isinstance(self.program, Shared)
+            yield from (append_counts(batch, peak, shares) for batch in batches)
+            if isinstance(self.program, Shared):
+                yield self._shared_counts(self.program)
+
+    @property
+    def keys(self) -> tuple[Path, ...]:
+        """What tells apart rows that need not be computed together. Stretches of time are cut between two times."""
+        parts = self.program.partials()
+        if parts is not None and parts.of_stretches:
+            return ((TIME,),)
+        return (*self.program.needs.together, *(((CHUNK,),) if self.chunked else ()))
+
+    def codes(self, table: pa.Table) -> np.ndarray:
+        """Number the keys of rows."""
+        return key_codes([_find_column(table, path) for path in self.keys], table.num_rows)
+
+    def describe(self, table: pa.Table) -> str:
+        """Keys and time range, for messages."""
+        if self.program.needs.time is None:
+            return ""
+        ordered = self._one_row_per_key(table)
+        first, last = (self.program.describe_key(ordered, row) for row in (0, ordered.num_rows - 1))
+        keys = f"key {first}" if first == last else f"keys {first} to {last}"
+        times = pc.min_max(table.column(TIME))
+        return f"{keys}, times {times['min']} to {times['max']}"
+
+    def _one_row_per_key(self, table: pa.Table) -> pa.Table:
+        """By keys, as far as their values have an order."""
+        rows = table.take(pa.array(first_of_each(self.codes(table))))
+        plain = [path[0] for path in self.keys if len(path) == 1 and not pa.types.is_nested(rows.field(path[0]).type)]
+        return rows.sort_by([(name, "ascending") for name in plain]) if plain else rows
+
+    def too_large(self, table: pa.Table, limits: Limits) -> ExecutionError:
+        """The error for rows of a key that has more than it may have."""
+        message = f"{self.describe(table)} has more than {limits.rows_of_a_key:,} events"
+        hint = "split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRowsOfAKey"
+        return ExecutionError([Problem("TW405", message, hint)])
+
+    def _shared_counts(self, program: Shared) -> pa.RecordBatch:
+        """A row of what was shared since the last one, and of nothing else."""
+        parts = program.partials() if self.in_parts else None
+        schema = program.schema.append(pa.field(TRENDS, pa.float64())) if parts is None else parts.schema
+        return counts_row(schema, program.metrics.take())
+
+
+def _find_column(table: pa.Table, path: Path) -> pa.ChunkedArray:
+    return table.column(path[0]) if len(path) == 1 else pa.chunked_array([column_of(table, path)])
+
+
+def append_counts(batch: pa.RecordBatch, peak: int | None, shares: bool) -> pa.RecordBatch:
+    """With the columns that the result does not show."""
+    batch = batch.append_column(PEAK, pa.array([peak] * batch.num_rows, pa.int64()))
+    return batch.append_column(SHARED, pa.nulls(batch.num_rows, _COUNTS)) if shares else batch
+
+
+def counts_row(schema: pa.Schema, counts: Sequence[int]) -> pa.RecordBatch:
+    """A row with NULL in all columns, and counts of what was shared."""
+    columns = [pa.nulls(1, field.type) for field in schema]
+    names = [*schema.names, PEAK, SHARED]
+    return pa.RecordBatch.from_arrays([*columns, pa.nulls(1, pa.int64()), pa.array([counts], _COUNTS)], names)
+
+
+@contextmanager
+def telling_where(program: Program, describe: Callable[[], str]) -> Iterator[None]:
+    """Errors say of which rows they are, and of which query; only then the rows are looked at."""
+    try:
+        yield
+    except TrendweaveError as error:
+        place = describe()
+        where = f"{place}: " if place else ""
+        problems = [replace(problem, message=where + problem.message) for problem in error.problems]
+        raise type(error)(problems, program.text) from error
