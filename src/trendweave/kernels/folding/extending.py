@@ -8,11 +8,11 @@ from trendweave.kernels.aggregates.passes import normalise_rows
 from trendweave.kernels.aggregates.state_steps import StateSteps, build_steps
 from trendweave.kernels.columns import make_writable
 from trendweave.kernels.folding.algebra import Algebra
-from trendweave.kernels.folding.marked_rows import extend_marked
+from trendweave.kernels.folding.marked_rows import extend_marked, make_marked
 from trendweave.kernels.folding.plain_rows import extend_plain
 from trendweave.kernels.folding.row_values import LinearValues, MarkedValues, prepare_values
 from trendweave.kernels.folding.summaries import Summaries, put_runs
-from trendweave.kernels.folding.wide_rows import extend_wide
+from trendweave.kernels.folding.wide_rows import extend_wide, make_wide_work
 from trendweave.kernels.inputs import Aggregate, Rows
 
 FIRST_ROOM = 4  # words per number that work space is made for at first
@@ -91,8 +91,9 @@ def go_on_wide(
     done, length = 0, int(old_width[chosen].sum() + 2 * chosen.size) * algebra.cells
     while done < chosen.size:
         out = np.empty(length, np.uint64)
+        work = make_wide_work(steps, algebra.cells, algebra.parts, room)
         reached, used = extend_wide(
-            steps, rows, linear, before.view(np.uint64), place, old_width, old_exponents, chosen, done, room,
+            steps, rows, linear, work, before.view(np.uint64), place, old_width, old_exponents, chosen, done, room,
             algebra.lines, out, widths, exponents, float_of,
         )  # fmt: skip
         parts.append(out[:used].view(np.int64))
@@ -114,12 +115,13 @@ def extend_marks(
         return codes, marks
     states, lines = algebra.states, algebra.lines
     shape, extrema = (states, algebra.marks // (states * lines), lines), (states, len(algebra.extrema), lines)
+    work = make_marked(states + 1, shape[1], len(algebra.extrema), lines)
+    change = make_marked(states + 1, shape[1], len(algebra.extrema), lines)
     extend_marked(
-        steps, rows, marked, ways_there(algebra, earlier), which,
+        steps, rows, marked, work, change, ways_there(algebra, earlier), which,
         make_writable(earlier.marks).reshape(earlier.size, *shape),
         make_writable(earlier.codes).reshape(earlier.size, *extrema),
         marks.reshape(count, *shape), codes.reshape(count, *extrema),
-        algebra.only_beginnings,
     )  # fmt: skip
     return codes, marks
 

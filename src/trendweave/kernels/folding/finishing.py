@@ -8,6 +8,7 @@ from trendweave.kernels.columns import make_writable
 from trendweave.kernels.folding.algebra import Algebra, Measured, Place
 from trendweave.kernels.folding.extending import ways_there
 from trendweave.kernels.folding.marked_products import finish_marked
+from trendweave.kernels.folding.marked_rows import make_marked
 from trendweave.kernels.folding.plain_products import finish_plain
 from trendweave.kernels.folding.summaries import (
     KNOWN,
@@ -17,7 +18,7 @@ from trendweave.kernels.folding.summaries import (
     Summaries,
 )
 from trendweave.kernels.folding.totals import Totals, finite_floats, merge_totals, scaled_floats
-from trendweave.kernels.folding.wide_products import WideMaps, finish_wide
+from trendweave.kernels.folding.wide_products import WideMaps, finish_wide, make_room_for_products
 from trendweave.kernels.inputs import Measure, Results
 
 WORDS_AT_ONCE = 1 << 16
@@ -78,7 +79,19 @@ def finish_numbers(algebra: Algebra, summaries: Summaries, low: np.ndarray, high
     while done < chosen.size:
         out = np.empty(max(WORDS_AT_ONCE, room * algebra.parts), np.uint64)
         done, used = finish_wide(
-            maps, low, high, final, algebra.states, algebra.lines, chosen, done, room, out, widths, exponents
+            maps,
+            make_room_for_products(algebra.states, algebra.parts, room),
+            low,
+            high,
+            final,
+            algebra.states,
+            algebra.lines,
+            chosen,
+            done,
+            room,
+            out,
+            widths,
+            exponents,
         )
         parts.append(out[:used].copy())
     return merge_totals(small, chosen, widths, np.concatenate(parts), exponents)
@@ -103,7 +116,9 @@ def finish_marks(
     codes = np.zeros((low.size, extrema), np.int64)
     if marks.shape[1] and (extrema or summaries.marks.any()):
         states, lines = algebra.states, algebra.lines
+        room = [make_marked(states, marks.shape[1], extrema, 1) for _ in range(2)]
         finish_marked(
+            *room,
             ways_there(algebra, summaries),
             make_writable(summaries.marks).reshape(summaries.size, states, marks.shape[1], lines),
             make_writable(summaries.codes).reshape(summaries.size, states, extrema, lines),

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.state_steps import reads
-from trendweave.kernels.compiling import inlined, inner, outer
+from trendweave.kernels.aggregates.state_steps import NOTHING, one_state, reads
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.folding.summaries import KNOWN
 
 
@@ -56,34 +56,47 @@ def mark_reading(steps, values, total, change, state, row, lines):
                     offer_code(change.marks, change.codes, state, odd, x, line, values.codes[x, row])
 
 
-@outer
-def extend_marked(
-    steps, rows, values, there, which, earlier_marks, earlier_codes, out_marks, out_codes, only_beginnings
-):
-    """Marks and codes of each segment. `there` bool[earlier, states, lines]: where the earlier ones have ways."""
-    states, odd, extrema = steps.variable.size, values.mark_states.shape[0], values.codes.shape[0]
-    lines = 1 if only_beginnings else states + 1
-    shape = (states + 1, odd + extrema, lines)
-    total = Marked(np.zeros((states + 1, lines), np.bool_), np.zeros(shape, np.uint8),
-                   np.zeros((states + 1, extrema, lines), np.int64))  # fmt: skip
-    change = Marked(np.zeros((states + 1, lines), np.bool_), np.zeros(shape, np.uint8),
-                    np.zeros((states + 1, extrema, lines), np.int64))  # fmt: skip
+def make_marked(states: int, marks: int, extrema: int, lines: int) -> Marked:
+    return Marked(
+        np.zeros((states, lines), np.bool_),
+        np.zeros((states, marks, lines), np.uint8),
+        np.zeros((states, extrema, lines), np.int64),
+    )
+
+
+@inlined
+def load_marks(total, there, marks, codes, number):
+    """The map with the given number among the earlier ones (-1: that of no rows)."""
+    lines = total.there.shape[1]
+    for state in range(total.there.shape[0] - 1):
+        for line in range(lines):
+            total.there[state, line] = there[number, state, line] if number >= 0 else lines > 1 and state == line
+            for m in range(total.marks.shape[1]):
+                total.marks[state, m, line] = marks[number, state, m, line] if number >= 0 else 0
+            for x in range(total.codes.shape[1]):
+                total.codes[state, x, line] = codes[number, state, x, line] if number >= 0 else 0
+
+
+@inner
+def extend_marked(steps, rows, values, total, change, there, which, earlier_marks, earlier_codes, marks, codes):
+    """Marks and codes of each segment. `there` bool[earlier, states, lines]: where the earlier ones have ways. `total`
+    and `change` are empty maps with one state more, the empty past."""
+    states, lines, odd = steps.variable.size, total.there.shape[1], values.mark_states.shape[0]
+    total.there[states, lines - 1] = True
     for segment in range(which.size):
-        number = which[segment]
-        total.there[:] = False
-        if number < 0:
-            total.marks[:] = 0
-            total.codes[:] = 0
-            for line in range(lines - 1):
-                total.there[line, line] = True
-        else:
-            total.there[:states] = there[number]
-            total.marks[:states] = earlier_marks[number]
-            total.codes[:states] = earlier_codes[number]
-        total.there[states, lines - 1] = True
+        load_marks(total, there, earlier_marks, earlier_codes, which[segment])
         row, row_end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
         while row < row_end:
             now = rows.tick[row]
+            if row + 1 == row_end or rows.tick[row + 1] != now:
+                only = one_state(steps.state_of_letters, rows.letters, row)
+                if only == NOTHING or rows.window_first[row] > rows.window_last[row]:
+                    row += 1
+                    continue
+                if only >= 0:  # the common case: one row, one state
+                    mark_reading(steps, values, total, total, only, row, lines)
+                    row += 1
+                    continue
             pending = False
             while row < row_end and rows.tick[row] == now:
                 if rows.window_first[row] <= rows.window_last[row]:
@@ -99,7 +112,11 @@ def extend_marked(
                             total.there[state, line] = True
                             add_marks(total, state, change, state, odd, line)
                             change.there[state, line] = False
-                            for m in range(odd + extrema):
+                            for m in range(change.marks.shape[1]):
                                 change.marks[state, m, line] = 0
-        out_marks[segment] = total.marks[:states]
-        out_codes[segment] = total.codes[:states]
+        for state in range(states):
+            for line in range(lines):
+                for m in range(marks.shape[2]):
+                    marks[segment, state, m, line] = total.marks[state, m, line]
+                for x in range(codes.shape[2]):
+                    codes[segment, state, x, line] = total.codes[state, x, line]

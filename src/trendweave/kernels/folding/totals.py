@@ -49,11 +49,17 @@ class Totals(NamedTuple):
         large = np.flatnonzero(self.width)
         if not large.size:
             return values
+        width = self.width[large]
+        at = self.starts[large] + part * width
+        lowest, short = np.empty(large.size, np.int64), np.empty(large.size, np.bool_)
+        read_short(self.wide, at, width, lowest, short)
+        values = values.copy()
+        values[large] = lowest
+        if short.all():
+            return values
         out = values.astype(object)
         words = self.wide.tobytes()
-        for entry in large.tolist():
-            length = 8 * int(self.width[entry])
-            begin = 8 * int(self.starts[entry]) + part * length
+        for entry, begin, length in zip(large[~short], 8 * at[~short], 8 * width[~short], strict=True):
             out[entry] = int.from_bytes(words[begin : begin + length], "little", signed=True)
         return out
 
@@ -69,6 +75,16 @@ def merge_totals(
     of_entries[chosen] = exponents
     small[chosen] = 0
     return Totals(small, words.view(np.int64), starts, width, of_entries)
+
+
+@inner
+def read_short(words, at, width, lowest, short):
+    """The lowest word of each number, and whether the others only continue its sign."""
+    for i in range(at.size):
+        lowest[i] = words[at[i]]
+        short[i] = True
+        for j in range(1, width[i]):
+            short[i] = short[i] and words[at[i] + j] == lowest[i] >> 63
 
 
 @inner

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined, inner, outer
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.folding.row_values import NO_EXPONENT
 from trendweave.kernels.folding.words import (
     NOTHING,
@@ -28,6 +28,21 @@ class WideMaps(NamedTuple):
     width: np.ndarray
     exponents: np.ndarray
     float_of: np.ndarray
+
+
+class Products(NamedTuple):
+    """Room for vectors of numbers, each of so many words at most."""
+
+    vector: np.ndarray
+    following: np.ndarray
+    magnitude: np.ndarray
+    total: np.ndarray
+    exponents: np.ndarray
+
+
+def make_room_for_products(states: int, parts: int, room: int) -> Products:
+    sizes = (states * parts * room, states * parts * room, room, parts * room)
+    return Products(*(np.zeros(size, np.uint64) for size in sizes), np.zeros(parts - 1, np.int64))
 
 
 @inner
@@ -99,20 +114,18 @@ def follow_wide_map(maps, number, vector, following, exponents, width, room, sta
     return new_width
 
 
-@outer
-def finish_wide(maps, low, high, final, states, lines, chosen, first, room, out, out_width, out_exponents):
+@inner
+def finish_wide(maps, work, low, high, final, states, lines, chosen, first, room, out, out_width, out_exponents):
     """The entries chosen[first:], as long as there is place in `out`. Returns the number of the first one for which
     there is none, and how many words are used. `room`: words per number that are always enough."""
     parts = 1 + maps.float_of.size
-    vector = np.zeros(states * parts * room, np.uint64)
-    following = np.zeros(states * parts * room, np.uint64)
-    magnitude, total = np.zeros(room, np.uint64), np.zeros(parts * room, np.uint64)
-    exponents = np.zeros(parts - 1, np.int64)
+    vector, following, magnitude, total, exponents = work
     used = 0
     for place in range(first, chosen.size):
         entry = chosen[place]
         width = np.int64(1)
-        vector[:] = NOTHING
+        for i in range(states * parts):
+            vector[i * room] = NOTHING
         for k in range(parts - 1):
             exponents[k] = NO_EXPONENT if maps.float_of[k] >= 0 else 0
         for number in range(low[entry], high[entry]):
@@ -131,7 +144,8 @@ def finish_wide(maps, low, high, final, states, lines, chosen, first, room, out,
                 for i in range(states * parts):
                     copy_words(vector, i * room, width, following, i * room, wider)
         wider = width + 1
-        total[:] = NOTHING
+        for i in range(total.size):
+            total[i] = NOTHING
         for f in range(final.size):
             for k in range(parts):
                 copy_words(magnitude, 0, wider, vector, (final[f] * parts + k) * room, width)

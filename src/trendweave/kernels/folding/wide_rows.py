@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.state_steps import reads
-from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.aggregates.state_steps import NOTHING as NO_STATE
+from trendweave.kernels.aggregates.state_steps import StateSteps, one_state, reads
+from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.folding.row_values import FLOAT_BITS, NO_EXPONENT
 from trendweave.kernels.folding.words import (
     NOTHING,
+    add_one,
     add_product,
     add_words,
     bits_of_word,
@@ -21,15 +23,23 @@ from trendweave.kernels.folding.words import (
     shift_left,
 )
 
+ONE_WORD = np.ones(1, np.uint64)
 SPARE_BITS = 24  # so much room is made at least, when a word is added or bits are counted
 
 
 class WideWork(NamedTuple):
     """A map of numbers of at most `room` words, each at its own place, and what the rows of a tick add to it."""
 
-    total: np.ndarray  # uint64, with the empty past as the last state
+    total: np.ndarray  # uint64
     change: np.ndarray
     exponents: np.ndarray  # int64[components]
+    grows: np.ndarray  # int64[states]: bits by which the sum of a state and its sources is longer than the longest
+
+
+def make_wide_work(steps: StateSteps, cells: int, parts: int, room: int) -> WideWork:
+    grows = np.array([int(sources).bit_length() for sources in np.diff(steps.source_from)], np.int64)
+    total, change = np.zeros((2, cells * room), np.uint64)
+    return WideWork(total, change, np.zeros(parts - 1, np.int64), grows)
 
 
 @inlined
@@ -79,20 +89,43 @@ def settle_exponents(linear, work, begin, end, cells, parts, lines, room, dry):
     return grown, value_bits
 
 
+@inner
+def split_value(linear, work, k, row):
+    """The magnitude of a row's value, and its power of two in the units of the sums so far."""
+    value = linear.values[k, row]
+    shift = np.int64(0)
+    if linear.floats[k]:
+        shift = linear.exponents[k, row] - work.exponents[k]
+    return (np.uint64(value) if value >= 0 else NOTHING - np.uint64(value)), shift
+
+
+@inlined
+def begin_wide(linear, work, target, state, row, parts, lines, room, width):
+    """target[state] += the trend that begins with the row."""
+    line = lines - 1
+    for k in range(1, parts):
+        value = linear.values[k - 1, row]
+        if linear.states[k - 1, state] and value != 0:
+            factor, shift = split_value(linear, work, k - 1, row)
+            to = ((state * parts + k) * lines + line) * room
+            add_product(target, to, width, ONE_WORD, 0, 1, factor, value < 0, shift)
+    add_one(target, (state * parts * lines + line) * room, width)
+
+
 @inlined
 def add_wide_reading(steps, linear, work, target, state, row, parts, lines, room, width):
     """target[state] += what the row, read as the state, adds behind the map. Sources are added one by one, the state
     itself first, so that target and total may be the same."""
-    total = work.total
+    total, empty_past = work.total, steps.variable.size
     for j in range(steps.source_from[state], steps.source_from[state + 1]):
         source = steps.sources[j]
+        if source == empty_past:
+            begin_wide(linear, work, target, state, row, parts, lines, room, width)
+            continue
         for k in range(1, parts):
             if linear.states[k - 1, state] and linear.values[k - 1, row] != 0:
                 value = linear.values[k - 1, row]
-                factor = np.uint64(value) if value >= 0 else NOTHING - np.uint64(value)
-                shift = np.int64(0)
-                if linear.floats[k - 1]:
-                    shift = linear.exponents[k - 1, row] - work.exponents[k - 1]
+                factor, shift = split_value(linear, work, k - 1, row)
                 for line in range(lines):
                     to = ((state * parts + k) * lines + line) * room
                     count_at = (source * parts * lines + line) * room
@@ -108,112 +141,116 @@ def add_wide_reading(steps, linear, work, target, state, row, parts, lines, room
 
 
 @inlined
-def may_be_alone(rows, row, row_end):
-    return row + 1 == row_end or rows.tick[row + 1] != rows.tick[row]
+def load_map(linear, work, earlier, place, width, exponents, segment, parts, lines, room, float_of):
+    """The map at a place of the earlier ones (-1: that of no rows), all numbers continued to the whole room."""
+    cells = work.total.size // room
+    for i in range(work.total.size if place < 0 else 0):
+        work.total[i] = NOTHING
+    if place < 0:
+        for line in range(lines - 1):
+            work.total[(line * parts * lines + line) * room] = np.uint64(1)
+    for cell in range(cells if place >= 0 else 0):
+        copy_words(work.total, cell * room, room, earlier, place + cell * width, width)
+    for k in range(parts - 1):
+        work.exponents[k] = 0
+        if linear.floats[k]:
+            work.exponents[k] = exponents[segment, float_of[k]] if place >= 0 else NO_EXPONENT
 
 
-@outer
-def extend_wide(steps, rows, linear, earlier, earlier_at, earlier_width, earlier_exponents, chosen, first, room, lines,
-                out, out_width, out_exponents, float_of):  # fmt: skip
+@inlined
+def make_room(work, width, count_most, sum_most, grows, value_bits, parts, lines, room):
+    """Words per number that do for one more row, whose state has sources of so many bits; 0 where the room is too
+    small. With it the bits of the largest count and sum, then."""
+    cells = work.total.size // room
+    count_next = count_most + grows
+    sum_next = max(sum_most, count_most + value_bits) + grows + 1 if parts > 1 else 1
+    if max(count_next, sum_next) + 1 >= 64 * width:
+        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, width)
+        changed_count, changed_sum = find_largest(work.change, cells, parts, lines, room, width)
+        count_most, sum_most = max(count_most, changed_count) + 1, max(sum_most, changed_sum) + 1
+        count_next = count_most + grows
+        sum_next = max(sum_most, count_most + value_bits) + grows + 1 if parts > 1 else 1
+        needed = max(count_next, sum_next) + 1 + SPARE_BITS
+        if needed >= 64 * width:
+            wider = needed // 64 + 1
+            for cell in range(cells if wider <= room else 0):
+                copy_words(work.total, cell * room, wider, work.total, cell * room, width)
+                copy_words(work.change, cell * room, wider, work.change, cell * room, width)
+            width = wider if wider <= room else 0
+    return width, count_next, sum_next
+
+
+@inlined
+def add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room):
+    """The map followed by the rows, tick by tick; returns the words per number, 0 where the room is too small."""
+    states = steps.variable.size
+    count_most, sum_most = bits
+    while row < row_end:
+        now = rows.tick[row]
+        only = NO_STATE
+        if row + 1 == row_end or rows.tick[row + 1] != now:
+            only = one_state(steps.state_of_letters, rows.letters, row)
+            if only == NO_STATE:
+                row += 1
+                continue
+        pending = False
+        while row < row_end and rows.tick[row] == now:
+            first, end = max(only, 0), states if only < 0 else only + 1
+            for state in range(first, end if rows.window_first[row] <= rows.window_last[row] else first):
+                if not reads(rows.letters, row, steps.variable[state]):
+                    continue
+                width, count_most, sum_most = make_room(
+                    work, width, count_most, sum_most, work.grows[state], value_bits, parts, lines, room
+                )
+                if width == 0:
+                    return width
+                pending = only < 0
+                target = work.change if pending else work.total
+                add_wide_reading(steps, linear, work, target, state, row, parts, lines, room, width)
+            row += 1
+        if pending:
+            for cell in range(work.total.size // room):
+                add_words(work.total, cell * room, work.change, cell * room, width)
+                for i in range(width):
+                    work.change[cell * room + i] = NOTHING
+    return width
+
+
+@inner
+def extend_wide(steps, rows, linear, work, earlier, earlier_at, earlier_width, earlier_exponents, chosen, first, room,
+                lines, out, out_width, out_exponents, float_of):  # fmt: skip
     """Go on with the segments chosen[first:]. Returns the number of the first one that did not fit into the room or
     into what is left of `out`, and how many words of `out` are used."""
-    states = steps.variable.size
     parts = 1 + linear.values.shape[0]
-    cells = states * parts * lines
-    work = WideWork(
-        np.zeros((cells + parts * lines) * room, np.uint64),
-        np.zeros(cells * room, np.uint64),
-        np.zeros(parts - 1, np.int64),
-    )
-    total, change = work.total, work.change
+    cells = steps.variable.size * parts * lines
+    for i in range(work.change.size):
+        work.change[i] = NOTHING
     used = 0
     for number in range(first, chosen.size):
         segment = chosen[number]
-        place, width = earlier_at[segment], np.int64(1)
-        total[:] = NOTHING
-        if place < 0:
-            for line in range(lines - 1):
-                total[(line * parts * lines + line) * room] = np.uint64(1)
-            for k in range(parts - 1):
-                work.exponents[k] = NO_EXPONENT
-        else:
-            width = earlier_width[segment]
-            if width > room:
-                return number, used
-            for cell in range(cells):
-                copy_words(total, cell * room, room, earlier, place + cell * width, width)
-            for k in range(parts - 1):
-                work.exponents[k] = earlier_exponents[segment, float_of[k]] if linear.floats[k] else 0
-        total[(cells + lines - 1) * room] = np.uint64(1)  # the empty past, on the line of what begins
+        width = earlier_width[segment]
+        if width > room:
+            return number, used
+        load_map(
+            linear, work, earlier, earlier_at[segment], width, earlier_exponents, segment, parts, lines, room, float_of
+        )
         row, row_end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
         grown, value_bits = settle_exponents(linear, work, row, row_end, cells, parts, lines, room, True)
-        count_most, sum_most = find_largest(total, cells, parts, lines, room, room)
-        if sum_most + grown + 1 >= 64 * room:
+        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, room)
+        if max(count_most, sum_most + grown) + 1 >= 64 * room:
             return number, used
         settle_exponents(linear, work, row, row_end, cells, parts, lines, room, False)
-        sum_most += grown
-        while 64 * width <= max(count_most, sum_most) + 1:
-            width += 1
-        fitting = True
-        while row < row_end and fitting:
-            now = rows.tick[row]
-            alone = may_be_alone(rows, row, row_end)
-            pending = False
-            while row < row_end and rows.tick[row] == now:
-                if rows.window_first[row] > rows.window_last[row]:
-                    row += 1
-                    continue
-                for state in range(states):
-                    if not reads(rows.letters, row, steps.variable[state]):
-                        continue
-                    sources = steps.source_from[state + 1] - steps.source_from[state]
-                    grows = bits_of_word(np.uint64(sources))
-                    count_next = count_most + grows
-                    sum_next = max(sum_most, count_most + value_bits) + grows + 1
-                    if max(count_next, sum_next if parts > 1 else 0) + 1 >= 64 * width:
-                        # changes of the tick are numbers, too
-                        count_most, sum_most = find_largest(total, cells, parts, lines, room, width)
-                        a, b = find_largest(change, cells, parts, lines, room, width)
-                        count_most = max(count_most, a) + 1
-                        sum_most = max(sum_most, b) + 1
-                        count_next = count_most + grows
-                        sum_next = max(sum_most, count_most + value_bits) + grows + 1
-                        needed = max(count_next, sum_next if parts > 1 else 0) + 1 + SPARE_BITS
-                        if needed >= 64 * width:
-                            wider = needed // 64 + 1
-                            if wider > room:
-                                fitting = False
-                                break
-                            for cell in range(cells):
-                                copy_words(total, cell * room, wider, total, cell * room, width)
-                                copy_words(change, cell * room, wider, change, cell * room, width)
-                            width = wider
-                    count_most, sum_most = count_next, sum_next
-                    several = not alone
-                    if alone and state + 1 < states:
-                        for other in range(state + 1, states):
-                            several = several or reads(rows.letters, row, steps.variable[other])
-                    if pending or several:
-                        add_wide_reading(steps, linear, work, change, state, row, parts, lines, room, width)
-                        pending = True
-                    else:
-                        add_wide_reading(steps, linear, work, total, state, row, parts, lines, room, width)
-                row += 1
-                if not fitting:
-                    break
-            if pending and fitting:
-                for cell in range(cells):
-                    add_words(total, cell * room, change, cell * room, width)
-                    for i in range(width):
-                        change[cell * room + i] = NOTHING
-        if not fitting:
+        width = max(width, (max(count_most, sum_most + grown) + 1) // 64 + 1)
+        bits = (count_most, sum_most + grown)
+        width = add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room)
+        if width == 0:
             return number, used
-        count_most, sum_most = find_largest(total, cells, parts, lines, room, width)
-        narrow = max(count_most, sum_most if parts > 1 else 0) // 64 + 1
+        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, width)
+        narrow = max(count_most, sum_most) // 64 + 1
         if used + narrow * cells > out.size:
             return number, used
         for cell in range(cells):
-            copy_words(out, used + cell * narrow, narrow, total, cell * room, width)
+            copy_words(out, used + cell * narrow, narrow, work.total, cell * room, width)
         used += narrow * cells
         out_width[number] = narrow
         for k in range(parts - 1):

@@ -28,15 +28,24 @@ def multiply_high(one, other):
 
 @inner
 def add_words(target, at, source, source_at, width):
-    """target += source."""
+    """target += source. Unsigned indexes: Numba checks signed ones for being negative."""
     carry = NOTHING
+    to, come = np.uint64(at), np.uint64(source_at)
+    for i in range(np.uint64(width)):
+        word = source[come + i]
+        total = target[to + i] + word
+        with_carry = total + carry
+        carry = np.uint64(total < word) | np.uint64(with_carry < total)
+        target[to + i] = with_carry
+
+
+@inner
+def add_one(target, at, width):
+    """target += 1."""
     for i in range(width):
-        word = source[source_at + i]
-        total = target[at + i] + word
-        over = total < word
-        total += carry
-        carry = ONE if over or total < carry else NOTHING
-        target[at + i] = total
+        target[at + i] += ONE
+        if target[at + i] != NOTHING:
+            break
 
 
 @inner
