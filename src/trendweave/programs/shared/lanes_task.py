@@ -14,7 +14,7 @@ from trendweave.kernels import Aggregate, QueryLanes, Results, aggregate, split_
 from trendweave.kernels.query_masks import first_seen
 from trendweave.planning.plan import GroupColumn, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, of_rows
+from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, of_rows, sum_too_large
 from trendweave.programs.trends.kernel_inputs import SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import Measured, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
@@ -188,7 +188,7 @@ class LanesTask(PartitionTask):
             components = own.components(results)
         except SumTooLargeError as error:
             keys = windows.keys(results.window[error.entry : error.entry + 1])
-            raise self._sum_too_large(keys) from error
+            raise sum_too_large(self.plan, self.rows.time_type, keys) from error
         return Partials(results.window, results.segment, (Component("sum", results.count), *components))
 
 

@@ -26,7 +26,7 @@ from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, encode_rows
 from trendweave.rows.segments import Segments, take_segments
-from trendweave.rows.times import moving_reach
+from trendweave.rows.times import TimeType, moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
@@ -314,7 +314,8 @@ class PartitionTask:
                 components += self.measured.components(results)
             except SumTooLargeError as error:
                 keys = windows.keys(results.window[error.entry : error.entry + 1])
-                raise self._sum_too_large(keys) from error
+                labels = self.rows.label_windows(self.plan.window, keys)
+                raise sum_too_large(self.plan, self.rows.time_type, labels) from error
         found = SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
         if only_ending_at is not None or not any(column.distinct for column in self.plan.aggregates):
             return found
@@ -337,12 +338,13 @@ class PartitionTask:
             "exact" if self.options.exact or self.plan.is_conjunction else "float64",
         )
 
-    def _sum_too_large(self, window: np.ndarray) -> ExecutionError:
-        labels = self.rows.label_windows(self.plan.window, window)
-        edges = window_columns(self.plan.window, self.rows.time_type, labels)
-        shown = [f"{name} {column[0]}" for name, column in edges.items() if column[0].is_valid]
-        message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
-        return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
+
+def sum_too_large(plan: Plan, kind: TimeType, labels: np.ndarray) -> ExecutionError:
+    """That a sum of finite floats is beyond all floats, in a window that is shown by these labels."""
+    edges = window_columns(plan.window, kind, labels)
+    shown = [f"{name} {column[0]}" for name, column in edges.items() if column[0].is_valid]
+    message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
+    return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
 
 def of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
+from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
@@ -21,6 +22,7 @@ from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, Detection
+from trendweave.programs.trends.folded.steps import make_folded_steps
 from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
 from trendweave.programs.trends.listed.steps import SelectionSteps
@@ -42,9 +44,11 @@ from trendweave.rows.sessions import SessionNumbers
 
 @dataclass(frozen=True)
 class TrendAggregates(BoundTrends):
-    """Aggregates over all trends. `way` forces a way of summing."""
+    """Aggregates over all trends. `way` forces a way of summing. Unless `folds`, events wait on streams until their
+    windows close, even where a few numbers would do."""
 
     way: str | None = None
+    folds: bool = True
 
     @property
     def work(self) -> Work:
@@ -100,11 +104,16 @@ class TrendAggregates(BoundTrends):
         if closing is None:
             return None
         parts = self.partials() if in_parts else None
+        if self.folds and not early and self.way is None and plan_folding(self.plan).why_not is None:
+            return make_folded_steps(self, closing, lambda found: self._write_closed(found, parts))
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
             return self.compute(rows, scope) if parts is None else Output.of_table(parts.compute(rows, scope))
 
         return TrendSteps(closing, self.time_type, compute)
+
+    def _write_closed(self, found: TaskResult, parts: PartialResults | None) -> pa.Table:
+        return self.write(found) if parts is None else to_table(found, parts.schema)
 
     def problems_of_early_rows(self) -> list[Problem]:
         if self.plan.having or self.plan.order_by:

@@ -1,0 +1,93 @@
+"""Can a stream forget events, once the watermark has passed them? Where it can, a few numbers are kept instead.
+
+Where nothing is asked of two neighbours, what events of a pane of time do to trends is a small matrix of numbers: the
+trends that lead from each state before them to each state after them (A-Seq, prefix counters). Panes are as long as
+windows have in common, so a window is some panes one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way, WholeInput
+from trendweave.planning.ways import windows_overlap
+
+#: States of a template, at most: a matrix has as many numbers as their square, and a line as many as they are.
+_MOST_STATES, _MOST_STATES_IN_A_LINE = 16, 256
+#: Panes of a window, at most. With more, a pane has hardly more events than its matrix has numbers.
+_MOST_PANES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """How events of a stream are folded.
+
+    Attributes:
+        why_not: Why they are not, in a few words; None where they are.
+        overlap: Whether windows overlap, so that trends go on from pane to pane.
+    """
+
+    why_not: str | None
+    overlap: bool = False
+
+
+def plan_folding(plan: Plan) -> Folding:
+    """Decide whether the events of a query are folded on streams.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The decision.
+    """
+    overlap = windows_overlap(plan.window)
+    return Folding(_why_not(plan, overlap), overlap)
+
+
+def _why_not(plan: Plan, overlap: bool) -> str | None:
+    if plan.finds_trends:
+        return "trends are found one by one"
+    if isinstance(plan.window, WholeInput):
+        return "one window over the whole input never closes"
+    if isinstance(plan.window, SessionWindow):
+        return "a session may still be joined with another"
+    if isinstance(plan.window, MovingWindow):
+        return "windows move with the events"
+    if plan.strategy != "skip-till-any-match":
+        return f"{plan.strategy} asks which events lie between"
+    if plan.is_conjunction:
+        return "trends of two patterns are paired"
+    if plan.negations:
+        return "NOT asks what lies between events"
+    if plan.bound_keys:
+        return "a key of one variable asks for events of all others"
+    if plan.anchors:
+        return "a condition asks for an earlier event of the trend"
+    if any(step.summing.way is not Way.RUNNING_SUMS for step in plan.template.transitions):
+        return "an edge predicate asks for earlier events"
+    if any(column.distinct for column in plan.aggregates):
+        return "DISTINCT asks for all values"
+    if any(column.is_spread for column in plan.aggregates):
+        return "STDDEV and VARIANCE ask for all values"
+    return _too_many(plan, overlap)
+
+
+def _too_many(plan: Plan, overlap: bool) -> str | None:
+    states, most = len(plan.template.states), _MOST_STATES if overlap else _MOST_STATES_IN_A_LINE
+    if states > most:
+        return f"the template has {states:,} states, and at most {most} are worth it"
+    panes = count_panes(plan.window) if isinstance(plan.window, SlidingWindow) else 1
+    if panes > _MOST_PANES:
+        return f"a window has {panes:,} panes, and at most {_MOST_PANES:,} are worth it"
+    return None
+
+
+def count_panes(window: SlidingWindow) -> int:
+    """How many panes a window has: one where windows do not overlap."""
+    return window.length // pane_length(window) if windows_overlap(window) else 1
+
+
+def pane_length(window: SlidingWindow) -> int:
+    """The length of a pane in nanoseconds."""
+    return gcd(window.length, window.slide) if windows_overlap(window) else window.length

@@ -1,0 +1,1 @@
+"""Streams that forget events: numbers per key and pane of time instead of rows."""

@@ -1,0 +1,81 @@
+"""What is measured of trends whose rows are forgotten: the same as of rows that are there, without values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.kernels import Measure, Results
+from trendweave.kernels.folding import Algebra, Measured, make_algebra
+from trendweave.planning.plan import Plan
+from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.kernel_inputs import KernelInputs
+from trendweave.programs.trends.measured_values import KernelAggregate, measure_values
+from trendweave.programs.trends.measured_values import Measured as MeasuredRows
+from trendweave.results.partials import Component
+from trendweave.rows.encoded import encode_rows
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Of a plan over prepared rows with the columns of `no_rows`."""
+
+    plan: Plan
+    preparation: Preparation
+    exact: bool
+    overlap: bool
+    no_rows: pa.Table
+
+    @cached_property
+    def _of_no_rows(self) -> MeasuredRows:
+        return measure_values(self.plan, self.preparation, self.no_rows)
+
+    @cached_property
+    def algebra(self) -> Algebra:
+        """How trends are summed up."""
+        inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self.no_rows))
+        (piece,) = inputs.pieces(self.plan.template)
+        numbers: dict[str, int] = {}
+        measures = []
+        for part in self._of_no_rows.aggregates:
+            column = None if part.column is None else numbers.setdefault(part.column, len(numbers))
+            measures.append(Measured(part.kind, part.variables, self._is_float(part), column))
+        return make_algebra(
+            inputs.kernel_template(piece.template),
+            measures,
+            "exact" if self.exact else "float64",
+            only_beginnings=not self.overlap,
+        )
+
+    def _is_float(self, part: KernelAggregate) -> bool:
+        return part.values is not None and part.values.dtype == np.float64
+
+    @cached_property
+    def _float_sums(self) -> tuple[int, ...]:
+        """The numbers of aggregates that are sums of floats, which may get too large."""
+        parts = enumerate(self._of_no_rows.aggregates)
+        return tuple(number for number, part in parts if part.kind == Measure.SUM and self._is_float(part))
+
+    def find_infinite(self, measured: MeasuredRows) -> np.ndarray | None:
+        """Per row of the table, whether some value of a float sum is not finite; None where that cannot be."""
+        found = None
+        for number in self._float_sums:
+            values, valid = measured.aggregates[number].values, measured.aggregates[number].valid
+            assert values is not None, "sums have values"
+            odd = ~np.isfinite(values) if valid is None else ~np.isfinite(values) & valid
+            found = odd if found is None else found | odd
+        return found
+
+    def components(self, results: Results) -> list[Component]:
+        """One component per aggregate of the plan."""
+        asked = self._of_no_rows
+        without_values = [replace(part, values=None) for part in asked.aggregates]
+        return replace(asked, aggregates=without_values).components(results)
+
+    def find_too_large(self, results: Results) -> np.ndarray:
+        """The numbers of results in which a sum of floats is infinite."""
+        found = [np.flatnonzero(np.isinf(results.aggregates[number])) for number in self._float_sums]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
