@@ -46,10 +46,10 @@ def plan_folding(plan: Plan) -> Folding:
 
 
 def _why_not(plan: Plan, overlap: bool) -> str | None:
-    if plan.finds_trends:
-        return "trends are found one by one"
     if isinstance(plan.window, WholeInput):
         return "one window over the whole input never closes"
+    if plan.finds_trends:
+        return "trends are found one by one"
     if isinstance(plan.window, SessionWindow):
         return "a session may still be joined with another"
     if isinstance(plan.window, MovingWindow):
@@ -77,17 +77,12 @@ def _too_many(plan: Plan, overlap: bool) -> str | None:
     states, most = len(plan.template.states), _MOST_STATES if overlap else _MOST_STATES_IN_A_LINE
     if states > most:
         return f"the template has {states:,} states, and at most {most} are worth it"
-    panes = count_panes(plan.window) if isinstance(plan.window, SlidingWindow) else 1
+    panes = plan.window.length // pane_length(plan.window) if isinstance(plan.window, SlidingWindow) else 1
     if panes > _MOST_PANES:
         return f"a window has {panes:,} panes, and at most {_MOST_PANES:,} are worth it"
     return None
 
 
-def count_panes(window: SlidingWindow) -> int:
-    """How many panes a window has: one where windows do not overlap."""
-    return window.length // pane_length(window) if windows_overlap(window) else 1
-
-
 def pane_length(window: SlidingWindow) -> int:
-    """The length of a pane in nanoseconds."""
-    return gcd(window.length, window.slide) if windows_overlap(window) else window.length
+    """The length of a pane in nanoseconds: what windows and their distances are whole numbers of."""
+    return gcd(window.length, window.slide)

@@ -13,8 +13,11 @@ from trendweave.errors import DataError, Problem
 from trendweave.programs.program import Carry
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 
-#: Written into everything that is carried; bytes of another version are refused.
-VERSION = 2
+#: Written into everything that is carried; bytes of another version are refused. Where rows were folded they are gone:
+#: releases that would look for them do not know the later version, which differs in nothing else.
+VERSION, FOLDED_VERSION = 2, 3
+#: How the names of tables begin that stand for rows.
+FOLDED = "folded "
 _METADATA = b"trendweave.carry"
 #: Where version 1 told about itself, before there was one format.
 _VERSION_1 = (b"trendweave.state", b"trendweave.interval_state", b"trendweave.open_runs")
@@ -44,7 +47,8 @@ def check_owner(found: str, wanted: str) -> None:
 
 def write_carry(tables: Carry, owner: str, facts: Mapping[str, Any] | None = None) -> bytes:
     """Tables by name and facts as one Arrow stream."""
-    about = {"version": VERSION, "owner": owner, **(facts or {})}
+    folded = any(FOLDED in name for name in tables)
+    about = {"version": FOLDED_VERSION if folded else VERSION, "owner": owner, **(facts or {})}
     columns = {"name": list(tables), "content": [as_stream(table) for table in tables.values()]}
     parts = pa.table(columns, schema=_PARTS)
     # In steps of 64 bytes, so that a state does not grow with the digits of its counts.
@@ -68,7 +72,7 @@ def read_carry(data: bytes) -> tuple[Carry, str, dict[str, Any]]:
     except (pa.ArrowException, KeyError, ValueError, OSError) as error:
         problem = Problem("TW311", f"the state cannot be read: {error}", "start from an empty state")
         raise DataError([problem]) from error
-    if about["version"] != VERSION:
-        message = f"the state has version {about['version']}, this release reads version {VERSION}"
+    if about["version"] not in (VERSION, FOLDED_VERSION):
+        message = f"the state has version {about['version']}, this release reads version {FOLDED_VERSION}"
         raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
     return tables, about["owner"], about

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
-from trendweave.planning.situated_plan import QueryPlan
+from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.sharing.constants import Alike, share_constants
 from trendweave.sharing.eligible import why_not_merged
 from trendweave.sharing.graphlets import Graphlets, share_graphlets
@@ -40,13 +41,16 @@ class SharingPlan:
     units: tuple[Unit, ...]
 
 
-def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = None) -> SharingPlan:
+def plan_sharing(
+    plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = None, folded: Collection[int] = ()
+) -> SharingPlan:
     """Put each plan into a unit.
 
     Args:
         plans: Different plans, by number.
         apart: Where a state of the workload lives on: plans for which different values stand here are never in one
             unit, and those that carry something from step to step are alone with it.
+        folded: The numbers of plans whose events that state has forgotten: they stay alone with what it knows instead.
 
     Returns:
         Units in the order of their first members.
@@ -57,8 +61,9 @@ def plan_sharing(plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = 
     units: list[Unit] = []
     for left in groups.values():
         if apart is not None:
-            units += [Alone(member, _CARRIES) for member in left if _carries(plans[member])]
-            left = [member for member in left if not _carries(plans[member])]
+            kept = [member for member in left if member in folded or _carries(plans[member])]
+            units += [Alone(member, _CARRIES) for member in kept]
+            left = [member for member in left if member not in set(kept)]
         for rule in RULES:
             found, left = rule(plans, left)
             units += found
@@ -89,6 +94,15 @@ def _carries(plan: QueryPlan) -> bool:
     return isinstance(plan.window, SessionWindow) or (
         plan.selection is not None and isinstance(plan.window, MovingWindow)
     )
+
+
+def folds_alone(unit: Unit, plans: Sequence[QueryPlan]) -> bool:
+    """Are events of a unit folded on streams? Only those of one query are."""
+    if not isinstance(unit, Alone):
+        return False
+    plan = plans[unit.member]
+    trend = plan.trend if isinstance(plan, SituatedPlan) else plan
+    return isinstance(trend, Plan) and plan_folding(trend).why_not is None
 
 
 #: In the order in which they are tried.

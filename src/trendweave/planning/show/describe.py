@@ -8,6 +8,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
 from trendweave.planning.chunks import TimeChunks
+from trendweave.planning.folding import pane_length, plan_folding
 from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import (
     AggregateColumn,
@@ -117,6 +118,20 @@ def anchor_text(condition: AnchorPlan) -> str:
     return (
         f"{condition.text}: one per value of {anchors}; events up to {condition.variable} are looked at once per lane"
     )
+
+
+def folding_text(plan: Plan) -> str:
+    """What streams keep of events that the watermark has passed."""
+    why_not = plan_folding(plan).why_not
+    if isinstance(plan.window, WholeInput):
+        return f"events are kept until the end: {why_not}"
+    if why_not is not None:
+        until = "their session ends" if isinstance(plan.window, SessionWindow) else "their windows have closed"
+        return f"events are kept until {until}: {why_not}"
+    assert isinstance(plan.window, SlidingWindow), "only these are folded"
+    overlap = plan.window.length > plan.window.slide
+    of = f"pane of {duration_text(pane_length(plan.window))}" if overlap else "window"
+    return f"events are forgotten once the watermark has passed them; numbers are kept per key and {of}"
 
 
 def window_text(window: Window) -> str:

@@ -57,6 +57,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
     rows += _chosen_rows(plan)
     rows.append(("on Spark", tasks))
+    rows.append(("on streams", describe.folding_text(plan)))
     for variable in plan.variables:
         for expression in variable.local:
             rows.append(("filter", describe.local_text(variable.name, expression)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -35,11 +35,13 @@ class Known:
         text: Tells its text from others.
         owner: Tells it, with its options and the columns that it reads, from others.
         since: When it came, in steps of the time column; None: it was there from the beginning.
+        folded: Whether its events were forgotten, and what it needs of them is carried.
     """
 
     text: str
     owner: str
     since: int | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,10 @@ class Record:
 
     def write(self) -> str:
         """As text."""
-        queries = {name: [one.text, one.owner, one.since] for name, one in self.queries.items()}
+        queries = {
+            name: [one.text, one.owner, one.since, *([True] if one.folded else [])]
+            for name, one in self.queries.items()
+        }
         families = [sorted(keys) for keys in self.families]
         return json.dumps({"queries": queries, "times": self.times, "families": families})
 
@@ -93,10 +98,12 @@ class Roster:
     Attributes:
         programs: A program per name of a query.
         since: When queries came that were not there from the beginning, in steps of the time column.
+        folded: The names of queries whose events were forgotten.
     """
 
     programs: Mapping[str, Program]
     since: Mapping[str, int] = field(default_factory=dict)
+    folded: frozenset[str] = frozenset()
 
     @cached_property
     def groups(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
@@ -108,7 +115,10 @@ class Roster:
 
     def record(self, families: Sequence[frozenset[Path]]) -> Record:
         """What is kept with states."""
-        known = {name: recognise(program, self.since.get(name)) for name, program in self.programs.items()}
+        known = {
+            name: replace(recognise(program, self.since.get(name)), folded=name in self.folded)
+            for name, program in self.programs.items()
+        }
         return Record(known, self._times(), tuple(families))
 
     def _times(self) -> str:
@@ -129,6 +139,7 @@ class Roster:
             DataError: A query is the same, but not its options or the types of its columns; or times are others.
         """
         since: dict[str, int] = {}
+        folded: set[str] = set()
         problems = []
         for name, program in self.programs.items():
             before, now = record.queries.get(name), recognise(program)
@@ -139,17 +150,19 @@ class Roster:
             when = before.since if before is not None and stayed else came
             if when is not None:
                 since[name] = when
+            if before is not None and stayed and before.folded:
+                folded.add(name)
         if record.times != self._times() and not problems:
             message = f"the state was made for events with the times {record.times}, not {self._times()}"
             problems.append(Problem("TW311", message, "go on with the column that made it, or start anew"))
         if problems:
             raise DataError(problems)
-        return Roster(self.programs, since)
+        return Roster(self.programs, since, frozenset(folded))
 
     def settle(self, names: Iterable[str]) -> Roster:
         """The same, where it makes no difference any more when some queries came."""
         gone = set(names)
-        return Roster(self.programs, {name: came for name, came in self.since.items() if name not in gone})
+        return replace(self, since={name: came for name, came in self.since.items() if name not in gone})
 
 
 def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema) -> pa.Table:

@@ -82,7 +82,7 @@ def steps_of(program: Shared, came: Mapping[str, int], in_parts: bool, early: bo
     Returns:
         The steps; None where nothing is final before the end.
     """
-    made = [unit.steps(in_parts, early) for unit in program.units]
+    made = [program.make_steps(unit, in_parts, early) for unit in program.units]
     if not came or any(steps is None for steps in made):
         return program.steps(in_parts, early)
     passes = plan_passes(program, came)
@@ -118,7 +118,7 @@ def settle(program: Shared, came: Mapping[str, int], watermark: int) -> dict[str
     """When queries came, without those of which nothing is open any more that began before."""
     open_ones = dict(came)
     for unit in program.units:
-        steps = unit.steps(False)
+        steps = program.make_steps(unit)
         if steps is None or steps.carries:
             continue
         for name in names_of(program, unit):

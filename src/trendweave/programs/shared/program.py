@@ -41,14 +41,14 @@ from trendweave.programs.shared.preparing import prepare_shared_rows
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
-from trendweave.programs.shared.unit import BoundUnit, Found, Part, telling_query
+from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitSteps, telling_query
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import as_steps, time_type
-from trendweave.sharing.units import SharingPlan, different_members, plan_sharing
+from trendweave.sharing.units import SharingPlan, different_members, folds_alone, plan_sharing
 
 #: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
 _LONGER = 4
@@ -67,6 +67,7 @@ class Shared:
         roster: The queries by name, and when they came. Members of one unit came at one time.
         sharing: "auto", "always" or "never".
         whole: Whether rows hold all columns of events that are read.
+        folds: Whether events of units of one query may be forgotten on streams.
         metrics: What was shared while this object computed.
     """
 
@@ -78,6 +79,7 @@ class Shared:
     roster: Roster
     sharing: str = "auto"
     whole: bool = False
+    folds: bool = True
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
 
     @cached_property
@@ -198,7 +200,7 @@ class Shared:
         made = []
         for number, unit in enumerate(self.units):
             with self.telling(number):
-                made.append(unit.steps(in_parts, early))
+                made.append(self.make_steps(unit, in_parts, early))
         if all(steps is None for steps in made):
             return None
         kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]
@@ -206,6 +208,10 @@ class Shared:
         since = tuple(FIRST if one is None else one for one in came)
         write = self.write_parts if in_parts else self.write_rows
         return SharedSteps(tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write, self.telling)
+
+    def make_steps(self, unit: BoundUnit, in_parts: bool = False, early: bool = False) -> UnitSteps | None:
+        """The steps of a unit; rows are not folded where they are needed otherwise."""
+        return unit.steps(in_parts, early or not self.folds)
 
     def write_parts(
         self, number: int, given: Iterable[Found] | Iterable[Part], row_filter: str | None = None
@@ -219,7 +225,11 @@ class Shared:
     def never_closing(self) -> tuple[str, ...]:
         """Queries with one window over the whole input."""
         return tuple(
-            name for unit in self.units if unit.steps(False) is None for one in unit.members for name in self.names[one]
+            name
+            for unit in self.units
+            if self.make_steps(unit) is None
+            for one in unit.members
+            for name in self.names[one]
         )
 
     def on_streams(self, early: bool) -> Shared:
@@ -228,7 +238,8 @@ class Shared:
         lasting = self._bind_again(self.roster, ())
         sources = [source for unit in lasting.units for source in unit.sources]
         meet_by: MeetBy = "keys of results" if early else "own keys"
-        return replace(lasting, rows=plan_rows(sources, whole=True, meet_by=meet_by))
+        # Units are planned before it is known whose events were forgotten, so none are.
+        return replace(lasting, rows=plan_rows(sources, whole=True, meet_by=meet_by), folds=False)
 
     # Queries that come and go
 
@@ -250,7 +261,13 @@ class Shared:
 
     @cached_property
     def record(self) -> str:
-        return self.roster.record(self._families()).write()
+        return self._known_roster().record(self._families()).write()
+
+    def _known_roster(self) -> Roster:
+        """With the queries whose events are forgotten."""
+        units = self.plan.units if self.folds else ()
+        alone = [one for unit in units if folds_alone(unit, self.plan.plans) for one in unit.members]
+        return replace(self.roster, folded=frozenset(name for one in alone for name in self.names[one]))
 
     def lasting(self) -> Shared:
         return self if self.whole else self._bind_again(self.roster, self._families())
@@ -264,10 +281,10 @@ class Shared:
         names: list[str] = []
         for unit in self.units if self.roster.since else ():
             came = self.since[unit.members[0]]
-            steps = None if came is None else unit.steps(False)
+            steps = None if came is None else self.make_steps(unit)
             if came is not None and steps is not None and not steps.carries and steps.keeps_from(watermark) > came:
                 names += [name for one in unit.members for name in self.names[one]]
-        return self._bind_again(self.roster.settle(names), self._families()) if names else self
+        return self._bind_again(self._known_roster().settle(names), self._families()) if names else self
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
         return rewrite_rows(rows, self.rows, self.needs, self.events)
@@ -281,7 +298,8 @@ class Shared:
     def _bind_again(self, roster: Roster, families: Sequence[frozenset[Path]]) -> Shared:
         plans = {plan.text: plan for plan in self.plan.plans}
         texts = [roster.programs[names[0]].text for names, _ in roster.groups]
-        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups])
+        folded = [number for number, (names, _) in enumerate(roster.groups) if roster.folded.intersection(names)]
+        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups], folded)
         return _bind(roster, plan, self.sharing, self.metrics, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
@@ -343,7 +361,7 @@ def _bind(
         first += len(unit.sources)
     whole, families = lasting
     rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
-    return Shared(names, members, tuple(units), rows, plan, roster, sharing, whole, metrics)
+    return Shared(names, members, tuple(units), rows, plan, roster, sharing, whole, metrics=metrics)
 
 
 def _check_times(roster: Roster, plan: SharingPlan) -> None:

@@ -52,7 +52,11 @@ class SharedSteps:
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         carried = _by_unit(carry)
         known = (
-            steps.due(_own_times(steps, waiting, watermark, since), carried.get(key, NO_CARRY), watermark)
+            steps.due(
+                _own_times(waiting, _let_go(steps, carried.get(key), watermark), since),
+                carried.get(key, NO_CARRY),
+                watermark,
+            )
             for steps, key, since in zip(self.units, self.keys, self.since, strict=True)
         )
         return min((due for due in known if due is not None), default=None)
@@ -73,8 +77,8 @@ class SharedSteps:
         for number, (steps, key) in enumerate(zip(self.units, self.keys, strict=True)):
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
-            first = first if before is None else max(first, steps.keeps_from(before))
-            own = select.between(max(first, self.since[number]), end)
+            gone = _let_go(steps, carried.get(key), before)
+            own = select.between(max(first if gone is None else max(first, gone), self.since[number]), end)
             with self.telling(number):
                 step = steps.step(own, carried.get(key, NO_CARRY), before, watermark)
                 batches += self.write(number, step.given)
@@ -146,13 +150,19 @@ def _by_unit(carry: Carry) -> dict[str, dict[str, pa.Table]]:
     return found
 
 
-def _own_times(
-    steps: UnitSteps, waiting: tuple[int, int] | None, watermark: int | None, since: int
-) -> tuple[int, int] | None:
+def _let_go(steps: UnitSteps, carried: Carry | None, watermark: int | None) -> int | None:
+    """The time before which a unit has let rows go at a watermark; None where it has not. Where rows are folded and
+    nothing is carried, either none was there that matters, or rows have waited since before rows were folded."""
+    if watermark is None or (steps.folds and not carried):
+        return None
+    return steps.keeps_from(watermark)
+
+
+def _own_times(waiting: tuple[int, int] | None, gone: int | None, since: int) -> tuple[int, int] | None:
     """The times of rows that wait, without those that the unit has let go or never sees."""
     if waiting is None:
         return None
-    first = max(waiting[0], since) if watermark is None else max(waiting[0], since, steps.keeps_from(watermark))
+    first = max(waiting[0], since) if gone is None else max(waiting[0], since, gone)
     return (first, waiting[1]) if first <= waiting[1] else None
 
 

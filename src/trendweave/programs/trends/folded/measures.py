@@ -12,6 +12,7 @@ from trendweave.kernels import Measure, Results
 from trendweave.kernels.folding import Algebra, Measured, make_algebra
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.kernel_inputs import KernelInputs
 from trendweave.programs.trends.measured_values import KernelAggregate, measure_values
 from trendweave.programs.trends.measured_values import Measured as MeasuredRows
@@ -21,22 +22,31 @@ from trendweave.rows.encoded import encode_rows
 
 @dataclass(frozen=True)
 class Measures:
-    """Of a plan over prepared rows with the columns of `no_rows`."""
+    """Of a plan that is bound to the columns of some events. What is asked for is found once, when it is needed."""
 
-    plan: Plan
-    preparation: Preparation
-    exact: bool
+    bound: BoundTrends
     overlap: bool
-    no_rows: pa.Table
+
+    @property
+    def plan(self) -> Plan:
+        return self.bound.plan
+
+    @property
+    def preparation(self) -> Preparation:
+        return self.bound.preparation
+
+    @cached_property
+    def _no_rows(self) -> pa.Table:
+        return self.bound.prepare(self.bound.events.empty_table())[0]
 
     @cached_property
     def _of_no_rows(self) -> MeasuredRows:
-        return measure_values(self.plan, self.preparation, self.no_rows)
+        return measure_values(self.plan, self.preparation, self._no_rows)
 
     @cached_property
     def algebra(self) -> Algebra:
         """How trends are summed up."""
-        inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self.no_rows))
+        inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self._no_rows))
         (piece,) = inputs.pieces(self.plan.template)
         numbers: dict[str, int] = {}
         measures = []
@@ -46,7 +56,7 @@ class Measures:
         return make_algebra(
             inputs.kernel_template(piece.template),
             measures,
-            "exact" if self.exact else "float64",
+            "float64" if self.bound.numbers == "float64" else "exact",
             only_beginnings=not self.overlap,
         )
 

@@ -15,7 +15,7 @@ _TABLES = 64
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """Panes are numbered by their times. Where windows do not overlap a pane is a window, with the gap after it."""
+    """Panes are numbered by their times. Where windows do not overlap a pane is a window."""
 
     closing: Closing
 
@@ -27,11 +27,11 @@ class Panes:
     @property
     def length(self) -> int:
         """In steps of the time column."""
-        return gcd(self.closing.length, self.closing.slide) if self.overlap else self.closing.slide
+        return gcd(self.closing.length, self.closing.slide)
 
     @property
     def per_window(self) -> int:
-        return self.closing.length // self.length if self.overlap else 1
+        return self.closing.length // self.length
 
     @property
     def per_slide(self) -> int:
@@ -49,12 +49,6 @@ class Panes:
     def table_of(self, panes: np.ndarray) -> np.ndarray:
         """The number of the table that each pane is kept in."""
         return np.floor_divide(panes, self.per_table)
-
-    def in_windows(self, times: np.ndarray) -> np.ndarray:
-        """Which times lie in some window: all, unless there are gaps between windows."""
-        if self.closing.slide <= self.closing.length:
-            return np.ones(times.size, np.bool_)
-        return np.mod(times, self.closing.slide) < self.closing.length
 
     def first_open(self, watermark: int) -> int:
         """The first window that a watermark has not closed."""

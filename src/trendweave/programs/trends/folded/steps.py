@@ -84,13 +84,11 @@ class FoldedSteps:
 
     def _select_rows(self, rows: pa.Table, before: int | None) -> pa.Table:
         """Rows that lie in a window that is open."""
-        if not rows.num_rows:
+        if before is None or not rows.num_rows:
             return rows
-        steps = as_steps(rows.column(TIME), self.time_type)
-        needed = self.panes.in_windows(steps)
-        if before is not None:
-            needed &= steps >= self.panes.first_open(before) * self.panes.closing.slide
-        return rows if needed.all() else rows.filter(pa.array(np.asarray(needed)))
+        first = self.panes.first_open(before) * self.panes.closing.slide
+        needed = np.asarray(as_steps(rows.column(TIME), self.time_type) >= first)
+        return rows if needed.all() else rows.filter(pa.array(needed))
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         return 0, 0
@@ -112,8 +110,7 @@ def make_folded_steps(bound: BoundTrends, closing: Closing, write: Callable[[Tas
         The steps.
     """
     panes, kind = Panes(closing), bound.time_type
-    no_rows = bound.prepare(bound.events.empty_table())[0]
-    measures = Measures(bound.plan, bound.preparation, bound.numbers != "float64", panes.overlap, no_rows)
+    measures = Measures(bound, panes.overlap)
 
     def close(carried: Carried, windows: tuple[int, int]) -> pa.Table | None:
         try:
