@@ -54,6 +54,8 @@ class Closing:
     def times(self, windows: tuple[int, int]) -> tuple[int, int]:
         """The times, from and up to but without, of the rows that lie in one of these windows."""
         first, last = windows
+        if first > last:
+            return 0, 0
         if self.slide:
             return first * self.slide, last * self.slide + self.length
         return first - self.length, last + self.wait

@@ -149,6 +149,15 @@ class Incremental:
         """Move the watermark; the rows that it makes final come back."""
         return self._close(self._check(state), watermark)
 
+    def folds(self, state: State) -> bool:
+        """Whether moving the watermark makes a state smaller even where nothing is final."""
+        steps = self._bind(self._check(state))[1]
+        return steps is not None and steps.folds
+
+    def held(self, state: State) -> int:
+        """About how many rows, or keys of forgotten rows, a state holds."""
+        return max([0 if state.rows is None else state.rows.num_rows, *(one.num_rows for one in state.carry.values())])
+
     def due(self, earliest: int, latest: int, state: State) -> int | None:
         """The watermark at which there is something to do about further rows between these times."""
         steps = self._bind(self._check(state))[1]

@@ -1,7 +1,9 @@
 """A session in this process that takes events one by one or in tables, and gives rows back when windows close.
 
 An event that closes nothing is only put aside, which takes a few microseconds; the rows of a window are computed by
-the event that closes it. Of an interval query, every step that the watermark has passed is closed.
+the event that closes it. Where events can be folded into numbers that is done for some thousands of them at a time, so
+that the event that closes a window waits for its keys, and not for all of its events. Of an interval query, every step
+that the watermark has passed is closed.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State
 
-#: Events that are put aside before they are prepared, at most.
-_ASIDE = 50_000
+#: Events that are put aside before they are prepared, at most; so many are prepared in some milliseconds.
+_ASIDE = 4_096
 _NEVER = 2**63
 _MICROSECOND = timedelta(microseconds=1)
 _NO_TIMES = (math.inf, -math.inf)
@@ -48,6 +50,7 @@ class PushSession:
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
         self._latest, self._watermark = -_NEVER, -_NEVER
         self._noted, self._due = _NEVER, _NEVER  # the first event since `_due` was looked for
+        self._unfolded, self._next_fold = 0, _ASIDE  # events since rows were folded, and at how many they are again
         if state is not None:
             self._go_on(engine.read(state))
 
@@ -121,9 +124,13 @@ class PushSession:
                 return []
             self._state = replace(self._state, late=self._state.late + 1)
             return []
-        self._put_aside(row)
+        self._aside.append(row)
         self._note(step, step)
-        return self._close().to_pylist() if self._watermark >= self._due else []
+        if self._watermark >= self._due:
+            return self._close().to_pylist()
+        if len(self._aside) >= _ASIDE:
+            self._prepare()
+        return []
 
     def send_table(self, events: Any) -> Any:
         """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
@@ -131,6 +138,7 @@ class PushSession:
         self._prepare()
         self._hold_watermark()
         self._state, _ = self._engine.push(self._state, table, None)
+        self._fold(table.num_rows)
         if table.num_rows:
             times = table.column(self._time)
             steps = as_steps(times.filter(has_time(times)).cast(self._kind.arrow), self._kind)
@@ -196,6 +204,21 @@ class PushSession:
             self._take(rows)
         except _NOT_TAKEN:
             self._take_those_that_fit(rows)
+        self._fold(len(rows))
+
+    def _fold(self, events: int) -> None:
+        """After so many further events, fold those that the watermark has passed, unless something is to close anyway.
+        What that costs grows with what is carried and with what must still wait, so it is done after as many events."""
+        self._unfolded += events
+        if self._unfolded < self._next_fold or not -_NEVER < self._watermark < self._due:
+            return
+        if self._engine.folds(self._state):
+            self._state, rows = self._engine.advance(self._state, self._watermark)
+            assert not rows.num_rows, "nothing was due"
+        self._folded()
+
+    def _folded(self) -> None:
+        self._unfolded, self._next_fold = 0, max(_ASIDE, self._engine.held(self._state))
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
         table = pa.Table.from_pylist(rows, schema=self._engine.columns)
@@ -219,6 +242,7 @@ class PushSession:
         self._prepare()
         self._tell()
         self._state, rows = self._engine.advance(self._state, self._watermark)
+        self._folded()
         self._look_ahead()
         return rows
 
