@@ -4,6 +4,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
+from trendweave.kernels.decimal_text import decimal_text
 from trendweave.kernels.folding import Measured, extend, finish, make_algebra, no_summaries
 from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Template
@@ -21,6 +22,7 @@ from trendweave.kernels.shared.inputs import (
 from trendweave.kernels.sorting import stable_order
 
 ROWS = 6
+MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks
 
 
@@ -44,6 +46,11 @@ def warm_up() -> None:
             for kind in ("exact", "float64"):
                 aggregate(rows, template, conditions, wanted, numbers=kind)
                 aggregate(rows, template, conditions, numbers=kind)
+    times, window = np.arange(MANY_ROWS), np.zeros(MANY_ROWS, np.int64)
+    many_trends = Rows(np.array([0, MANY_ROWS]), times, window, window, np.ones(MANY_ROWS, np.uint64))
+    aggregate(many_trends, template)
+    aggregate(many_trends, template, None, [Aggregate("count", 1)])
+    decimal_text([ROWS])
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
     add_words(letters.copy(), letters)

@@ -8,8 +8,10 @@ from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.decimal_text import decimal_text
 from trendweave.planning.plan import AggregateColumn
 from trendweave.results.partials import Component
 from trendweave.results.types import DIGITS, Numbers, column_type
@@ -124,6 +126,10 @@ class _NumberWriter:
     def _whole(self, values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
         if values.dtype == np.int64 and self._is_plain():
             return pa.array(values, pa.int64(), mask=unknown).cast(self.kind)
+        if pa.types.is_string(self.kind) and not self.scale:
+            text = _write_decimals(values, unknown)
+            if text is not None:
+                return text
         pairs = self._pairs(values, unknown)
         if self.numbers == "log2" and self.column.function == "COUNT":
             return pa.array([math.log2(int(v)) if v else -math.inf for v, _ in pairs], pa.float64(), mask=unknown)
@@ -171,6 +177,18 @@ class _NumberWriter:
     def _helps(self, way: str, digits: int | None) -> bool:
         small = digits is not None and digits <= DIGITS
         return {"text": True, "decimal": small, "log2": self.column.path is None}[way]
+
+
+def _write_decimals(values: np.ndarray, unknown: np.ndarray | None) -> pa.Array | None:
+    """Whole numbers as text; None where they are too long for this way, or too many for one array."""
+    if values.dtype == np.int64:
+        return pa.array(values, pa.int64(), mask=unknown).cast(pa.string())
+    written = decimal_text((values if unknown is None else np.where(unknown, 0, values)).tolist())
+    if written is None or written[0].size >= 2**31:
+        return None
+    digits, ends = written
+    text = pa.StringArray.from_buffers(values.size, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(digits))
+    return text if unknown is None else pc.if_else(pa.array(unknown), pa.scalar(None, pa.string()), text)
 
 
 def _decimal(value: int, scale: int) -> Decimal:

@@ -3,9 +3,12 @@
 An int64 array holds what fits; beyond that results are object arrays of Python integers. Never a wrong number.
 """
 
+import itertools
 import math
 
 import numpy as np
+
+from trendweave.kernels.compiling import inner
 
 DIGIT_BITS = 30
 INT64 = np.iinfo(np.int64)
@@ -30,21 +33,64 @@ def to_digits(values: np.ndarray, digits: int) -> np.ndarray:
     return out
 
 
+@inner
+def settle_numbers(limbs, bits, words, lengths):
+    """Carry between the limbs of each number, and write it in two's complement; lengths[i] words of it are needed."""
+    for i in range(limbs.shape[0]):
+        mask = (np.int64(1) << bits[i]) - 1
+        carry = np.int64(0)
+        word = 0  # at hand, from its bit `bit` on
+        bit = np.int64(0)
+        for limb in range(limbs.shape[1]):
+            x = limbs[i, limb] + carry
+            carry = x >> bits[i]
+            low = np.uint64(x & mask)
+            words[i, word] |= low << np.uint64(bit)
+            bit += bits[i]
+            if bit >= 64:
+                bit -= 64
+                word += 1
+                if bit > 0:
+                    words[i, word] = low >> np.uint64(bits[i] - bit)
+        words[i, word] |= np.uint64(carry) << np.uint64(bit)  # what is left has the sign
+        word += 1
+        if bit > 0:
+            words[i, word] = np.uint64(carry >> (64 - bit))
+            word += 1
+        sign = np.uint64(0) if carry >= 0 else ~np.uint64(0)
+        for further in range(word, words.shape[1]):
+            words[i, further] = sign
+        length = words.shape[1]
+        while length > 1 and words[i, length - 1] == sign and (words[i, length - 2] ^ sign) >> np.uint64(63) == 0:
+            length -= 1
+        lengths[i] = length
+
+
 def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """int64[n, limbs] (possibly unsettled) with bits[n] per limb: int64[n] if all fit, else object[n]."""
-    if limbs.shape[1] == 1:
+    """int64[n, limbs] (possibly unsettled) with bits[n] per limb, below 63: int64[n] if all fit, else object[n]."""
+    if limbs.shape[1] == 1 or limbs.shape[0] == 0:
         return limbs[:, 0].copy()
-    used = limbs.shape[1] - np.argmax(limbs[:, ::-1] != 0, axis=1)
-    used[~limbs.any(axis=1)] = 1
-    out = np.empty(limbs.shape[0], object)
-    for count in np.unique(used):  # each number only as long as it is
-        chosen = np.flatnonzero(used == count)
-        shift = bits[chosen].astype(object)
-        total = limbs[chosen, count - 1].astype(object)
-        for limb in range(count - 2, -1, -1):
-            total = (total << shift) + limbs[chosen, limb].astype(object)
-        out[chosen] = total
-    return narrow_integers(out)
+    used = int(np.flatnonzero(limbs.any(axis=0)).max(initial=0)) + 1
+    bits = np.ascontiguousarray(bits, np.int64)
+    words = np.zeros((limbs.shape[0], used * int(bits.max()) // 64 + 2), np.uint64)
+    lengths = np.empty(limbs.shape[0], np.int64)
+    settle_numbers(np.ascontiguousarray(limbs[:, :used]), bits, words, lengths)
+    if lengths.max() == 1:
+        return words[:, 0].view(np.int64).copy()
+    starts = np.zeros(limbs.shape[0] + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    chosen = np.arange(words.shape[1]) < lengths[:, None]
+    return from_words(words[chosen], starts, signed=True)
+
+
+def from_words(words: np.ndarray, starts: np.ndarray, signed: bool) -> np.ndarray:
+    """Python integers of words of 64 bits, lowest first: number i is words[starts[i]:starts[i + 1]]."""
+    raw = words.astype("<u8", copy=False).tobytes()
+    ends = (8 * starts).tolist()
+    read = int.from_bytes
+    numbers = np.empty(len(ends) - 1, object)
+    numbers[:] = [read(raw[begin:end], "little", signed=signed) for begin, end in itertools.pairwise(ends)]
+    return numbers
 
 
 def narrow_integers(numbers: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from trendweave.kernels.aggregates.compile_program import build_program, order_b
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import propagate
 from trendweave.kernels.aggregates.ranked_one_state import serves
+from trendweave.kernels.aggregates.sliding_one_state import OneState, count_large, find_repeating_state
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
 from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM, pad_lanes
 from trendweave.kernels.aggregates.workspace import Ask
@@ -180,6 +181,9 @@ class Engine:
                 self.rows, self.template, blocks, self.overlap, Measures(values, states), True
             )
             if not fits.all():
+                repeating = find_repeating_state(self.template)
+                if repeating is not None and numbers == 1:
+                    return [self.count_with_large(repeating, blocks, small[:, 0], fits)]
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
@@ -217,6 +221,13 @@ class Engine:
             pending = np.flatnonzero(~fits)
             limbs *= MORE_LIMBS
         return columns
+
+    def count_with_large(self, state: OneState, blocks, small: np.ndarray, fits: np.ndarray) -> np.ndarray:
+        """The given counts, and large ones where these do not fit."""
+        counts, large = small.astype(object), np.flatnonzero(~fits)
+        words, starts = count_large(state, self.rows, blocks, ~fits)
+        counts[large] = exact.from_words(words, np.append(starts[large], starts[-1]), signed=False)
+        return counts
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
         """Whether int64 is worth a try: where there are many blocks, a few of them tell."""

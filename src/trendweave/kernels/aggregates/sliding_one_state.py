@@ -3,6 +3,10 @@
 The rows of a tick turn x trends into a * x + b: each of k rows follows every trend, if the state repeats, and begins
 one. Such steps compose into one, so the queue of two stacks of `sliding_sums` needs two numbers where it has
 matrices. Floats beside them (`bound_`) show what is too large for 64 bits.
+
+Beyond 64 bits, and in any windows: a trend takes one row, or none, of each tick of its window, but not none of all. So
+the number of trends is a product over ticks, less 1; a tick enters the product with its window and is divided out of it
+when it leaves. That costs next to nothing where ticks have one row, as factors of 2 are only counted.
 """
 
 from typing import NamedTuple
@@ -11,6 +15,8 @@ import numpy as np
 
 from trendweave.kernels.aggregates.state_steps import LARGEST_BITS, reads
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.inputs import Template
+from trendweave.kernels.long_products import divide_by, multiply_by, write_one_less
 
 TOO_LARGE = 2.0**LARGEST_BITS
 
@@ -20,6 +26,12 @@ class OneState(NamedTuple):
 
     variable: int
     repeats: bool
+
+
+def find_repeating_state(template: Template) -> OneState | None:
+    """The only state of a template, if trends begin and end in it and it follows itself."""
+    only = len(template.state_variable) == len(template.source) == 1 and template.is_start[0] and template.is_final[0]
+    return OneState(int(template.state_variable[0]), True) if only else None
 
 
 @inlined
@@ -109,3 +121,104 @@ def slide_one_state(state, rows, blocks, older, results, fits):
                     bound += bound_factor * np.float64(past)
             results[out, 0] = total
             fits[out] = bound < TOO_LARGE and not (begin < middle and begin <= too_large_from)
+
+
+class Product(NamedTuple):
+    """A product that factors enter and leave: the limbs of its odd part, how many are used, how often 2 is in it, and
+    a number of bits that it fits into. The numbers are in arrays of one, as they change."""
+
+    limbs: np.ndarray
+    used: np.ndarray
+    twos: np.ndarray
+    bits: np.ndarray
+
+
+@inlined
+def reset_product(product):
+    """The product of nothing."""
+    product.limbs[0] = np.uint64(1)
+    product.used[0] = 1
+    product.twos[0] = 0
+    product.bits[0] = 0
+
+
+@inner
+def split_factor(factor):
+    """How often 2 is in a factor, what is left of it, and the bits that it adds to a product at most."""
+    twos = 0
+    bits = 0
+    while (1 << bits) < factor:
+        bits += 1
+    while factor & 1 == 0:
+        factor >>= 1
+        twos += 1
+    return twos, factor, bits
+
+
+@inlined
+def move_ticks(state, rows, begin, end, product, enters):
+    """The ticks of the rows [begin, end) enter the product, or leave it; without limbs only its bits are counted."""
+    row = begin
+    while row < end:
+        stop = row + 1
+        while stop < end and rows.tick[stop] == rows.tick[row]:
+            stop += 1
+        twos, odd, bits = split_factor(count_readable(rows, row, stop, state.variable) + 1)
+        sign = 1 if enters else -1
+        product.twos[0] += sign * twos
+        product.bits[0] += sign * bits
+        if odd > 1 and product.limbs.size > 1:
+            if enters:
+                product.used[0] = multiply_by(product.limbs, product.used[0], np.uint64(odd))
+            else:
+                product.used[0] = divide_by(product.limbs, product.used[0], np.uint64(odd))
+        row = stop
+
+
+@inner
+def multiply_windows(state, rows, blocks, wanted, product, bits, starts, words):
+    """The number of trends in each window that is wanted, in words of 64 bits from starts[number] on; while there are
+    no words, only the bits that it fits into."""
+    begin = end = np.int64(0)  # rows [begin, end) are in the product
+    for b in range(blocks.lanes.size):
+        if b == 0 or blocks.segment[b] != blocks.segment[b - 1]:
+            begin = end = blocks.row_start[b]
+            reset_product(product)
+        for lane in range(blocks.lanes[b]):
+            window = blocks.window[b] + lane
+            first = max(begin, blocks.row_start[b])
+            while first < blocks.row_end[b] and rows.window_last[first] < window:
+                first += 1
+            reach = max(end, first)
+            while reach < blocks.row_end[b] and rows.window_first[reach] <= window:
+                reach += 1
+            if first >= end:
+                reset_product(product)
+                end = first
+            else:
+                move_ticks(state, rows, begin, first, product, False)
+            move_ticks(state, rows, end, reach, product, True)
+            begin = first
+            end = reach
+            out = blocks.offset[b] + lane
+            if wanted[out]:
+                if words.size == 0:
+                    bits[out] = product.bits[0]
+                else:
+                    write_one_less(product.limbs, product.used[0], product.twos[0], words, starts[out])
+
+
+def count_large(state: OneState, rows, blocks, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of trends of a state that repeats, of any size, in the windows that are wanted (bool per result):
+    uint64 words, lowest first, and where those of each result begin and end."""
+    bits = np.zeros(wanted.size, np.int64)
+    starts = np.zeros(wanted.size + 1, np.int64)
+    one = [np.zeros(1, np.int64) for _ in range(3)]
+    multiply_windows(
+        state, rows, blocks, wanted, Product(np.zeros(1, np.uint64), *one), bits, starts, np.empty(0, np.uint64)
+    )
+    np.cumsum((bits + 63) // 64, out=starts[1:])
+    limbs = np.zeros(int(bits.max(initial=0)) // 32 + 3, np.uint64)
+    words = np.zeros(int(starts[-1]) + 1, np.uint64)  # never none
+    multiply_windows(state, rows, blocks, wanted, Product(limbs, *one), bits, starts, words)
+    return words, starts

@@ -1,0 +1,119 @@
+"""Numbers of any size, in limbs, words and digits, against Python's integers."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+
+from tests.kernels.random_cases import examples
+from trendweave.kernels import packs
+from trendweave.kernels.aggregates.exact_numbers import from_limbs, from_words
+from trendweave.kernels.decimal_text import AT_ONCE, MOST_BITS, decimal_text
+from trendweave.kernels.long_products import divide_by, multiply_by, write_one_less
+
+UNSETTLED = st.one_of(
+    st.integers(-(2**61), 2**61), st.integers(-3, 3), st.integers(2**49 - 2, 2**51), st.sampled_from([-(2**61), 2**61])
+)
+
+
+@examples(300)
+@given(data=st.data(), limbs=st.integers(1, 9), count=st.integers(0, 5))
+def test_limbs_that_have_not_been_carried_are_the_number_that_they_sum_up_to(data, limbs, count):
+    rows = data.draw(st.lists(st.lists(UNSETTLED, min_size=limbs, max_size=limbs), min_size=count, max_size=count))
+    bits = data.draw(st.lists(st.integers(1, 60), min_size=count, max_size=count))
+    used = data.draw(st.integers(1, limbs))
+    rows = [row[:used] + [0] * (limbs - used) for row in rows]
+    expected = [sum(x << at * width for at, x in enumerate(row)) for row, width in zip(rows, bits, strict=True)]
+    found = from_limbs(np.array(rows, np.int64).reshape(count, limbs), np.array(bits, np.int64))
+    assert found.tolist() == expected
+    assert found.dtype == (np.int64 if all(-(2**63) <= x < 2**63 for x in expected) else object)
+
+
+def test_words_are_numbers_of_different_lengths():
+    words = np.array([7, 0, 1, 2**64 - 1], np.uint64)
+    starts = np.array([0, 1, 1, 3, 4])
+    assert from_words(words, starts, signed=False).tolist() == [7, 0, 2**64, 2**64 - 1]
+    assert from_words(words, starts, signed=True).tolist() == [7, 0, 2**64, -1]
+
+
+POWERS = (10**9, 10**18, 10**60, 2**32, 2**63, 2**64, 2**640)
+BORDERS = [sign * (power + more) for sign in (1, -1) for power in POWERS for more in (-1, 0, 1)]
+
+
+@examples(200)
+@given(st.lists(st.one_of(st.integers(), st.integers(-(2**2000), 2**2000), st.sampled_from(BORDERS)), max_size=8))
+def test_digits_are_those_of_python(numbers):
+    assert read_texts(decimal_text(numbers)) == [str(number) for number in numbers]
+
+
+def read_texts(written):
+    digits, ends = written
+    text = digits.tobytes().decode("ascii")
+    return [text[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def test_digits_of_more_numbers_than_are_written_at_once():
+    numbers = [(-3) ** (i % 200) for i in range(2 * AT_ONCE + 5)]
+    assert read_texts(decimal_text(numbers)) == [str(number) for number in numbers]
+
+
+def test_digits_of_the_longest_numbers():
+    longest = [2**MOST_BITS - 1, -(2**MOST_BITS) + 1, 10**4299]
+    texts = read_texts(decimal_text(longest))
+    assert texts[2] == "1" + "0" * 4299
+    assert texts[1] == "-" + texts[0]
+    # Python refuses to read so many digits at once.
+    half = len(texts[0]) // 2
+    assert int(texts[0][:half]) * 10 ** (len(texts[0]) - half) + int(texts[0][half:]) == longest[0]
+    assert decimal_text([1, 2**MOST_BITS]) is None
+
+
+@examples(100)
+@given(
+    factors=st.lists(st.integers(0, 2**31 - 1).map(lambda x: 2 * x + 1), max_size=30),
+    leave=st.integers(0, 30),
+    twos=st.integers(0, 200),
+)
+def test_products_whose_factors_enter_and_leave(factors, leave, twos):
+    limbs, used, product = np.zeros(40, np.uint64), 1, 1
+    limbs[0] = 1
+    for factor in factors:
+        used = multiply_by(limbs, used, np.uint64(factor))
+        product *= factor
+    for factor in factors[:leave]:
+        used = divide_by(limbs, used, np.uint64(factor))
+        product //= factor
+    expected = (product << twos) - 1
+    words = np.zeros(expected.bit_length() // 64 + 1, np.uint64)
+    write_one_less(limbs, used, twos, words, 0)
+    assert from_words(words, np.array([0, words.size]), signed=False).tolist() == [expected]
+
+
+@njit
+def with_packs(numbers, bits, first, end):
+    eight = packs.load(packs.spread(numbers[0]), numbers, np.uint64(1))
+    both = packs.add(eight, packs.spread(np.int64(5)))
+    packs.store(numbers, np.uint64(9), packs.keep_between(packs.shift_down(both, bits), 16, first, end))
+    mask = (np.int64(1) << bits) - 1
+    packs.store(numbers, np.uint64(17), packs.keep_bits(both, mask))
+    packs.store(numbers, np.uint64(25), packs.add(packs.load(numbers[0], numbers, np.uint64(2)), numbers[0]))
+    return packs.any_set(eight), packs.any_set(numbers[0])
+
+
+@given(
+    given_=st.lists(st.integers(-(2**62), 2**62), min_size=9, max_size=9),
+    bits=st.integers(0, 62),
+    first=st.integers(14, 26),
+    end=st.integers(14, 26),
+)
+def test_packs_do_to_each_number_what_is_done_to_one(given_, bits, first, end):
+    numbers = np.array(given_ + [0] * 17, np.int64)
+    some = with_packs(numbers, bits, first, end)
+    raised = [x + 5 for x in given_[1:]]
+    assert numbers[:9].tolist() == given_
+    assert numbers[9:17].tolist() == [x >> bits if first <= 16 + i < end else 0 for i, x in enumerate(raised)]
+    assert numbers[17:25].tolist() == [x & ((1 << bits) - 1) for x in raised]
+    assert numbers[25] == given_[2] + given_[0]
+    assert some == (any(given_[1:]), given_[0] != 0)
