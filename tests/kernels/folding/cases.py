@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from trendweave.kernels import Aggregate, Rows, Template, aggregate
+from trendweave.kernels import Aggregate, Condition, Rows, Template, aggregate
 from trendweave.kernels.folding import Measured, concat_summaries, make_algebra, no_summaries
 
 SMALL = st.integers(-5, 5)
@@ -26,7 +26,7 @@ def templates(draw):
 
 
 @st.composite
-def streams(draw, most_rows=14, floats=TAME):
+def streams(draw, most_rows=14, floats=TAME, whole=WHOLE):
     """A dict: template, segments of rows with ticks, letters, aggregates, and how windows lie."""
     template = draw(templates())
     lengths = draw(st.lists(st.integers(0, most_rows), min_size=1, max_size=3))
@@ -39,7 +39,7 @@ def streams(draw, most_rows=14, floats=TAME):
     variables = int(template.state_variable.max()) + 1
     letters = [draw(st.integers(0, 2**variables - 1)) for _ in range(count)]
     columns = []
-    for numbers in draw(st.lists(st.sampled_from([SMALL, WHOLE, floats]), min_size=1, max_size=2)):
+    for numbers in draw(st.lists(st.sampled_from([SMALL, whole, floats]), min_size=1, max_size=2)):
         kind = np.float64 if numbers is floats else np.int64
         values = np.array([draw(numbers) for _ in range(count)], kind)
         valid = np.array([draw(st.booleans()) for _ in range(count)], bool) if draw(st.booleans()) else None
@@ -66,14 +66,55 @@ def streams(draw, most_rows=14, floats=TAME):
         "slide": slide,
         "panes": draw(st.sampled_from([1, 1, 2, 3, 5])),  # slides per window
         "cuts": sorted(draw(st.lists(st.integers(-2, 30), max_size=4))),
+        "blockers": {},
+        "final_blockers": {},
     }
+
+
+@st.composite
+def blocked_streams(draw, most_rows=14, floats=TAME, whole=WHOLE):
+    """The same, with variables that block transitions and ends; mostly no state reads them."""
+    stream = draw(streams(most_rows, floats, whole))
+    template = stream["template"]
+    variables = int(template.state_variable.max()) + 1
+    sets = st.lists(st.sampled_from([variables, variables, variables + 1, 0]), max_size=2)
+    for number in range(template.source.size):
+        stream["blockers"][number] = draw(sets)
+    for state in np.flatnonzero(template.is_final).tolist():
+        stream["final_blockers"][state] = draw(sets)
+    also = [draw(st.sampled_from([0, 0, 0, 1, 2, 3])) << variables for _ in stream["letters"]]
+    stream["letters"] = stream["letters"] | np.array(also, np.uint64)
+    return stream
+
+
+def guards_of(stream):
+    """The blockers as arguments of `aggregate`: guards of transitions, and last windows of rows that end a trend."""
+    segment = np.repeat(np.arange(stream["starts"].size - 1), np.diff(stream["starts"]))
+    tick, letters = stream["tick"], stream["letters"].astype(np.int64)
+    conditions, ends = [], {}
+    for number in range(stream["template"].source.size):
+        blocks = sum(1 << variable for variable in set(stream["blockers"].get(number, ())))
+        guard = [
+            max(tick[(segment == s) & (tick < t) & (letters & blocks != 0)], default=-99)
+            for s, t in zip(segment, tick, strict=True)
+        ]
+        conditions.append(Condition(guard=np.array(guard, np.int64)) if blocks else Condition())
+    for state, variables in stream["final_blockers"].items():
+        blocks = sum(1 << variable for variable in set(variables))
+        behind = [
+            min(tick[(segment == s) & (tick > t) & (letters & blocks != 0)], default=10**6)
+            for s, t in zip(segment, tick, strict=True)
+        ]
+        ends[state] = np.array(behind, np.int64) // stream["slide"] - stream["panes"]
+    return {"transition_conditions": conditions, "final_guards": ends}
 
 
 def at_once(stream, numbers="exact"):
     """{(segment, window): Results of one entry} by the kernels that see all rows."""
     last = stream["tick"] // stream["slide"]
     rows = Rows(stream["starts"], stream["tick"], last - stream["panes"] + 1, last, stream["letters"])
-    results = aggregate(rows, stream["template"], None, stream["aggregates"], numbers=numbers)
+    blocked = guards_of(stream) if stream["blockers"] or stream["final_blockers"] else {}
+    results = aggregate(rows, stream["template"], aggregates=stream["aggregates"], numbers=numbers, **blocked)
     return by_window(results, list(zip(results.segment.tolist(), results.window.tolist(), strict=True)))
 
 
@@ -93,7 +134,8 @@ def by_window(results, names):
 def folded(stream, extend, finish, numbers="exact", through=lambda algebra, summaries: summaries):
     """The same by summaries, rows folded in as the cuts say, read when all is there."""
     tumbling = stream["panes"] == 1
-    algebra = make_algebra(stream["template"], stream["measures"], numbers, only_beginnings=tumbling)
+    blocked = stream["blockers"], stream["final_blockers"]
+    algebra = make_algebra(stream["template"], stream["measures"], numbers, tumbling, *blocked)
     segment = np.repeat(np.arange(stream["starts"].size - 1), np.diff(stream["starts"]))
     pane = stream["tick"] // stream["slide"]
     part = np.searchsorted(np.array(stream["cuts"]), stream["tick"], side="right")

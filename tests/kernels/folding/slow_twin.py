@@ -120,6 +120,10 @@ def fold_rows(algebra, ways, rows: Rows, aggregates, low, high):
             before = [way.copy() for way in of_line]
             before.append(Ways(algebra, one if line == algebra.states else one - one))
             now = rows.tick[row]
+            tick = [r for r in range(low, high) if rows.tick[r] == now and rows.window_first[r] <= rows.window_last[r]]
+            for state, variable in algebra.resets:
+                if any(int(letters[r, variable >> 6]) >> (variable & 63) & 1 for r in tick):
+                    of_line[state] = Ways(algebra, one - one)
             while row < high and rows.tick[row] == now:
                 for state, variable in enumerate(algebra.state_variable):
                     inside = rows.window_first[row] <= rows.window_last[row]

@@ -6,11 +6,12 @@ among them; column j for those that are in state j after them. A map has several
 j, and one per linear component: what is counted or summed over the occurrences on all these ways.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from trendweave.kernels.folding.blockers import copy_blocked_states
 from trendweave.kernels.inputs import Measure, Template
 
 NUMBERS = ("exact", "float64")
@@ -70,6 +71,7 @@ class Algebra(NamedTuple):
     linear: tuple[Component, ...]
     extrema: tuple[Extremum, ...]
     places: tuple[Place, ...]
+    resets: tuple[tuple[int, int], ...] = ()
 
     @property
     def states(self) -> int:
@@ -112,12 +114,22 @@ class Algebra(NamedTuple):
 
 
 def make_algebra(
-    template: Template, measures: Sequence[Measured] = (), numbers: str = "exact", only_beginnings: bool = False
+    template: Template,
+    measures: Sequence[Measured] = (),
+    numbers: str = "exact",
+    only_beginnings: bool = False,
+    blockers: Mapping[int, Sequence[int]] | None = None,
+    final_blockers: Mapping[int, Sequence[int]] | None = None,
 ) -> Algebra:
     """How trends of the template are summed up. `only_beginnings`: no trend goes on from one summary to the next.
 
-    numbers  "exact": whole numbers of any size, sums of floats without rounding; "float64": counts and sums as floats
+    numbers   "exact": whole numbers of any size, sums of floats without rounding; "float64": counts and sums as floats
+    blockers  transition -> variables of which no row may lie between its two events, strictly; `final_blockers`: final
+              state -> variables of which no row may lie behind the last event. See `blockers.py`
     """
+    resets: tuple[tuple[int, int], ...] = ()
+    if blockers or final_blockers:
+        template, resets = copy_blocked_states(template, blockers or {}, final_blockers or {})
     if numbers not in NUMBERS:
         raise ValueError(f"numbers is one of {NUMBERS}, not {numbers!r}")
     linear: list[Component] = []
@@ -157,6 +169,7 @@ def make_algebra(
         tuple(linear),
         tuple(extrema),
         tuple(places),
+        resets,
     )
 
 

@@ -1,13 +1,15 @@
 """`extend`: rows behind summaries. One word per number first; segments that need more go on with several."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from trendweave.kernels.aggregates.passes import normalise_rows
-from trendweave.kernels.aggregates.state_steps import StateSteps, build_steps
+from trendweave.kernels.aggregates.state_steps import StateSteps
 from trendweave.kernels.columns import make_writable
 from trendweave.kernels.folding.algebra import Algebra
+from trendweave.kernels.folding.blockers import Resets, build_steps_with_resets
 from trendweave.kernels.folding.marked_rows import extend_marked, make_marked
 from trendweave.kernels.folding.plain_rows import extend_plain
 from trendweave.kernels.folding.row_values import LinearValues, MarkedValues, prepare_values
@@ -17,6 +19,7 @@ from trendweave.kernels.inputs import Aggregate, Rows
 
 FIRST_ROOM = 4  # words per number that work space is made for at first
 SKIPPED = -2
+Steps: TypeAlias = tuple[StateSteps, Resets]
 
 
 def extend(
@@ -33,15 +36,15 @@ def extend(
         raise ValueError(f"{which.size} earlier summaries for {rows.segment_starts.size - 1} segments")
     if len(aggregates) != len(algebra.measures):
         raise ValueError(f"{len(aggregates)} aggregates for {len(algebra.measures)} measures")
-    steps = build_steps(algebra.template)
+    steps, resets = build_steps_with_resets(algebra.template, algebra.resets)
     linear, marked = prepare_values(algebra, aggregates, rows.tick.size)
-    width, numbers, exponents = extend_numbers(algebra, steps, earlier, which, rows, linear)
-    codes, marks = extend_marks(algebra, steps, earlier, which, rows, marked)
+    width, numbers, exponents = extend_numbers(algebra, (steps, resets), earlier, which, rows, linear)
+    codes, marks = extend_marks(algebra, (steps, resets), earlier, which, rows, marked)
     return Summaries(width, numbers, exponents, codes, marks)
 
 
 def extend_numbers(
-    algebra: Algebra, steps: StateSteps, earlier: Summaries, which: np.ndarray, rows: Rows, linear: LinearValues
+    algebra: Algebra, steps: Steps, earlier: Summaries, which: np.ndarray, rows: Rows, linear: LinearValues
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(width, numbers, exponents)."""
     count, cells = which.size, algebra.cells
@@ -56,7 +59,7 @@ def extend_numbers(
     if not algebra.float_sums:
         checked = True if algebra.exact else None
         here = np.where(old_width > 1, SKIPPED, place)
-        extend_plain(steps, rows, linear, before, here, small, fits, algebra.lines, checked)
+        extend_plain(*steps, rows, linear, before, here, small, fits, algebra.lines, checked)
     exponents = np.zeros((count, len(algebra.float_sums)), np.int64)
     if fits.all():
         return np.ones(count, np.int64), small.reshape(-1), exponents
@@ -79,7 +82,7 @@ def extend_numbers(
 
 
 def go_on_wide(
-    algebra: Algebra, steps: StateSteps, rows: Rows, linear: LinearValues, old: tuple, chosen: np.ndarray,
+    algebra: Algebra, steps: Steps, rows: Rows, linear: LinearValues, old: tuple, chosen: np.ndarray,
     exponents: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Widths and numbers of the chosen segments, in turns: whenever one needs more room than there is, room grows."""
@@ -91,9 +94,9 @@ def go_on_wide(
     done, length = 0, int(old_width[chosen].sum() + 2 * chosen.size) * algebra.cells
     while done < chosen.size:
         out = np.empty(length, np.uint64)
-        work = make_wide_work(steps, algebra.cells, algebra.parts, room)
+        work = make_wide_work(steps[0], algebra.cells, algebra.parts, room)
         reached, used = extend_wide(
-            steps, rows, linear, work, before.view(np.uint64), place, old_width, old_exponents, chosen, done, room,
+            *steps, rows, linear, work, before.view(np.uint64), place, old_width, old_exponents, chosen, done, room,
             algebra.lines, out, widths, exponents, float_of,
         )  # fmt: skip
         parts.append(out[:used].view(np.int64))
@@ -105,7 +108,7 @@ def go_on_wide(
 
 
 def extend_marks(
-    algebra: Algebra, steps: StateSteps, earlier: Summaries, which: np.ndarray, rows: Rows, marked: MarkedValues
+    algebra: Algebra, steps: Steps, earlier: Summaries, which: np.ndarray, rows: Rows, marked: MarkedValues
 ) -> tuple[np.ndarray, np.ndarray]:
     """(codes, marks)."""
     count = which.size
@@ -118,7 +121,7 @@ def extend_marks(
     work = make_marked(states + 1, shape[1], len(algebra.extrema), lines)
     change = make_marked(states + 1, shape[1], len(algebra.extrema), lines)
     extend_marked(
-        steps, rows, marked, work, change, ways_there(algebra, earlier), which,
+        *steps, rows, marked, work, change, ways_there(algebra, earlier), which,
         make_writable(earlier.marks).reshape(earlier.size, *shape),
         make_writable(earlier.codes).reshape(earlier.size, *extrema),
         marks.reshape(count, *shape), codes.reshape(count, *extrema),

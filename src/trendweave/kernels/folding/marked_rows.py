@@ -7,6 +7,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.state_steps import NOTHING, one_state, reads
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.folding.blockers import note_resets, take_reset
 from trendweave.kernels.folding.summaries import KNOWN
 
 
@@ -78,7 +79,7 @@ def load_marks(total, there, marks, codes, number):
 
 
 @inner
-def extend_marked(steps, rows, values, total, change, there, which, earlier_marks, earlier_codes, marks, codes):
+def extend_marked(steps, resets, rows, values, total, change, there, which, earlier_marks, earlier_codes, marks, codes):
     """Marks and codes of each segment. `there` bool[earlier, states, lines]: where the earlier ones have ways. `total`
     and `change` are empty maps with one state more, the empty past."""
     states, lines, odd = steps.variable.size, total.there.shape[1], values.mark_states.shape[0]
@@ -104,7 +105,14 @@ def extend_marked(steps, rows, values, total, change, there, which, earlier_mark
                         if reads(rows.letters, row, steps.variable[state]):
                             pending = True
                             mark_reading(steps, values, total, change, state, row, lines)
+                    note_resets(resets, rows.letters, row)
                 row += 1
+            for r in range(resets.state.size):
+                if take_reset(resets, r):
+                    for line in range(lines):
+                        total.there[resets.state[r], line] = False
+                        for m in range(total.marks.shape[1]):
+                            total.marks[resets.state[r], m, line] = 0
             if pending:
                 for state in range(states):
                     for line in range(lines):

@@ -4,6 +4,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.state_steps import NOTHING, note, note_product, one_state, reads, too_large
 from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.folding.blockers import note_resets, take_reset
 
 
 @inlined
@@ -37,9 +38,9 @@ def add_reading(steps, linear, total, change, state, row, lines, checked):
 
 
 @inlined
-def add_rows(steps, rows, linear, total, change, row, row_end, lines, checked):
+def add_rows(steps, resets, rows, linear, total, change, row, row_end, lines, checked):
     """The map `total` followed by the rows, tick by tick; returns remembered bits, too many where it gave up."""
-    size = change.size
+    size, states = change.size, steps.variable.size
     seen = np.int64(0)
     while row < row_end:
         now = rows.tick[row]
@@ -57,11 +58,16 @@ def add_rows(steps, rows, linear, total, change, row, row_end, lines, checked):
         pending = False
         while row < row_end and rows.tick[row] == now:
             if rows.window_first[row] <= rows.window_last[row]:
-                for state in range(steps.variable.size):
+                for state in range(states):
                     if reads(rows.letters, row, steps.variable[state]):
                         pending = True
                         seen |= add_reading(steps, linear, total, change, state, row, lines, checked)
+                note_resets(resets, rows.letters, row)
             row += 1
+        for r in range(resets.state.size):
+            if take_reset(resets, r):
+                for i in range(size // states):
+                    total[resets.state[r] * (size // states) + i] = 0
         if pending:
             for i in range(size):
                 total[i] += change[i]
@@ -73,7 +79,7 @@ def add_rows(steps, rows, linear, total, change, row, row_end, lines, checked):
 
 
 @outer
-def extend_plain(steps, rows, linear, earlier, earlier_at, out, fits, lines, checked):
+def extend_plain(steps, resets, rows, linear, earlier, earlier_at, out, fits, lines, checked):
     """out[segment] = the numbers at earlier_at[segment] (-1: of no rows) followed by the segment's rows; fits[segment]
     is set where all numbers fit. Segments whose place is below -1 are left alone."""
     states = steps.variable.size
@@ -96,7 +102,7 @@ def extend_plain(steps, rows, linear, earlier, earlier_at, out, fits, lines, che
                 seen = note(seen, total[i], checked)
         total[size + lines - 1] = 1  # the empty past, on the line of what begins
         begin, end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
-        seen |= add_rows(steps, rows, linear, total, change, begin, end, lines, checked)
+        seen |= add_rows(steps, resets, rows, linear, total, change, begin, end, lines, checked)
         if checked is not None and too_large(seen):
             change[:] = 0
             continue

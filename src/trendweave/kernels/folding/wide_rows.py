@@ -11,6 +11,7 @@ import numpy as np
 from trendweave.kernels.aggregates.state_steps import NOTHING as NO_STATE
 from trendweave.kernels.aggregates.state_steps import StateSteps, one_state, reads
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.folding.blockers import note_resets, take_reset
 from trendweave.kernels.folding.row_values import FLOAT_BITS, NO_EXPONENT
 from trendweave.kernels.folding.words import (
     NOTHING,
@@ -181,7 +182,7 @@ def make_room(work, width, count_most, sum_most, grows, value_bits, parts, lines
 
 
 @inlined
-def add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room):
+def add_wide_rows(steps, resets, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room):
     """The map followed by the rows, tick by tick; returns the words per number, 0 where the room is too small."""
     states = steps.variable.size
     count_most, sum_most = bits
@@ -207,7 +208,13 @@ def add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bi
                 pending = only < 0
                 target = work.change if pending else work.total
                 add_wide_reading(steps, linear, work, target, state, row, parts, lines, room, width)
+            if rows.window_first[row] <= rows.window_last[row]:
+                note_resets(resets, rows.letters, row)
             row += 1
+        for r in range(resets.state.size):
+            if take_reset(resets, r):
+                for i in range(parts * lines * room):
+                    work.total[resets.state[r] * parts * lines * room + i] = NOTHING
         if pending:
             for cell in range(work.total.size // room):
                 add_words(work.total, cell * room, work.change, cell * room, width)
@@ -217,14 +224,16 @@ def add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bi
 
 
 @inner
-def extend_wide(steps, rows, linear, work, earlier, earlier_at, earlier_width, earlier_exponents, chosen, first, room,
-                lines, out, out_width, out_exponents, float_of):  # fmt: skip
+def extend_wide(steps, resets, rows, linear, work, earlier, earlier_at, earlier_width, earlier_exponents, chosen,
+                first, room, lines, out, out_width, out_exponents, float_of):  # fmt: skip
     """Go on with the segments chosen[first:]. Returns the number of the first one that did not fit into the room or
     into what is left of `out`, and how many words of `out` are used."""
     parts = 1 + linear.values.shape[0]
     cells = steps.variable.size * parts * lines
-    for i in range(work.change.size):
+    for i in range(work.change.size):  # a call that ended half-way left something behind
         work.change[i] = NOTHING
+    for r in range(resets.state.size):
+        take_reset(resets, r)
     used = 0
     for number in range(first, chosen.size):
         segment = chosen[number]
@@ -242,7 +251,9 @@ def extend_wide(steps, rows, linear, work, earlier, earlier_at, earlier_width, e
         settle_exponents(linear, work, row, row_end, cells, parts, lines, room, False)
         width = max(width, (max(count_most, sum_most + grown) + 1) // 64 + 1)
         bits = (count_most, sum_most + grown)
-        width = add_wide_rows(steps, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room)
+        width = add_wide_rows(
+            steps, resets, rows, linear, work, row, row_end, width, bits, value_bits, parts, lines, room
+        )
         if width == 0:
             return number, used
         count_most, sum_most = find_largest(work.total, cells, parts, lines, room, width)
