@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark import TaskContext
 
+from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.pieces import BUCKET, PIECE, PackTask
 
 #: What Spark says about a task of a stream: the checkpoint it works on, and its run since the last start.
@@ -38,6 +39,7 @@ class CheckedPackTask:
             if number == 0 and self._is_new_run():
                 yield question(range(self.buckets) if self.all_buckets else ())
             yield pieces
+        set_lasting_objects_aside("pack")
 
     def _is_new_run(self) -> bool:
         task = TaskContext.get()

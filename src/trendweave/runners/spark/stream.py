@@ -30,6 +30,7 @@ from trendweave.rows.times import time_type
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
+from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.metrics import count_rows
 from trendweave.runners.spark.pieces import BUCKET, FIRST, ORIGINAL, PIECE, PackTask, stored_schema
 from trendweave.runners.spark.prepare import has_time, is_first_copy, meeting_number, prepare_rows, time_in_steps
@@ -195,6 +196,7 @@ class UnpackTask:
                     yield from fill_columns(from_stream(row["payload"]), self.schema).to_batches()
                 if row["late_rows"] is not None:
                     yield from self._read_late(row["late_rows"]).to_batches()
+        set_lasting_objects_aside("unpack")
 
     def _read_late(self, data: bytes) -> pa.Table:
         if pa.types.is_binary(self.schema.field("late").type):
@@ -220,6 +222,7 @@ class MergeStreamTask:
                 rows.append(batch)
         for batch in self.merge(rows):
             yield from fill_columns(pa.Table.from_batches([batch]), self.schema).to_batches()
+        set_lasting_objects_aside("merge")
 
 
 def read_late_rows(data: bytes) -> pa.Table:
