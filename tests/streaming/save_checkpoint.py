@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import trendweave
 from tests.streaming.running import ROCKSDB, Files, write_to_the_end
 from tests.streaming.sample import COLUMNS, SLIDING, batches
-from trendweave.runners.spark.stream_state import STATE_VERSION
+from trendweave.runners.spark.stream_state import FOLDED_VERSION, STATE_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,9 +29,11 @@ PLACEHOLDER = "/folder-of-the-saved-stream"
 BUCKETS = 3
 
 
-#: A query of each kind; aggregates stand for trends.
+#: A query of each kind; aggregates stand for trends. Of `sums` rows are folded.
 KINDS = {
     "": SLIDING,
+    "sums": "RETURN g, COUNT(*), SUM(A.x), MAX(B.y), AVG(A.y) PATTERN SEQ(A+, B) WHERE [k] GROUP-BY g "
+    "WITHIN 20 s SLIDE 10 s",
     "lists": "RETURN EACH COUNT(A), LAST(B.x) AS last PATTERN SEQ(A, B) WHERE [k] AND A.x < B.x WITHIN 20 s SLIDE 10 s",
     "matches": "FROM A PARTITION BY k DEFINE P AS x > 3, Q AS x < 8 PATTERN P before; meets; overlaps Q "
     "WITHIN 20 s RETURN k, SUM(P.x)",
@@ -40,6 +42,10 @@ KINDS = {
     "situated": "RETURN g, COUNT(*) PATTERN SEQ(A, B) WHERE [k] AND A DURING P GROUP-BY g WITHIN 20 s SLIDE 10 s "
     "FROM A DEFINE P AS x > 3 AT LEAST 3 seconds",
 }
+
+
+#: The versions of the state that each was saved in. Before version 2 rows were not folded, and waited.
+VERSIONS = {kind: (STATE_VERSION, FOLDED_VERSION) if kind == "sums" else (STATE_VERSION,) for kind in KINDS}
 
 
 def saved_folder(kind: str, version: int) -> Path:
@@ -89,7 +95,7 @@ def save(spark: SparkSession, kind: str) -> None:
         for checksum in folder.rglob("*.crc"):  # of files that change below; Hadoop does without
             checksum.unlink()
         replace_in_texts(folder, name, PLACEHOLDER)
-        target = saved_folder(kind, STATE_VERSION)
+        target = saved_folder(kind, VERSIONS[kind][-1])
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns(".events-*", "*.tmp"))
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

@@ -48,6 +48,8 @@ class SimulatedStream:
         else:
             self.program = _Asked(query, "time", AUTO).bind(schema, settings)
         self.in_parts = merges_parts(self.program, settings)
+        steps = self.program.steps(self.in_parts, early)
+        self.folds = steps is not None and steps.folds
         prepared = self.program.prepare(schema.empty_table())[0].schema
         processor = make_processor(self.program, prepared, settings, self.in_parts)
         self.pack = PackTask(processor.schema, processor.pane)
@@ -82,16 +84,20 @@ class SimulatedStream:
 
     def held_bytes(self) -> int:
         """Bytes in the state of all buckets."""
-        total = 0
-        for bucket in range(self.buckets):
-            pieces = self.tester.peekMapState("pieces", (bucket,))
-            carry = self.tester.peekValueState("carry", (bucket,))
-            total += sum(len(piece[-1]) for piece in pieces.values()) + (0 if carry is None else len(carry[0]))
-        return total
+        pieces = [self.tester.peekMapState("pieces", (bucket,)) for bucket in range(self.buckets)]
+        rows = sum(len(piece[-1]) for held in pieces for piece in held.values())
+        return rows + sum(len(content) for bucket in range(self.buckets) for content in self._carried(bucket))
 
     def carries(self) -> int:
         """Buckets that remember something of rows that were let go."""
-        return sum(self.tester.peekValueState("carry", (bucket,)) is not None for bucket in range(self.buckets))
+        return sum(bool(self._carried(bucket)) for bucket in range(self.buckets))
+
+    def _carried(self, bucket: int) -> list[bytes]:
+        """What a bucket carries on: a value for all, or where rows are folded one for each table."""
+        if self.folds:
+            return [content for content, _ in self.tester.peekMapState("tables", (bucket,)).values()]
+        carry = self.tester.peekValueState("carry", (bucket,))
+        return [] if carry is None else [carry[0]]
 
     def timers(self) -> list[int]:
         timers = self.tester.handle._timers

@@ -13,7 +13,7 @@ from trendweave.errors import DataError
 from trendweave.runners.spark.stream_state import ABOUT
 from trendweave.runners.spark.waiting_rows import PIECE_VALUE
 
-VALUES, ABOUTS = ([column.split()[0] for column in columns.split(", ")] for columns in (PIECE_VALUE, ABOUT))
+VALUES, ABOUTS = (columns.fieldNames() for columns in (PIECE_VALUE, ABOUT))
 
 
 @pytest.mark.parametrize("column", VALUES)

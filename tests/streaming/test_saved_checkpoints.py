@@ -13,8 +13,7 @@ import pytest
 from tests.spark.comparing import assert_same
 from tests.streaming.running import Files
 from tests.streaming.sample import batches, end, expected
-from tests.streaming.save_checkpoint import KINDS, PLACEHOLDER, go_on, replace_in_texts, saved_folder
-from trendweave.runners.spark.stream_state import STATE_VERSION
+from tests.streaming.save_checkpoint import KINDS, PLACEHOLDER, VERSIONS, go_on, replace_in_texts, saved_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("version", range(1, STATE_VERSION + 1))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "version"), [(kind, version) for kind in KINDS for version in VERSIONS[kind]])
 def test_a_saved_stream_goes_on(streaming: SparkSession, tmp_path: Path, kind: str, version: int) -> None:
     folder = tmp_path / "stream"
     shutil.copytree(saved_folder(kind, version), folder)

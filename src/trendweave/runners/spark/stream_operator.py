@@ -2,12 +2,13 @@
 
 Per bucket there is one row that says what the state is and whom it belongs to, and pieces of rows by pane of time.
 Pieces are written once and dropped whole, so that a micro-batch writes what it brings and nothing else. A timer per
-bucket stands at the watermark at which its next window closes.
+bucket stands at the watermark at which its next window closes. Where the program folds rows, those that the watermark
+has passed are folded into what is carried on as soon as the bucket gets others, and dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +22,15 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from trendweave.programs.program import NO_CARRY, Program
+from trendweave.programs.program import NO_CARRY, Carry, Program
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
+from trendweave.runners.spark.carried_tables import TableState
 from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
+from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.pieces import FIRST, Piece, read_first
-from trendweave.runners.spark.stream_state import ABOUT, STATE_VERSION, About, CarryState, check_about
+from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.table_task import telling_where
 from trendweave.runners.spark.waiting_rows import WaitingRows
 from trendweave.runners.warm_up import compile_once
@@ -59,18 +62,23 @@ class StreamProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         steps = self._program.steps(self._in_parts, self._early)
         assert steps is not None, "a program without steps does not run on streams"
-        self._steps, self._handle = steps, handle
+        self._steps, self._handle, self._took_steps = steps, handle, False
         self._about = handle.getValueState("about", ABOUT)
         self._waiting = WaitingRows(handle, self.schema, steps.pane)
         self._carry = self._make_carry(handle)
 
-    def _make_carry(self, handle: StatefulProcessorHandle) -> CarryState | None:
+    def _make_carry(self, handle: StatefulProcessorHandle) -> CarryState | TableState | None:
+        if self._steps.folds:
+            return TableState(handle)
         return CarryState(handle, self.owner) if self._steps.carries else None
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         watermark = self._watermark_in_steps(timerValues)
         self._go_on(watermark)
         about = self._read_about()
+        folded = self._is_worth_folding(about, watermark)
+        if folded and watermark is not None:
+            about, _ = yield from self._take_step(about, watermark)
         events = late = 0
         earliest, latest = [], []
         for row in rows:
@@ -97,9 +105,11 @@ class StreamProcessor(StatefulProcessor):
             changed = min(earliest), max(latest)
             about = about.with_times(*changed)
             due = self._steps.due(changed, NO_CARRY, watermark)
-            self._about.update(self._with_timer(about, due, watermark).as_tuple())
-            if self._early:
-                yield from self._peek(changed, about.closed)
+            about = self._with_timer(about, due, watermark)
+        if earliest or folded:
+            self._about.update(about.as_tuple())
+        if earliest and self._early:
+            yield from self._peek((min(earliest), max(latest)), about.closed)
         yield output(events=events, late=late)
 
     def handleExpiredTimer(
@@ -108,21 +118,7 @@ class StreamProcessor(StatefulProcessor):
         watermark = self._watermark_in_steps(timerValues)
         assert watermark is not None, "a timer expires because a watermark has passed it"
         self._go_on(watermark)
-        about = replace(self._read_about(), timer=None)
-        carry = NO_CARRY if self._carry is None else self._carry.read()
-        times = self._steps.reads(about.closed, watermark)
-        held = self._waiting.read((0, 0) if self._early else times)
-        if not self._early:
-            rows = self._waiting.join(held, times)
-            if rows.num_rows or carry:
-                compile_once(self._program.work)
-                with telling_where(self._program, lambda: _describe_times(rows)):
-                    step = self._steps.step(self._program.adopt(rows), carry, about.closed, watermark)
-                    yield from (output(payload) for payload in _write(step.batches))
-                carry = step.carry
-        about = self._waiting.let_go(held, self._steps.keeps_from(watermark), replace(about, closed=watermark))
-        if self._carry is not None:
-            self._carry.write(carry)
+        about, carry = yield from self._take_step(replace(self._read_about(), timer=None), watermark)
         if about.earliest is None and not carry:
             self._about.clear()
             return
@@ -130,8 +126,34 @@ class StreamProcessor(StatefulProcessor):
         due = self._steps.due(waiting, carry, watermark)
         self._about.update(self._with_timer(about, due, watermark).as_tuple())
 
+    def _is_worth_folding(self, about: About, watermark: int | None) -> bool:
+        """Whether rows wait that can be folded now. Not where the timer takes the same step in this micro-batch, nor
+        where it will in the next one, if that moves the watermark as far as the last one did."""
+        if not self._steps.folds or watermark is None or about.earliest is None or about.earliest >= watermark:
+            return False
+        moved = 0 if about.closed is None else watermark - about.closed
+        return about.timer is None or about.timer > self._in_milliseconds(watermark + moved)
+
+    def _take_step(self, about: About, watermark: int) -> Generator[Row, None, tuple[About, Carry]]:
+        """Gives out what the watermark makes final, and what the bucket is afterwards, with what it carries on."""
+        before = carry = NO_CARRY if self._carry is None else self._carry.read()
+        times = self._steps.reads(about.closed, watermark)
+        held = self._waiting.read((0, 0) if self._early else times)
+        if not self._early:
+            rows = self._waiting.join(held, times)
+            if rows.num_rows or carry:
+                self._compile()
+                with telling_where(self._program, lambda: _describe_times(rows)):
+                    step = self._steps.step(self._program.adopt(rows), carry, about.closed, watermark)
+                    yield from (output(payload) for payload in _write(step.batches))
+                carry = step.carry
+        about = self._waiting.let_go(held, self._steps.keeps_from(watermark), replace(about, closed=watermark))
+        if self._carry is not None:
+            self._carry.write(before, carry)
+        return about, carry
+
     def close(self) -> None:
-        pass
+        set_lasting_objects_aside(f"{self._program.work} on a stream" if self._took_steps else "wait on a stream")
 
     def _go_on(self, watermark: int | None) -> None:
         """What has to be known before anything is done with a bucket."""
@@ -165,13 +187,18 @@ class StreamProcessor(StatefulProcessor):
     def _peek(self, changed: tuple[int, int], closed: int | None) -> Iterator[Row]:
         times = self._steps.looks_at(changed, closed)
         rows = self._waiting.join(self._waiting.read(times), times)
-        compile_once(self._program.work)
+        self._compile()
         with telling_where(self._program, lambda: _describe_times(rows)):
             batches = self._steps.peek(self._program.adopt(rows), changed, closed)
             yield from (output(payload) for payload in _write(batches))
 
+    def _compile(self) -> None:
+        self._took_steps = True
+        compile_once("folded" if self._steps.folds else self._program.work)
+
     def _read_about(self) -> About:
-        fresh = About(STATE_VERSION, self.owner, self._buckets, self._columns.serialize().to_pybytes())
+        version = FOLDED_VERSION if self._steps.folds else STATE_VERSION
+        fresh = About(version, self.owner, self._buckets, self._columns.serialize().to_pybytes())
         return check_about(self._about.get(), fresh, self._columns)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.carry import check_owner, read_carry, write_carry
@@ -15,9 +16,29 @@ from trendweave.programs.program import NO_CARRY, Carry
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
-ABOUT = (
-    "version int, made_for string, buckets int, columns binary, closed bigint, next_piece bigint, timer bigint, "
-    "earliest bigint, latest bigint, checksum bigint"
+#: Of states whose rows were folded: a release that does not fold would miss them. It goes on with rows of version 1.
+FOLDED_VERSION = 2
+
+
+def struct_of(**fields: DataType) -> StructType:
+    """The type of a value in the state. It is not given as text, which each task would ask the JVM to read."""
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+BYTES, INT, LONG, TEXT = BinaryType(), IntegerType(), LongType(), StringType()
+#: Bytes with their checksum.
+CONTENT = struct_of(content=BYTES, checksum=LONG)
+ABOUT = struct_of(
+    version=INT,
+    made_for=TEXT,
+    buckets=INT,
+    columns=BYTES,
+    closed=LONG,
+    next_piece=LONG,
+    timer=LONG,
+    earliest=LONG,
+    latest=LONG,
+    checksum=LONG,
 )
 
 
@@ -68,8 +89,8 @@ def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
     if stored is None:
         return fresh
     stored = tuple(stored)
-    if stored[0] != STATE_VERSION:
-        message = f"the state has version {stored[0]}, this release reads version {STATE_VERSION}"
+    if not STATE_VERSION <= stored[0] <= fresh.version:
+        message = f"the state has version {stored[0]}, this release reads version {fresh.version}"
         raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
     about = About.from_tuple(stored)
     if about.made_for != fresh.made_for:
@@ -82,14 +103,14 @@ def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
     if not pa.ipc.read_schema(pa.py_buffer(about.columns)).equals(columns):
         message = "the columns in the state are not those that this release computes"
         raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
-    return about
+    return replace(about, version=fresh.version)
 
 
 class CarryState:
     """What outlives rows, as one value of bytes with a checksum."""
 
     def __init__(self, handle: StatefulProcessorHandle, owner: str) -> None:
-        self._value = handle.getValueState("carry", "content binary, checksum bigint")
+        self._value = handle.getValueState("carry", CONTENT)
         self._owner = owner
 
     def read(self) -> Carry:
@@ -105,7 +126,10 @@ class CarryState:
         check_owner(owner, self._owner)
         return tables
 
-    def write(self, carry: Carry) -> None:
+    def write(self, before: Carry, carry: Carry) -> None:
+        """What is carried on after `before`, which `read` gave."""
+        if not carry and not before:
+            return
         if not carry:
             self._value.clear()
             return

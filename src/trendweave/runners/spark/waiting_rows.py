@@ -5,7 +5,7 @@ Pieces are written once and dropped whole, so that a micro-batch writes what it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -16,10 +16,10 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
 from trendweave.runners.spark.pieces import Piece, join_pieces
-from trendweave.runners.spark.stream_state import About
+from trendweave.runners.spark.stream_state import BYTES, INT, LONG, About, struct_of
 
-PIECE_KEY = "pane bigint, piece bigint"
-PIECE_VALUE = "earliest bigint, latest bigint, rows int, checksum bigint, payload binary"
+PIECE_KEY = struct_of(pane=LONG, piece=LONG)
+PIECE_VALUE = struct_of(earliest=LONG, latest=LONG, rows=INT, checksum=LONG, payload=BYTES)
 #: Pane and number of a piece.
 PieceKey: TypeAlias = tuple[int, int]
 
@@ -48,23 +48,27 @@ class WaitingRows:
 
     def take_all(self, schema: pa.Schema) -> pa.Table:
         """All rows, which have these columns; none are left."""
-        held = {(place[0], place[1]): _as_piece(place[0], value) for place, value in self._pieces.iterator()}
-        for place in held:
-            self._pieces.removeKey(place)
+        held = self._read_all()
+        self._pieces.clear()
         return join_pieces(held.values(), schema)
+
+    def _read_all(self) -> dict[PieceKey, Piece]:
+        return {(place[0], place[1]): _as_piece(place[0], value) for place, value in self._pieces.iterator()}
 
     def _is_read(self, place: PieceKey, times: tuple[int, int]) -> bool:
         """Whether a piece may have rows between these times."""
         pane = self._pane
         return pane is None or (place[0] * pane < times[1] and (place[0] + 1) * pane > times[0])
 
-    def read(self, times: tuple[int, int]) -> dict[PieceKey, Piece | None]:
+    def read(self, times: tuple[int, int]) -> Mapping[PieceKey, Piece | None]:
         """All pieces; those that cannot have rows between these times as None, unless reading all of them is less work
         than reading some one by one."""
+        if self._pane is None:
+            return self._read_all()
         keys = [(place[0], place[1]) for place in self._pieces.keys()]  # noqa: SIM118 - it is no mapping
         needed = [place for place in keys if self._is_read(place, times)]
         if 2 * len(needed) >= len(keys):
-            return {(place[0], place[1]): _as_piece(place[0], value) for place, value in self._pieces.iterator()}
+            return self._read_all()
         held: dict[PieceKey, Piece | None] = dict.fromkeys(keys)
         return held | {place: _as_piece(place[0], self._pieces.getValue(place)) for place in needed}
 
@@ -81,16 +85,29 @@ class WaitingRows:
         their pane can have), and its last, as the newest rows go last."""
         latest = about.latest
         about = replace(about, earliest=None, latest=None)
+        gone, kept = [], []
         for place, piece in held.items():
             earliest = place[0] * (self._pane or 0) if piece is None else piece.earliest
             if earliest < keeps_from:
-                rest = None if piece is None or piece.latest < keeps_from else self._keep_from(piece, keeps_from)
-                self._pieces.removeKey(place)
-                if rest is None:
-                    continue
-                about, earliest = self.write(rest, about), rest.earliest
+                gone.append(place)
+                if piece is not None and piece.latest >= keeps_from:
+                    kept.append(piece)
+                continue
             about = about.with_times(earliest, earliest if latest is None else latest)
+        self._remove(gone, len(held))
+        for piece in kept:
+            rest = self._keep_from(piece, keeps_from)
+            if rest is not None:
+                about = self.write(rest, about).with_times(rest.earliest, rest.earliest if latest is None else latest)
         return about
+
+    def _remove(self, places: Sequence[PieceKey], held: int) -> None:
+        """Some of all pieces, in one call where it is all of them."""
+        if places and len(places) == held:
+            self._pieces.clear()
+            return
+        for place in places:
+            self._pieces.removeKey(place)
 
     def _keep_from(self, piece: Piece, time: int) -> Piece | None:
         rows = join_pieces([piece], self._schema)

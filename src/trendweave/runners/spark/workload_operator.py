@@ -98,8 +98,9 @@ class WorkloadProcessor(StreamProcessor):
         steps = self._steps_of(came)
         assert isinstance(steps, SharedSteps), "these are the steps of a workload"
         assert self._carry is not None, "a workload has one always"
-        carry = keep_carries(self._carry.read(), steps.keys)
-        self._carry.write(carry)
+        before = self._carry.read()
+        carry = keep_carries(before, steps.keys)
+        self._carry.write(before, carry)
         self._workload.write(now.to_bytes())
         if about.timer is not None and about.timer > self._milliseconds:
             self._handle.deleteTimer(about.timer)

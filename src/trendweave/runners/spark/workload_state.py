@@ -23,6 +23,7 @@ from trendweave.programs.shared.changes import Record
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.rows import tell_type
 from trendweave.rows.encoded import read_letters
+from trendweave.runners.spark.stream_state import CONTENT
 
 _METADATA = b"trendweave.workload"
 
@@ -85,7 +86,7 @@ class WorkloadState:
     """The value of a bucket's state that holds a `StoredWorkload`."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._value = handle.getValueState("workload", "content binary, checksum bigint")
+        self._value = handle.getValueState("workload", CONTENT)
 
     def read(self) -> bytes | None:
         """Its bytes; None where there is nothing.

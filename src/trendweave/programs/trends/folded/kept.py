@@ -15,6 +15,10 @@ class KeptTables(Mapping[str, pa.Table]):
     def __init__(self, carry: Carry, names: tuple[str, ...], others: Mapping[str, pa.Table]) -> None:
         self._carry, self._names, self._others = carry, dict.fromkeys(names), others
 
+    def others_than(self, carry: Carry) -> Mapping[str, pa.Table]:
+        """The tables that may differ from those of a carry; all, unless they were taken from this very one."""
+        return self._others if carry is self._carry else self
+
     def __getitem__(self, name: str) -> pa.Table:
         if name in self._others:
             return self._others[name]
