@@ -19,12 +19,25 @@ WARM_UP = 3
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """Seconds of each timed micro-batch, and at the end: events that the state holds, its bytes, and late events."""
+    """Seconds of each timed micro-batch, late events, and what the state holds at the end.
+
+    Attributes:
+        batches: Seconds.
+        late: Events.
+        waiting: Events that wait.
+        waiting_bytes: Of them.
+        carried_bytes: Of what events were folded into.
+    """
 
     batches: list[float]
-    state_events: int
-    state_bytes: int
     late: int
+    waiting: int = 0
+    waiting_bytes: int = 0
+    carried_bytes: int = 0
+
+    @property
+    def state_bytes(self) -> int:
+        return self.waiting_bytes + self.carried_bytes
 
 
 def write_stream(table: pa.Table, folder: Path, rows: int) -> Path:
@@ -52,22 +65,25 @@ def _copy(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def run(rows: DataFrame, checkpoint: Path, keep: bool = False) -> StreamRun:
-    """Run to the end of the files, with rows going nowhere."""
+def run(rows: DataFrame, checkpoint: Path, keep: bool = False, folded: bool = False) -> StreamRun:
+    """Run to the end of the files, with rows going nowhere. `folded`: whether the query folds events."""
     query = (
         rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     )
     query.awaitTermination()
     progress = [step for step in query.recentProgress if step.numInputRows]
     late = sum(step.observedMetrics["trendweave"]["late"] for step in progress if "trendweave" in step.observedMetrics)
-    held = _held(rows.sparkSession, checkpoint) if query.recentProgress[-1].stateOperators else (0, 0)
+    spark, held = rows.sparkSession, []
+    if query.recentProgress[-1].stateOperators:
+        held = _sums(spark, checkpoint, "pieces", "user_map_value.rows", "LENGTH(user_map_value.payload)")
+        held += _sums(spark, checkpoint, "tables", "LENGTH(user_map_value.content)") if folded else []
     if not keep:
         shutil.rmtree(checkpoint)
-    return StreamRun([step.durationMs["triggerExecution"] / 1e3 for step in progress[WARM_UP:]], *held, late)
+    return StreamRun([step.durationMs["triggerExecution"] / 1e3 for step in progress[WARM_UP:]], late, *held)
 
 
-def _held(spark: SparkSession, checkpoint: Path) -> tuple[int, int]:
-    """Events and bytes in the state, read from the checkpoint."""
-    pieces = spark.read.format("statestore").option("path", str(checkpoint)).option("stateVarName", "pieces").load()
-    found = pieces.selectExpr("SUM(user_map_value.rows)", "SUM(LENGTH(user_map_value.payload))").first()
-    return found[0] or 0, found[1] or 0
+def _sums(spark: SparkSession, checkpoint: Path, variable: str, *values: str) -> list[int]:
+    """Sums over all values of a variable in the state, read from the checkpoint."""
+    state = spark.read.format("statestore").option("path", str(checkpoint)).option("stateVarName", variable).load()
+    found = state.selectExpr(*(f"SUM({value})" for value in values)).first()
+    return [value or 0 for value in found]

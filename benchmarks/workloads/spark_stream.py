@@ -31,10 +31,14 @@ AT_ONCE = 100_000
 BATCHES = 12
 #: So many events of a workload.
 Events = Callable[[int], pa.Table]
+_COLUMNS = ["time", "type", "key"]
 TUMBLING = "WITHIN 10 seconds SLIDE 10 seconds"
 _MATCH = "RETURN EACH FIRST(A.time) AS began PATTERN {} WHERE [key] GROUP-BY key WITHIN 10 seconds"
 _FOLLOWED, _NOT_FOLLOWED = _MATCH.format("SEQ(A, B)"), _MATCH.format("SEQ(A, B, NOT A X)")
-PER_KEY = query(f"RETURN key, COUNT(*) PATTERN SEQ(A+, B) WHERE [key] GROUP-BY key {TUMBLING}")
+_PER_KEY = "RETURN key, COUNT(*) PATTERN SEQ(A+, B) WHERE [key] GROUP-BY key "
+PER_KEY = query(_PER_KEY + TUMBLING)
+PER_HOUR, PER_WEEK = query(_PER_KEY + "WITHIN 1 hour SLIDE 1 hour"), query(_PER_KEY + "WITHIN 7 days SLIDE 1 day")
+HALF_A_DAY = 43_200
 
 
 @workload("spark_stream")
@@ -43,11 +47,15 @@ def spark_stream(repeat: int) -> list[ResultRow]:
     with _session() as (spark, folder):
         bench = _Bench(spark, folder, min(repeat, 2))
         return [
-            *bench.against_floor("SEQ(A+, B), 1k keys", PER_KEY, _sequences(1_000), ["key"], 0.3, BATCHES),
+            *bench.against_floor("SEQ(A+, B), 1k keys", PER_KEY, _sequences(1_000), ["key"], 0.6, BATCHES, folded=True),
             *bench.against_floor(
-                "Q1, 1k companies", paper_query("greta_q1"), _stock(), ["company", "sector", "price"], 0.2, 18
+                "Q1, 1k companies", paper_query("greta_q1"), _stock(), ["company", "sector", "price"], 0.45, 18
             ),
-            *bench.against_floor("SEQ(A+, B), 100k keys", PER_KEY, _sequences(100_000), ["key"], 0.2, BATCHES),
+            *bench.against_floor(
+                "SEQ(A+, B), 100k keys", PER_KEY, _sequences(100_000), ["key"], 0.6, BATCHES, folded=True
+            ),
+            *bench.state_of_an_hour(),
+            *bench.week_of_many_keys(),
             *bench.state_of_a_long_stream(),
         ]
 
@@ -120,23 +128,29 @@ class _Bench:
         return self.folder / f"checkpoint-{next(self._numbers)}"
 
     def against_floor(
-        self, name: str, asked: Query, events: Events, columns: list[str], bar: float, batches: int
+        self,
+        name: str,
+        asked: Query,
+        events: Events,
+        columns: list[str],
+        bar: float | None,
+        batches: int,
+        folded: bool = False,
     ) -> list[ResultRow]:
         folder = write_stream(events(batches * AT_ONCE), self.folder / f"events-{next(self._numbers)}", AT_ONCE)
         stream = read_stream(self.spark, folder, ["time", "type", *columns])
         ours, floor = [], []
         for _ in range(self.repeats):
             floor += run(copied(stream), self.checkpoint()).batches
-            last = run(asked.run(stream, watermark="1 second", numbers="text"), self.checkpoint())
+            last = run(asked.run(stream, watermark="1 second", numbers="text"), self.checkpoint(), folded=folded)
             if last.late:
                 raise AssertionError(f"{last.late} events were late in a stream that is in order")
             ours += last.batches
         note = f"{AT_ONCE:,} events a micro-batch: {duration(median(ours))}, pass-through {duration(median(floor))}"
         ratio = median(floor) / median(ours)
         keys = pc.count_distinct(events(AT_ONCE).column(columns[0])).as_py()
-        state = (
-            f"{keys:,} keys, {last.state_events:,} events held, {last.state_bytes / last.state_events:.0f} bytes each"
-        )
+        state = f"{keys:,} keys, {last.waiting:,} events wait in {last.waiting_bytes:,} bytes, "
+        state += f"{last.carried_bytes:,} bytes are carried on"
         return [
             at_least(name, "throughput / floor", ratio, "x", bar, note),
             at_least(name, "rate", AT_ONCE / median(ours) / 1e6, "M events/s", None, "events / median micro-batch"),
@@ -156,7 +170,7 @@ class _Bench:
             for text in taken:
                 last = run(query(text).run(stream, watermark="1 second"), self.checkpoint())
                 taken[text] += last.batches
-                held[text] = last.state_events
+                held[text] = last.waiting
         followed, absent = (median(taken[text]) for text in (_FOLLOWED, _NOT_FOLLOWED))
         shown = query(_NOT_FOLLOWED).run(table.slice(0, AT_ONCE)).num_rows
         note = (
@@ -168,6 +182,33 @@ class _Bench:
             at_most(f"absence with a time-out, {keys:,} keys", "time / without it", absent / followed, "x", 1.5, note)
         ]
 
+    def state_of_an_hour(self) -> list[ResultRow]:
+        """One window that stays open, with some events and with four times as many."""
+        sizes = {}
+        for batches in (3, 12):
+            table = sequences(batches * AT_ONCE, 1_000, 1_800)
+            stream = read_stream(self.spark, write_stream(table, self.folder / f"hour-{batches}", AT_ONCE), _COLUMNS)
+            rows = PER_HOUR.run(stream, watermark="1 second", numbers="float64")
+            sizes[batches] = run(rows, self.checkpoint(), folded=True).carried_bytes
+        further = (sizes[12] - sizes[3]) / (9 * AT_ONCE)
+        note = f"of 900,000 further events in the window; {sizes[3]:,} and {sizes[12]:,} bytes are carried on"
+        return [
+            at_most("SEQ(A+, B), window of an hour, 1k keys", "state per event", further, "bytes", 0.01, note),
+            at_most("SEQ(A+, B), window of an hour, 1k keys", "state per key", sizes[12] / 1_000, "bytes"),
+        ]
+
+    def week_of_many_keys(self) -> list[ResultRow]:
+        """A week's window every day, a tenth of a million keys: counts of seven panes, and no events."""
+        name, keys = "SEQ(A+, B), a week every day, 100k keys", 100_000
+
+        def events(count: int) -> pa.Table:
+            return sequences(count, keys, count // AT_ONCE * HALF_A_DAY)
+
+        rows = self.against_floor(name, PER_WEEK, events, ["key"], None, 20, folded=True)
+        # Seven days of the windows that are open, and the day that has begun.
+        last = rows[-1]
+        return [*rows[:-1], {**last, "metric": "state per key and pane", "value": last["value"] / 8}]
+
     def state_of_a_long_stream(self) -> list[ResultRow]:
         """Ever new keys, ten times as long."""
         sizes, held = {}, {}
@@ -176,8 +217,8 @@ class _Bench:
             folder = write_stream(table, self.folder / f"long-{batches}", 10_000)
             stream = read_stream(self.spark, folder, ["time", "type", "key"])
             checkpoint = self.checkpoint()
-            last = run(PER_KEY.run(stream, watermark="1 second", numbers="text"), checkpoint, keep=True)
-            sizes[batches], held[batches] = last.state_bytes, last.state_events
+            last = run(PER_KEY.run(stream, watermark="1 second", numbers="text"), checkpoint, keep=True, folded=True)
+            sizes[batches], held[batches] = last.state_bytes, last.waiting
             begun = perf_counter()
             run(PER_KEY.run(stream, watermark="1 second", numbers="text"), checkpoint)
             restart = perf_counter() - begun
