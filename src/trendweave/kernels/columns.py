@@ -43,3 +43,11 @@ class ColumnList:
 def make_writable(array: np.ndarray) -> np.ndarray:
     """A writable array, copied if needed: kernels are compiled for writable arrays only, once."""
     return array if array.flags.writeable else array.copy()
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same array, read-only. What Arrow holds is so, and where a kernel only reads, it is compiled for this kind
+    of array, once."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

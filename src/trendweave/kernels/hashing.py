@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trendweave.kernels.columns import read_only
 from trendweave.kernels.compiling import inlined_late, outer
 
 # Multipliers and shifts of MurmurHash3's finishing steps; START is the golden ratio's fraction.
@@ -63,14 +64,14 @@ def _hash_lists(offsets: np.ndarray, words: np.ndarray, hashes: np.ndarray) -> N
 def add_words(hashes: np.ndarray, words: np.ndarray) -> None:
     """Make each hash depend on one more word, in place."""
     with np.errstate(over="ignore"):
-        _add_words(hashes, _read_only(words))
+        _add_words(hashes, read_only(words))
 
 
 def hash_texts(offsets: np.ndarray, data: np.ndarray) -> np.ndarray:
     """Hash runs of bytes: run i is data[offsets[i] : offsets[i + 1]]."""
     hashes = np.empty(offsets.size - 1, np.uint64)
     with np.errstate(over="ignore"):
-        _hash_texts(_read_only(offsets), _read_only(data), hashes)
+        _hash_texts(read_only(offsets), read_only(data), hashes)
     return hashes
 
 
@@ -78,12 +79,5 @@ def hash_lists(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Hash runs of words, in the same way."""
     hashes = np.empty(offsets.size - 1, np.uint64)
     with np.errstate(over="ignore"):
-        _hash_lists(_read_only(offsets), _read_only(words), hashes)
+        _hash_lists(read_only(offsets), read_only(words), hashes)
     return hashes
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """What Arrow holds is read-only, and kernels are compiled for one kind of array: for this one."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -10,6 +10,7 @@ from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Template
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
+from trendweave.kernels.numbering import number_near, number_present, number_ticks
 from trendweave.kernels.query_masks import first_seen
 from trendweave.kernels.shared.entry import aggregate_shared
 from trendweave.kernels.shared.inputs import (
@@ -19,7 +20,7 @@ from trendweave.kernels.shared.inputs import (
     SharedMeasures,
     SharedRows,
 )
-from trendweave.kernels.sorting import stable_order
+from trendweave.kernels.sorting import find_in_order, order_by_time, stable_order
 
 ROWS = 6
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
@@ -53,6 +54,11 @@ def warm_up() -> None:
     decimal_text([ROWS])
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
+    find_in_order(numbers, numbers, ROWS, True)
+    order_by_time(numbers, numbers, ROWS)
+    number_near(numbers, None, 0, ROWS)
+    number_present(numbers, ROWS)
+    number_ticks(numbers, numbers)
     add_words(letters.copy(), letters)
     hash_texts(numbers, np.zeros(ROWS, np.uint8))
     count_steps(numbers)

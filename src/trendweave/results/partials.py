@@ -99,6 +99,8 @@ def merge(parts: list[Partials]) -> Partials:
 
 def _join(components: list[Component]) -> Component:
     """The entries of all, one after the other; a part that one component lacks is lacking in all of them."""
+    if len(components) == 1:
+        return components[0]
 
     def join(arrays: list[np.ndarray | None]) -> np.ndarray | None:
         known = [array for array in arrays if array is not None]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
+from trendweave.kernels.numbering import number_near, number_present
 
 NULL = -1
 #: Numbers that occur are marked in an array with a place for each number up to the largest. Measured on a thousand and
@@ -14,6 +15,8 @@ NULL = -1
 #: and bounds the memory. So few places that they fit a cache are always marked.
 _MARKS_PER_NUMBER = 8
 _FEW_MARKS = 1024
+#: Whole numbers with no more numbers between them than this, per row, are numbered without a hash table.
+_NEAR_PER_ROW = 2
 
 
 def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
@@ -52,7 +55,7 @@ def first_of_each(codes: np.ndarray) -> np.ndarray:
 
 def _combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """`right` counts from 0 without gaps, and so does the result."""
-    return present_codes(left * (int(right.max()) + 1) + right)[0] if left.size else left
+    return _number(left * (int(right.max()) + 1) + right) if left.size else left
 
 
 def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -65,18 +68,20 @@ def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         The place of each number among those that occur, and those, sorted.
     """
     highest = int(numbers.max()) + 1 if numbers.size else 0
-    if highest > _MARKS_PER_NUMBER * numbers.size + _FEW_MARKS:
+    if highest > _MARKS_PER_NUMBER * numbers.size + _FEW_MARKS or numbers.size >= 2**31:
         values, places = np.unique(numbers, return_inverse=True)
         return places.astype(np.int64), values
     # Few enough to mark those that occur, which needs no sorting.
-    present = np.zeros(highest, np.bool_)
-    present[numbers] = True
-    return (np.cumsum(present) - 1)[numbers], np.flatnonzero(present)
+    return number_present(np.ascontiguousarray(numbers, np.int64), highest)
 
 
 def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
+    if pa.types.is_dictionary(column.type):
+        return _codes_of_dictionaries(column.chunks if isinstance(column, pa.ChunkedArray) else [column])
     array = _one_array(column)
     kind = array.type
+    if _is_whole(kind):
+        return _codes_of_whole_numbers(array)
     if pa.types.is_floating(kind):
         bits = ordered_bits(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
         array = pa.array(bits, mask=np.asarray(array.is_null()))
@@ -84,11 +89,63 @@ def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
         array = pa.array(
             [None if value is None else repr(_drop_negative_zero(value)) for value in array.to_pylist()], pa.string()
         )
-    elif pa.types.is_dictionary(kind):
-        # A given dictionary may hold duplicates or NULL; a fresh one does not.
-        array = pc.cast(array, kind.value_type)
+    return _arrow_codes(array)
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Values that are whole numbers of 64 bits with a sign."""
+    if pa.types.is_integer(kind):
+        return bool(kind != pa.uint64())
+    return bool(pa.types.is_date32(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind))
+
+
+def _codes_of_whole_numbers(array: pa.Array) -> np.ndarray:
+    """The numbers are read where they are stored; those of NULL may be any, and are not looked at."""
+    if pa.types.is_date32(array.type):
+        array = array.cast(pa.int32())
+    wide = array.cast(pa.int64())
+    edges = pc.min_max(wide)
+    if not edges["min"].is_valid:
+        return np.zeros(len(array), np.int64)
+    least, most = edges["min"].as_py(), edges["max"].as_py()
+    if not _are_near(least, most, len(wide)):
+        return _arrow_codes(wide)
+    numbers = np.frombuffer(wide.buffers()[1], np.int64)[wide.offset : wide.offset + len(wide)]
+    return number_near(numbers, np.asarray(wide.is_valid()) if wide.null_count else None, least, most)
+
+
+def _are_near(least: int, most: int, rows: int) -> bool:
+    return most - least < _NEAR_PER_ROW * rows + _FEW_MARKS and rows < 2**31
+
+
+def _number(numbers: np.ndarray) -> np.ndarray:
+    """Number int64 numbers by their first rows."""
+    if numbers.size:
+        least, most = int(numbers.min()), int(numbers.max())
+        if _are_near(least, most, numbers.size):
+            return number_near(numbers, None, least, most)
+    return _arrow_codes(pa.array(numbers))
+
+
+def _arrow_codes(array: pa.Array) -> np.ndarray:
     encoded = pc.dictionary_encode(array, null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _codes_of_dictionaries(chunks: list[pa.DictionaryArray]) -> np.ndarray:
+    """Given dictionaries may hold duplicates, NULL and values that do not occur, so their codes are numbered again.
+    NULL may also be a row without an entry, which gets an entry of its own."""
+    if not chunks:
+        return np.empty(0, np.int64)
+    null = pa.nulls(1, chunks[0].type.value_type)
+    codes = _value_codes(pa.concat_arrays([null, *(chunk.dictionary for chunk in chunks)]))
+    first, parts = 1, []
+    for chunk in chunks:
+        entries = chunk.indices.cast(pa.int64())
+        places = pc.fill_null(entries, -first).to_numpy() + first
+        parts.append(codes[places])
+        first += len(chunk.dictionary)
+    return _number(np.concatenate(parts))
 
 
 def _drop_negative_zero(value: object) -> object:
@@ -106,6 +163,8 @@ def _drop_negative_zero(value: object) -> object:
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
@@ -143,7 +202,7 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     for previous, following in pairs:
         both = np.concatenate([previous, following])
         known &= both >= 0
-        combined = _combine(combined, np.unique(both, return_inverse=True)[1])
+        combined = _combine(combined, _number(both))
     codes = np.where(known, combined, NULL)
     if all(previous is following for previous, following in pairs):
         only = codes[:length]

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.kernels.numbering import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes
 from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.segments import Segments
 from trendweave.rows.sessions import SessionNumbers, number_sessions
-from trendweave.rows.times import TimeType, as_steps, time_type
+from trendweave.rows.times import TimeType, as_steps, as_times, time_type
 
 TIME = "time"
 CHUNK = "chunk"
@@ -112,12 +113,15 @@ class EncodedRows:
 @dataclass(frozen=True, slots=True)
 class SortedPartitions:
     """Prepared rows, and the order that brings them by (partition, time); None where they stand in it.
-    `starts` says where each partition begins, with the end of the last."""
+    `starts` says where each partition begins, with the end of the last; `moment` are the times in this order, and
+    `keys` the columns that have one value in each partition."""
 
     table: pa.Table
     time_type: TimeType
     order: np.ndarray | None
     starts: np.ndarray
+    moment: np.ndarray
+    keys: tuple[str, ...]
 
     @property
     def count(self) -> int:
@@ -155,16 +159,31 @@ class SortedPartitions:
         low, high = int(self.starts[first]), int(self.starts[end])
         table = self.table if names is None else self.table.select(names)
         if self.order is not None:
-            table = table.take(pa.array(self.order[low:high]))
+            table = self._take(table, first, end)
         elif high - low < table.num_rows:
             table = table.slice(low, high - low)
-        moment, starts = as_steps(table.column(TIME), self.time_type), self.starts[first : end + 1] - low
-        new_tick = np.ones(moment.size, np.bool_)
-        new_tick[1:] = moment[1:] != moment[:-1]
-        new_tick[starts[:-1]] = True
-        tick = np.cumsum(new_tick) - 1
-        partitions = Segments(np.arange(moment.size), starts, read_letters(table), np.arange(starts.size - 1), {})
-        return EncodedRows(table, self.time_type, tick, moment[new_tick], partitions, {})
+        starts = self.starts[first : end + 1] - low
+        tick, tick_steps = number_ticks(self.moment[low:high], starts)
+        partitions = Segments(np.arange(tick.size), starts, read_letters(table), np.arange(starts.size - 1), {})
+        return EncodedRows(table, self.time_type, tick, tick_steps, partitions, {})
+
+    def _take(self, table: pa.Table, first: int, end: int) -> pa.Table:
+        """The rows of some partitions in their order. Keys are taken once per partition and repeated, and times were
+        moved when rows were sorted: that is quicker than to fetch each from where it stands."""
+        assert self.order is not None
+        low, high = int(self.starts[first]), int(self.starts[end])
+        rows = pa.array(self.order[low:high])
+        firsts = pa.array(self.order[self.starts[first:end]])
+        partition = pa.array(np.repeat(np.arange(end - first), np.diff(self.starts[first : end + 1])))
+        taken: list[pa.ChunkedArray] = []
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name == TIME and not self.time_type.is_float:
+                taken.append(pa.chunked_array([as_times(self.moment[low:high], self.time_type)]))
+            elif name in self.keys:
+                taken.append(column.take(firsts).combine_chunks().take(partition))
+            else:
+                taken.append(column.take(rows))
+        return pa.table(taken, schema=table.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +238,14 @@ def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> So
     partition = key_codes([table.column(name) for name in keys], table.num_rows)
     moment = as_steps(table.column(TIME), kind)
     count = int(partition.max(initial=-1)) + 1
-    order, starts = sort_by_key_and_time(partition, moment, count, keys_in_order=False)
-    return SortedPartitions(table, kind, order, starts)
+    order, starts, moment = sort_by_key_and_time(partition, moment, count, keys_in_order=False)
+    # Equal floats may differ in their bits, so they are taken row by row.
+    exact = tuple(name for name in keys if not _has_floats(table.schema.field(name).type))
+    return SortedPartitions(table, kind, order, starts, moment, exact)
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
 
 
 def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from trendweave.kernels.sorting import stable_order
+from trendweave.kernels.sorting import find_in_order, order_by_time
 
 
-def sort_by_key_and_time(
-    key: np.ndarray, moment: np.ndarray, count: int, keys_in_order: bool = True
-) -> tuple[np.ndarray | None, np.ndarray]:
+class Sorted(NamedTuple):
+    """The order of rows by key and time, None where they stand in it; where each key starts, with the end of the last;
+    and the times in this order."""
+
+    order: np.ndarray | None
+    starts: np.ndarray
+    moment: np.ndarray
+
+
+def sort_by_key_and_time(key: np.ndarray, moment: np.ndarray, count: int, keys_in_order: bool = True) -> Sorted:
     """Sort rows by their key, and by time where keys are equal; rows of one key and time stay in their order.
 
     Args:
@@ -20,29 +29,8 @@ def sort_by_key_and_time(
             Spark brings them; then every number below `count` must occur.
 
     Returns:
-        The order of the rows, None where they need no sorting; and where each key starts, with the end of the last.
+        The rows in order.
     """
-    earlier = moment[1:] < moment[:-1]
-    in_time = not earlier.any()
-    if count == 1:
-        return (None if in_time else np.argsort(moment, kind="stable")), np.array([0, moment.size])
-    if keys_in_order:
-        if _ascends(key) and (in_time or not (earlier & (key[1:] == key[:-1])).any()):
-            return None, np.searchsorted(key, np.arange(count + 1))
-    else:
-        border = key[1:] != key[:-1]
-        # With as many runs of equal numbers as numbers, each of them has one run.
-        if np.count_nonzero(border) + 1 <= count and (in_time or not (earlier & ~border).any()):
-            return None, np.concatenate([[0], np.flatnonzero(border) + 1, [key.size]])
-    if not key.size:
-        return None, np.zeros(count + 1, np.int64)
-    if in_time:
-        return stable_order(key, count)
-    by_time = np.argsort(moment, kind="stable")
-    order, starts = stable_order(key[by_time], count)
-    return by_time[order], starts
-
-
-def _ascends(numbers: np.ndarray) -> bool:
-    """Are they in order? Those that are not mostly show it among the first."""
-    return all(bool((part[1:] >= part[:-1]).all()) for part in (numbers[:1000], numbers))
+    key, moment = np.ascontiguousarray(key, np.int64), np.ascontiguousarray(moment, np.int64)
+    starts = find_in_order(key, moment, count, keys_in_order)
+    return Sorted(None, starts, moment) if starts is not None else Sorted(*order_by_time(key, moment, count))

@@ -99,9 +99,9 @@ def sort_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalR
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
     bits = table.column(BITS).to_numpy()
-    order, starts = sort_by_key_and_time(codes, moment, count)
+    order, starts, moment = sort_by_key_and_time(codes, moment, count)
     if order is not None:
-        moment, bits = moment[order], bits[order]
+        bits = bits[order]
     return IntervalRows(table, order, kind, moment, bits, starts)
 
 

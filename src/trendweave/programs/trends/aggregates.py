@@ -30,8 +30,8 @@ from trendweave.rows.times import TimeType, moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
-#: Results of segments and windows, from which on they are merged.
-_AT_ONCE = 1 << 21
+#: Results of segments and windows, from which on they are merged: their arrays fit a cache and take used memory again.
+_AT_ONCE = 1 << 19
 #: Segments of a group, from which on merging leaves much less.
 _MANY = 4
 

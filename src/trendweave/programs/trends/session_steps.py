@@ -74,10 +74,10 @@ class SessionSteps:
         """Per row the time at which its session ends, if no event comes before that."""
         partition = key_codes([rows.column(name) for name in self.keys], rows.num_rows)
         steps = as_steps(rows.column(TIME), self.time_type)
-        order, starts = sort_by_key_and_time(partition, steps, int(partition.max()) + 1, keys_in_order=False)
+        order, starts, sorted_steps = sort_by_key_and_time(partition, steps, int(partition.max()) + 1, False)
         if order is None:
             order = np.arange(steps.size)
-        sessions = number_sessions(self.window, self.time_type, steps[order], starts[:-1])
+        sessions = number_sessions(self.window, self.time_type, sorted_steps, starts[:-1])
         ends = np.empty(steps.size, np.int64)
         ends[order] = sessions.edges[sessions.of_tick, 1] + session_gap(self.window, self.time_type)
         return ends
