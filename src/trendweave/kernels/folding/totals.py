@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inner
-from trendweave.kernels.folding.words import NOTHING, count_bits, is_negative
+from trendweave.kernels.folding.words import NOTHING, is_negative, most_bits
 
 
 class Totals(NamedTuple):
@@ -94,7 +94,7 @@ def round_words(words, at, width, mantissa, exponent):
         begin, size = at[i], width[i]
         negative = is_negative(words, begin, size)
         # the magnitude, from the lowest word on: the upper 64 bits, and whether a bit below them is set
-        cut = max(count_bits(words, begin, size) + (1 if negative else 0) - 64, 0)
+        cut = max(most_bits(words, begin, 1, size, size) + (1 if negative else 0) - 64, 0)
         carry, below = negative, False
         first, shift = cut >> 6, np.uint64(cut & 63)
         top = NOTHING

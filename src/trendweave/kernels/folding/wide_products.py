@@ -12,9 +12,9 @@ from trendweave.kernels.folding.words import (
     add_words,
     bits_of_word,
     copy_words,
-    count_bits,
     is_negative,
     is_zero,
+    most_bits,
     negate,
     shift_left,
 )
@@ -56,15 +56,6 @@ def add_wide_product(target, at, width, one, one_at, one_width, other, other_at,
     for i in range(other_width):
         if magnitude[i] != NOTHING:
             add_product(target, at, width, one, one_at, one_width, magnitude[i], negative, shift + 64 * i)
-
-
-@inner
-def most_bits(source, at, cells, stride, width):
-    """Bits of the largest number."""
-    most = 1
-    for cell in range(cells):
-        most = max(most, count_bits(source, at + cell * stride, width))
-    return most
 
 
 @inlined

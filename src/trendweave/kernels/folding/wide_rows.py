@@ -20,7 +20,7 @@ from trendweave.kernels.folding.words import (
     add_words,
     bits_of_word,
     copy_words,
-    count_bits,
+    most_bits,
     shift_left,
 )
 
@@ -44,15 +44,15 @@ def make_wide_work(steps: StateSteps, cells: int, parts: int, room: int) -> Wide
 
 
 @inlined
-def find_largest(total, cells, parts, lines, room, width):
+def find_largest(total, parts, lines, room, width):
     """Bits of the largest count, and of the largest sum."""
+    states = total.size // (parts * lines * room)
     count_most, sum_most = 1, 1
-    for cell in range(cells):
-        bits = count_bits(total, cell * room, width)
-        if cell // lines % parts == 0:
-            count_most = max(count_most, bits)
-        else:
-            sum_most = max(sum_most, bits)
+    for state in range(states):
+        at = state * parts * lines * room
+        count_most = max(count_most, most_bits(total, at, lines, room, width))
+        if parts > 1:
+            sum_most = max(sum_most, most_bits(total, at + lines * room, (parts - 1) * lines, room, width))
     return count_most, sum_most
 
 
@@ -166,8 +166,8 @@ def make_room(work, width, count_most, sum_most, grows, value_bits, parts, lines
     count_next = count_most + grows
     sum_next = max(sum_most, count_most + value_bits) + grows + 1 if parts > 1 else 1
     if max(count_next, sum_next) + 1 >= 64 * width:
-        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, width)
-        changed_count, changed_sum = find_largest(work.change, cells, parts, lines, room, width)
+        count_most, sum_most = find_largest(work.total, parts, lines, room, width)
+        changed_count, changed_sum = find_largest(work.change, parts, lines, room, width)
         count_most, sum_most = max(count_most, changed_count) + 1, max(sum_most, changed_sum) + 1
         count_next = count_most + grows
         sum_next = max(sum_most, count_most + value_bits) + grows + 1 if parts > 1 else 1
@@ -245,7 +245,7 @@ def extend_wide(steps, resets, rows, linear, work, earlier, earlier_at, earlier_
         )
         row, row_end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
         grown, value_bits = settle_exponents(linear, work, row, row_end, cells, parts, lines, room, True)
-        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, room)
+        count_most, sum_most = find_largest(work.total, parts, lines, room, room)
         if max(count_most, sum_most + grown) + 1 >= 64 * room:
             return number, used
         settle_exponents(linear, work, row, row_end, cells, parts, lines, room, False)
@@ -256,7 +256,7 @@ def extend_wide(steps, resets, rows, linear, work, earlier, earlier_at, earlier_
         )
         if width == 0:
             return number, used
-        count_most, sum_most = find_largest(work.total, cells, parts, lines, room, width)
+        count_most, sum_most = find_largest(work.total, parts, lines, room, width)
         narrow = max(count_most, sum_most) // 64 + 1
         if used + narrow * cells > out.size:
             return number, used

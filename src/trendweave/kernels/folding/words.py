@@ -50,34 +50,36 @@ def add_one(target, at, width):
 
 @inner
 def add_product(target, at, width, count, count_at, count_width, factor, negative, shift):
-    """target += count * factor * 2**shift, or -= where `negative`; the count is not negative."""
+    """target += count * factor * 2**shift, or -= where `negative`; the count is not negative.
+
+    To subtract is to add the complement and one: words are turned around, and the first carry is that one.
+    """
     first, bit = shift >> 6, np.uint64(shift & 63)
-    rest = np.uint64(WORD) - bit
-    high, before, carry = NOTHING, NOTHING, NOTHING
-    for i in range(width - first):
-        if i > count_width + 1 and carry == NOTHING:
-            break
-        product = high
-        if i < count_width:
-            word = count[count_at + i]
-            low = word * factor
-            product = low + high
-            high = multiply_high(word, factor) + (ONE if product < low else NOTHING)
-        else:
-            high = NOTHING
-        shifted = product if bit == NOTHING else (product << bit) | (before >> rest)
+    rest = TOP_BIT - bit
+    turned, begun = (ALL_ONES, ONE) if negative else (NOTHING, NOTHING)
+    high, before, carry = NOTHING, NOTHING, begun
+    to, come = np.uint64(at + first), np.uint64(count_at)
+    both = np.uint64(min(count_width, max(width - first, 0)))
+    for i in range(both):
+        word = count[come + i]
+        low = word * factor
+        product = low + high
+        high = multiply_high(word, factor) + np.uint64(product < low)
+        added = ((product << bit) | ((before >> ONE) >> rest)) ^ turned
         before = product
-        place = at + first + i
-        if negative:
-            taken = shifted + carry
-            carry = ONE if taken < shifted or target[place] < taken else NOTHING
-            target[place] -= taken
-        else:
-            total = target[place] + shifted
-            over = total < shifted
-            total += carry
-            carry = ONE if over or total < carry else NOTHING
-            target[place] = total
+        total = target[to + i] + added
+        with_carry = total + carry
+        carry = np.uint64(total < added) | np.uint64(with_carry < total)
+        target[to + i] = with_carry
+    for i in range(both, np.uint64(max(width - first, 0))):
+        added = ((high << bit) | ((before >> ONE) >> rest)) ^ turned
+        before, high = high, NOTHING
+        total = target[to + i] + added
+        with_carry = total + carry
+        carry = np.uint64(total < added) | np.uint64(with_carry < total)
+        target[to + i] = with_carry
+        if before == NOTHING and carry == begun:
+            break
 
 
 @inner
@@ -127,20 +129,35 @@ def copy_words(target, at, width, source, source_at, source_width):
 
 @inner
 def bits_of_word(word):
+    """Without a loop: this is asked for often."""
     bits = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if word >> np.uint64(step) != NOTHING:
-            word = word >> np.uint64(step)
-            bits += step
-    return bits + (1 if word != NOTHING else 0)
+    if word >> np.uint64(32) != NOTHING:
+        word = word >> np.uint64(32)
+        bits += 32
+    if word >> np.uint64(16) != NOTHING:
+        word = word >> np.uint64(16)
+        bits += 16
+    if word >> np.uint64(8) != NOTHING:
+        word = word >> np.uint64(8)
+        bits += 8
+    if word >> np.uint64(4) != NOTHING:
+        word = word >> np.uint64(4)
+        bits += 4
+    if word >> np.uint64(2) != NOTHING:
+        word = word >> np.uint64(2)
+        bits += 2
+    return bits + np.int64(word >> ONE) + (1 if word != NOTHING else 0)
 
 
 @inner
-def count_bits(source, at, width):
-    """Bits without the sign: a number with so many fits a width of more than so many bits."""
-    sign = ALL_ONES if is_negative(source, at, width) else NOTHING
+def most_bits(source, at, cells, stride, width):
+    """Bits of the largest of some numbers, without the sign: it fits a width of more than so many bits."""
     for i in range(width - 1, -1, -1):
-        word = source[at + i] ^ sign
-        if word != NOTHING:
-            return i * WORD + bits_of_word(word)
+        seen = NOTHING
+        for cell in range(cells):
+            begin = at + cell * stride
+            sign = np.uint64(np.int64(source[begin + width - 1]) >> 63)
+            seen |= source[begin + i] ^ sign
+        if seen != NOTHING:
+            return i * WORD + bits_of_word(seen)
     return 0
