@@ -13,7 +13,7 @@ from hypothesis import strategies as hs
 
 import trendweave
 from tests.profiles import examples
-from trendweave.errors import ExecutionError
+from trendweave.errors import DataError, ExecutionError
 from trendweave.programs.trends.program import TrendAggregates
 from trendweave.runners.incremental import Incremental, State
 
@@ -179,6 +179,14 @@ def test_a_sum_beyond_all_floats_is_told_and_infinity_is_a_value() -> None:
         asked.finish(state)
     state, _ = asked.push(state, table({"time": 4, "type": "A", "k": "u", "y": float("inf")}), 4)
     assert asked.finish(state).column("sum_A_y").to_pylist() == [float("inf")]
+
+
+def test_numbers_that_were_counted_otherwise_are_refused() -> None:
+    exact, floats = engine(SLIDING), engine(SLIDING, numbers="float64")
+    for made, other in ((exact, floats), (floats, exact)):
+        state, _ = made.push(made.start(), table((0, "A"), (1, "B")), 2)
+        with pytest.raises(DataError, match="TW311: events of the state are forgotten"):
+            other.finish(replace(state, owner=other.owner))
 
 
 def test_rows_that_come_out_early_are_not_folded() -> None:

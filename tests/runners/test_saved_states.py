@@ -56,6 +56,12 @@ def test_a_saved_state_goes_on_or_says_why_not(format_: str, name: str) -> None:
         assert found == expected
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_state_of_the_release_that_kept_all_events_goes_on(name: str) -> None:
+    state = (SAVED / "v2" / f"{name}.state").read_bytes()
+    assert in_any_order(go_on(name, state)) == in_any_order(list(CASES[name].rows))
+
+
 def test_every_kind_of_query_is_saved() -> None:
     for format_ in FORMATS:
         assert sorted(path.stem for path in (SAVED / format_).iterdir()) == sorted(CASES)

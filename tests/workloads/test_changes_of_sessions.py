@@ -110,10 +110,10 @@ def test_a_dropped_query_leaves_nothing_behind() -> None:
     rules = trendweave.workload({"pairs": PAIRS, "sessions": SESSIONS})
     engine = rules.incremental(SCHEMA)
     state, _ = engine.push(engine.start(), table(*(event(time) for time in range(3))), 3)
-    assert state.carry
+    assert {name.split("/")[1] for name in state.carry} >= {"open sessions", "next end", "folded keys"}
     other = rules.without("sessions").incremental(SCHEMA)
     state = other.take_over(state)
-    assert not state.carry
+    assert all(name.split("/")[1].startswith("folded ") for name in state.carry)
     assert list(Record.read(state.record).queries) == ["pairs"]
     # The same name and text again is a new query.
     again = rules.incremental(SCHEMA)

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from trendweave.kernels.folding import Algebra, Summaries
 
+#: The column with the numbers of summaries.
+NUMBERS = "numbers"
 _FIXED = ("exponents", "codes", "marks")
 
 
@@ -17,10 +19,10 @@ def to_arrow(algebra: Algebra, summaries: Summaries) -> dict[str, pa.Array]:
     widths = summaries.width
     if widths.size and (widths == widths[0]).all():
         numbers = summaries.numbers if widths[0] > 1 else _in_few_bytes(summaries.numbers)
-        columns = {"numbers": pa.FixedSizeListArray.from_arrays(pa.array(numbers), algebra.cells * int(widths[0]))}
+        columns = {NUMBERS: pa.FixedSizeListArray.from_arrays(pa.array(numbers), algebra.cells * int(widths[0]))}
     else:
         offsets = np.concatenate([[0], np.cumsum(widths * algebra.cells)]).astype(np.int64)
-        columns = {"numbers": pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(summaries.numbers))}
+        columns = {NUMBERS: pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(summaries.numbers))}
     for name in _FIXED:
         values = getattr(summaries, name)
         if values.shape[1]:
@@ -38,7 +40,7 @@ def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
 
 def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Summaries:
     """The inverse of `to_arrow`."""
-    numbers = _one_array(columns["numbers"])
+    numbers = _one_array(columns[NUMBERS])
     if pa.types.is_fixed_size_list(numbers.type):
         widths = np.full(len(numbers), numbers.type.list_size // algebra.cells, np.int64)
     else:

@@ -202,3 +202,13 @@ def _read_again(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray
 def keep_carries(carry: Mapping[str, pa.Table], keys: Sequence[str]) -> dict[str, pa.Table]:
     """Only what is carried under one of these keys."""
     return {name: table for name, table in carry.items() if name.split("/", 1)[0] in keys}
+
+
+def rename_carries(carry: Mapping[str, pa.Table], renamed: Sequence[tuple[str, str]]) -> Mapping[str, pa.Table]:
+    """What is carried under other keys, unless there is something under the new one, which is the same."""
+    taken = {name.split("/", 1)[0] for name in carry}
+    changes = {before: after for before, after in renamed if before in taken and after not in taken}
+    return {
+        f"{changes.get(key, key)}/{own}": table
+        for key, own, table in ((*name.split("/", 1), table) for name, table in carry.items())
+    }

@@ -31,6 +31,7 @@ from trendweave.programs.shared.changes import (
     Roster,
     carry_key,
     keep_carries,
+    rename_carries,
     rewrite_rows,
 )
 from trendweave.programs.shared.columns import NamedRows
@@ -68,6 +69,7 @@ class Shared:
         sharing: "auto", "always" or "never".
         whole: Whether rows hold all columns of events that are read.
         folds: Whether events of units of one query may be forgotten on streams.
+        renamed: Under which keys stands now what was carried under others.
         metrics: What was shared while this object computed.
     """
 
@@ -80,6 +82,7 @@ class Shared:
     sharing: str = "auto"
     whole: bool = False
     folds: bool = True
+    renamed: tuple[tuple[str, str], ...] = ()
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
 
     @cached_property
@@ -277,20 +280,26 @@ class Shared:
         return self._bind_again(self.roster.after(before, came), before.families)
 
     def settled(self, watermark: int) -> Shared:
-        """What carries something stays apart: it was carried since it came."""
+        """What carries something stays apart: it was carried since it came. Where only events are forgotten, what is
+        carried is what is carried for a query that was always there, once all windows are closed that began before."""
         names: list[str] = []
+        renamed: list[tuple[str, str]] = []
         for unit in self.units if self.roster.since else ():
             came = self.since[unit.members[0]]
-            steps = None if came is None else self.make_steps(unit)
+            steps = None if came is None else self.make_steps(unit, early=True)
             if came is not None and steps is not None and not steps.carries and steps.keeps_from(watermark) > came:
                 names += [name for one in unit.members for name in self.names[one]]
-        return self._bind_again(self._known_roster().settle(names), self._families()) if names else self
+                program = self.programs[unit.members[0]]
+                renamed.append((carry_key(program, came), carry_key(program, None)))
+        if not names:
+            return self
+        return replace(self._bind_again(self._known_roster().settle(names), self._families()), renamed=tuple(renamed))
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
         return rewrite_rows(rows, self.rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
-        return keep_carries(carry, self.carry_keys)
+        return keep_carries(rename_carries(carry, self.renamed), self.carry_keys)
 
     def _families(self) -> tuple[frozenset[Path], ...]:
         return tuple(frozenset(family.keys) for family in self.rows.families)

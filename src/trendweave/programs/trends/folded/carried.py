@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from trendweave.errors import DataError, Problem
 from trendweave.kernels.folding import Algebra, Summaries, concat_summaries, no_summaries
 from trendweave.programs.carry import FOLDED
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.programs.trends.folded.kept import keep_tables
 from trendweave.programs.trends.folded.panes import Panes
-from trendweave.results.summaries import from_arrow, to_arrow
+from trendweave.results.summaries import NUMBERS, from_arrow, to_arrow
 
 _KEYS, _PANES = f"{FOLDED}keys", f"{FOLDED}panes "
 _KEY, _PANE, _INFINITE = "key", "pane", "infinite"
@@ -34,6 +35,15 @@ class Summed:
     def take(self, index: np.ndarray) -> Summed:
         """Some of them, by number."""
         return Summed(self.pane[index], self.key[index], self.infinite[index], self.summaries.take(index))
+
+    def between(self, low: int, high: int) -> Summed:
+        """Those with the numbers low:high, without copies."""
+        if high - low == self.key.size:
+            return self
+        width, numbers, *others = self.summaries
+        starts = self.summaries.starts()
+        summaries = Summaries(width[low:high], numbers[starts[low] : starts[high]], *(one[low:high] for one in others))
+        return Summed(self.pane[low:high], self.key[low:high], self.infinite[low:high], summaries)
 
     @staticmethod
     def none(algebra: Algebra) -> Summed:
@@ -78,7 +88,7 @@ class Carried:
         numbers = self.panes.table_of(self.fresh.pane)
         begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])) if numbers.size else numbers
         for low, high in zip(begins.tolist(), [*begins[1:].tolist(), numbers.size], strict=False):
-            fresh[f"{_PANES}{numbers[low]}"] = self._write_table(self.fresh.take(np.arange(low, high)))
+            fresh[f"{_PANES}{numbers[low]}"] = self._write_table(self.fresh.between(low, high))
         if self.keys is None or not (fresh or self.numbers):
             return NO_CARRY
         names = tuple(f"{_PANES}{number}" for number in self.numbers)
@@ -158,12 +168,21 @@ class Carried:
 
     def _read_table(self, number: int) -> Summed:
         table = self._table(number)
+        self._check_numbers(table)
         infinite = np.zeros(table.num_rows, np.bool_)
         if _INFINITE in table.column_names:
             infinite = table.column(_INFINITE).to_numpy()
         key = table.column(_KEY).to_numpy().astype(np.int64)
         columns = dict(zip(table.column_names, table.columns, strict=True))
         return Summed(self._panes_of(number), key, infinite, from_arrow(self.algebra, columns))
+
+    def _check_numbers(self, table: pa.Table) -> None:
+        """What was counted in floats is not exact, and the other way round it would be rounded half-way."""
+        if pa.types.is_floating(table.schema.field(NUMBERS).type.value_type) is self.algebra.exact:
+            made = "floats" if self.algebra.exact else "exact numbers"
+            message = f"events of the state are forgotten, and were counted in {made}"
+            hint = 'go on with numbers="float64" or without it, as it was made, or start anew'
+            raise DataError([Problem("TW311", message, hint)])
 
     def _write_table(self, summed: Summed) -> pa.Table:
         columns = {_KEY: _as_keys(summed.key)}

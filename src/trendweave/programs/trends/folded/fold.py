@@ -92,14 +92,27 @@ def _number_keys(
 def _find_earlier(earlier: Summed, pane: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per run the number of the earlier summary that it goes on from, or -1; and, of all summaries together with the
     new ones behind them, the places of those that stay and codes in the order of panes and keys."""
-    panes = np.unique(np.concatenate([earlier.pane, pane]))
     width = max(int(earlier.key.max(initial=0)), int(key.max(initial=0))) + 1
-    known = np.searchsorted(panes, earlier.pane) * width + earlier.key
-    asked = np.searchsorted(panes, pane) * width + key
-    place = np.searchsorted(known, asked)
+    known, asked = _codes(earlier.pane, pane, earlier.key, key, width)
+    if known.size and known[-1] == known.size - 1:  # no code is missing, so that each stands in its place
+        place = np.minimum(asked, known.size)
+    else:
+        place = np.searchsorted(known, asked)
     found = np.append(known, -1)[place] == asked
     which = np.where(found, place, -1)
     stays = np.arange(known.size)
     stays[which[found]] = known.size + np.flatnonzero(found)
     places = np.concatenate([stays, known.size + np.flatnonzero(~found)])
     return which, places, np.concatenate([known, asked[~found]])
+
+
+def _codes(
+    earlier: np.ndarray, pane: np.ndarray, earlier_key: np.ndarray, key: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers in the order of panes and keys, of earlier summaries and of runs. They count panes that are there, as
+    panes may be far apart."""
+    first, last = int(pane.min()), int(pane.max())
+    if first == last and (not earlier.size or first == earlier[0] == earlier[-1]):
+        return earlier_key, key
+    panes = np.union1d(np.unique(earlier), np.unique(pane))
+    return np.searchsorted(panes, earlier) * width + earlier_key, np.searchsorted(panes, pane) * width + key
