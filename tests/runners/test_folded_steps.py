@@ -179,6 +179,10 @@ def test_a_sum_beyond_all_floats_is_told_and_infinity_is_a_value() -> None:
         asked.finish(state)
     state, _ = asked.push(state, table({"time": 4, "type": "A", "k": "u", "y": float("inf")}), 4)
     assert asked.finish(state).column("sum_A_y").to_pylist() == [float("inf")]
+    whole = engine("RETURN SUM(A.x) PATTERN A+ WITHIN 5 hours SLIDE 5 hours", numbers="float64")
+    state, _ = whole.push(whole.start(), table(*((second, "A") for second in range(1_100))), 1_100)
+    with pytest.raises(ExecutionError, match="TW402"):
+        whole.finish(state)
 
 
 def test_numbers_that_were_counted_otherwise_are_refused() -> None:

@@ -65,9 +65,10 @@ class Measures:
 
     @cached_property
     def _float_sums(self) -> tuple[int, ...]:
-        """The numbers of aggregates that are sums of floats, which may get too large."""
-        parts = enumerate(self._of_no_rows.aggregates)
-        return tuple(number for number, part in parts if part.kind == Measure.SUM and self._is_float(part))
+        """The numbers of aggregates that may get too large: sums that are floats in the end."""
+        sums = [part.kind in (Measure.SUM, Measure.AVG) for part in self._of_no_rows.aggregates]
+        floats = [not self.algebra.exact or self._is_float(part) for part in self._of_no_rows.aggregates]
+        return tuple(np.flatnonzero(np.array(sums, np.bool_) & np.array(floats, np.bool_)).tolist())
 
     def find_infinite(self, measured: MeasuredRows) -> np.ndarray | None:
         """Per row of the table, whether some value of a float sum is not finite; None where that cannot be."""
