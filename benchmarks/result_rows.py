@@ -26,11 +26,13 @@ def at_least(name: str, metric: str, value: float, unit: str, limit: float | Non
     return ResultRow(name=name, metric=metric, value=round(value, 4), unit=unit, bar=bar, met=met, note=note)
 
 
-def slower(name: str, events: int, seconds: dict[str, float], note: str = "") -> list[ResultRow]:
+def slower(
+    name: str, events: int, seconds: dict[str, float], note: str = "", bar: float | None = None
+) -> list[ResultRow]:
     """How many times as long as "ours" the others took, on the same input and in the same run."""
     size = f"{events:,} events; ours {duration(seconds['ours'])}"
     return [
-        at_most(name, f"{other} / ours", took / seconds["ours"], "x", None, f"{size}, {duration(took)}{note}")
+        at_least(name, f"{other} / ours", took / seconds["ours"], "x", bar, f"{size}, {duration(took)}{note}")
         for other, took in seconds.items()
         if other != "ours"
     ]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.rows.encoded import TIME
-from trendweave.runners.spark.exchange.buckets import Buckets
+from trendweave.programs.program import TimeCut
+from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.runners.spark.exchange.buckets import Buckets, _spark_hash
+from trendweave.runners.spark.exchange.chunking import number_rows
 from trendweave.runners.spark.exchange.deal import Deal
 from trendweave.runners.spark.exchange.gather import Gathered
+from trendweave.runners.spark.exchange.narrow import narrow, widen
 from trendweave.runners.spark.table_task import Limits
 
 UNLIMITED = Limits(10**9, 10**9)
@@ -51,7 +58,7 @@ def as_batches(rows: list[dict[str, Any]], cuts: list[int]) -> list[pa.RecordBat
     """The rows in batches, cut anywhere; slices of one table, so that offsets are not 0."""
     whole = pa.Table.from_pylist(rows, SCHEMA)
     edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    return [batch for low, high in itertools.pairwise(edges) for batch in whole.slice(low, high - low).to_batches()]
+    return [batch for low, high in pairwise(edges) for batch in whole.slice(low, high - low).to_batches()]
 
 
 def travelled(
@@ -102,3 +109,113 @@ def test_every_row_arrives_once_and_keys_stay_together(
     places = [{key_of(row) for row in table.to_pylist()} for table in tables]
     assert sum(map(len, places)) == len(set().union(*places))
     assert all(table.num_rows <= at_once or len(keys) == 1 for table, keys in zip(tables, places, strict=True))
+
+
+@examples(60)
+@given(hs.lists(ROW, min_size=1, max_size=40), hs.integers(1, 50), hs.integers(0, 49), hs.booleans())
+def test_chunks_of_time_by_arrow(rows: list[dict[str, Any]], length: int, beyond: int, before: bool) -> None:
+    moment = SCHEMA.field(TIME).type
+    beyond = min(beyond, length)
+    cut = TimeCut(length, before=beyond) if before else TimeCut(length, after=beyond)
+    numbered = number_rows(pa.Table.from_pylist(rows, SCHEMA), cut, moment)
+    expected = []
+    for row in rows:
+        own, offset = divmod(row[TIME], length)
+        expected.append((row[TIME], own))
+        if offset < beyond if not before else offset >= length - beyond:
+            expected.append((row[TIME], own + (1 if before else -1)))
+    times = numbered.column(TIME).cast(pa.int64()).to_pylist()
+    assert list(zip(times, numbered.column(CHUNK).to_pylist(), strict=True)) == expected
+
+
+def test_each_bucket_has_a_task_of_its_own() -> None:
+    for count in (1, 2, 3, 8, 200, 1000):
+        assert sorted(_spark_hash(Buckets(count).numbers()) % count) == list(range(count))
+
+
+def test_the_hash_is_the_one_of_spark() -> None:
+    """SELECT hash(0), hash(1), hash(-1), hash(42)"""
+    numbers = np.array([0, 1, -1, 42], np.int32)
+    assert _spark_hash(numbers).tolist() == [933211791, -559580957, -1604776387, 29417773]
+
+
+def many_rows(count: int, keys: int) -> pa.Table:
+    numbers = np.arange(count)
+    return pa.table({TIME: numbers, "key": numbers * 7919 % keys, "x": numbers / 2})
+
+
+@pytest.mark.parametrize(("tasks", "keys"), [(1, 50), (3, 50), (3, 1)])
+def test_a_bucket_beyond_memory_waits_in_a_file_that_has_no_name(
+    tasks: int, keys: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path / 'missing'},{tmp_path}")
+    rows = many_rows(20_000, keys)
+    deal = Deal(Buckets(tasks), (("key",),), None, pa.int64())
+    with Gathered(in_memory=10_000) as gathered:
+        for batch in rows.to_batches(max_chunksize=1_000):
+            gathered.add(deal.deal(pa.Table.from_batches([batch])))
+        assert gathered.has_spilled
+        assert os.listdir(tmp_path) == []
+        tables = list(gathered.tables(Limits(1_000, 10**9), (("key",),), refuse))
+    found = [set(table.column("key").to_pylist()) for table in tables]
+    assert sum(map(len, found)) == keys
+    assert all(table.num_rows <= 1_000 or len(one) == 1 for table, one in zip(tables, found, strict=True))
+    assert pa.concat_tables(tables).sort_by(TIME).equals(rows)
+    # Rows that came in order stay in order, so that nothing has to be sorted by time.
+    assert all(table.column(TIME).to_pylist() == sorted(table.column(TIME).to_pylist()) for table in tables)
+
+
+def test_blobs_of_tasks_that_end_in_any_order_are_gathered_by_time() -> None:
+    rows = many_rows(9_000, 10)
+    deal = Deal(Buckets(1), (("key",),), None, pa.int64())
+    pieces = [rows.slice(low, 3_000) for low in (6_000, 0, 3_000)]
+    with Gathered() as gathered:
+        for piece in pieces:
+            gathered.add(deal.deal(piece))
+        (table,) = gathered.tables(UNLIMITED, (("key",),), refuse)
+    assert table.equals(rows)
+
+
+@pytest.mark.parametrize("keys", [(("key",),), ()])
+def test_a_key_with_too_many_rows_is_refused(keys: tuple[tuple[str, ...], ...]) -> None:
+    rows = pa.table({TIME: np.arange(300), "key": np.where(np.arange(300) % 3, 7, np.arange(300))})
+    with Gathered() as gathered:
+        gathered.add(Deal(Buckets(2), keys, None, pa.int64()).deal(rows))
+        with pytest.raises(LookupError, match="'key': 7" if keys else "'time': 0,"):
+            list(gathered.tables(Limits(10, 150), keys, refuse))
+        if keys:
+            assert sum(table.num_rows for table in gathered.tables(Limits(10, 200), keys, refuse)) == 300
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bits"),
+    [
+        ([5, 5, 5], 8),
+        ([-(2**62), -(2**62) + 255], 8),
+        ([0, 256], 16),
+        ([-1, 2**16], 32),
+        ([0, 3 * 86_400_000_000], 32),
+        ([7, 7 + 86_400_000_000, 8], 64),
+        ([-(2**63), 2**63 - 1], 64),
+    ],
+)
+def test_numbers_travel_in_few_bytes(numbers: list[int], bits: int) -> None:
+    for kind in (pa.int64(), pa.timestamp("us")):
+        column = pa.array(numbers, pa.int64()).view(kind)
+        order = np.arange(len(numbers))[::-1].copy()
+        narrowed, scale = narrow(column, order)
+        assert narrowed.type.bit_width == bits
+        assert widen([narrowed], [scale], kind).chunk(0).equals(column.take(pa.array(order)))
+
+
+def test_columns_with_and_without_null_stand_side_by_side() -> None:
+    parts = [pa.array([1, None, 3]), pa.array([4, 5]), pa.array([2**40, -(2**40)]), pa.array([], pa.int64())]
+    narrowed, scales = zip(*(narrow(part, None) for part in parts), strict=True)
+    assert widen(narrowed, scales, pa.int64()).to_pylist() == [1, None, 3, 4, 5, 2**40, -(2**40)]
+
+
+def test_a_task_without_rows_has_nothing_to_deal_and_nothing_to_compute() -> None:
+    empty = pa.RecordBatch.from_pylist([], SCHEMA)
+    assert list(Deal(Buckets(4), KEYS, None, SCHEMA.field(TIME).type)([empty])) == []
+    with Gathered() as gathered:
+        assert list(gathered.tables(UNLIMITED, KEYS, refuse)) == []

@@ -16,6 +16,7 @@ from rich.markup import escape
 from trendweave import Workload
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
+    ExchangeOption,
     Master,
     NumberFormat,
     QueryFile,
@@ -112,6 +113,7 @@ def run(
     master: Master = None,
     conf: Settings = None,
     sharing: SharingOption = None,
+    exchange: ExchangeOption = None,
     show: Annotated[
         Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
     ] = None,
@@ -121,11 +123,11 @@ def run(
 
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
-    if runner is Runner.local and (master or settings):
-        raise typer.BadParameter("--master and --conf are for --runner spark")
+    if runner is Runner.local and (master or settings or exchange):
+        raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
     queries = load_queries(file)
     shared = read_sharing(queries, sharing)
-    asked = FileRun(queries, events, out, time, type or None, numbers.value, show, shared)
+    asked = FileRun(queries, events, out, time, type or None, numbers.value, show, shared, exchange)
     check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))

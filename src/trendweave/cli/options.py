@@ -35,6 +35,14 @@ class Sharing(StrEnum):
     never = "never"
 
 
+class Exchange(StrEnum):
+    """How rows meet on Spark."""
+
+    auto = "auto"
+    columns = "columns"
+    rows = "rows"
+
+
 QueryFile = Annotated[
     str,
     typer.Argument(
@@ -45,6 +53,10 @@ QueryFile = Annotated[
 SharingOption = Annotated[
     Sharing | None,
     typer.Option(help="Of many queries: whether common parts of patterns are computed once; as it pays without it."),
+]
+ExchangeOption = Annotated[
+    Exchange | None,
+    typer.Option(help="On Spark: whether tasks pack rows into columns before they change places, or Spark sorts them."),
 ]
 TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]

@@ -17,7 +17,7 @@ from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import Numbers, choose_type_column
+from trendweave.cli.options import Exchange, Numbers, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
 
@@ -38,11 +38,14 @@ class FileRun:
     numbers: Numbers
     show: Path | None = None
     sharing: Literal["auto", "always", "never"] | None = None
+    exchange: Exchange | None = None
 
     @property
     def options(self) -> Options:
         """Options of `run`."""
         options: Options = {"numbers": self.numbers}
+        if self.exchange is not None:
+            options["exchange"] = self.exchange.value
         return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
 
 

@@ -20,7 +20,7 @@ from trendweave.planning.plan import MovingWindow, SlidingWindow
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 #: Float seconds beyond this do not fit 64 bits of microseconds.
-_MOST_SECONDS = 9.2e12
+MOST_SECONDS = 9.2e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def as_steps(column: pa.ChunkedArray, kind: TimeType) -> np.ndarray:
 
 
 def _microseconds(seconds: np.ndarray) -> np.ndarray:
-    if seconds.size and np.abs(seconds).max() > _MOST_SECONDS:
+    if seconds.size and np.abs(seconds).max() > MOST_SECONDS:
         raise _out_of_range("some do not fit 64 bits of microseconds")
     # In two parts, so that the fraction is not lost beside large whole seconds.
     whole = np.floor(seconds)

@@ -217,6 +217,11 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
     return print_expression(map_leaves(value, write))
 
 
+#: How rows of a batch meet on Spark, unless an option says otherwise.
+COLUMNS_TEXT = "columns: tasks pack rows by key, Spark moves packs, tasks sort them"
+ROWS_TEXT = "rows: Spark moves and sorts them by time"
+
+
 def chunks_text(chunks: TimeChunks | None, window: Window) -> str:
     if chunks is None and isinstance(window, MovingWindow):
         return "a task per key at least; what is asked looks to both sides of a chunk of time"

@@ -56,7 +56,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
     groups = ", ".join(describe.qualified(group.variable, group.path) for group in plan.groups)
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
     rows += _chosen_rows(plan)
-    rows.append(("on Spark", tasks))
+    rows += [("on Spark", tasks), ("exchange", describe.COLUMNS_TEXT)]
     rows.append(("on streams", describe.folding_text(plan)))
     for variable in plan.variables:
         for expression in variable.local:

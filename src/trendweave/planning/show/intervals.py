@@ -12,6 +12,7 @@ from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.evaluation_order import Statistics, evaluation_order
 from trendweave.planning.interval_plan import IntervalPlan, OutputColumn, SituationPlan
 from trendweave.planning.relations import ANY, PREFIX_GROUPS, names_of
+from trendweave.planning.show import describe
 
 _LABEL = 13
 JSON_VERSION = 1
@@ -56,7 +57,8 @@ def _overview(plan: IntervalPlan, with_tasks: bool) -> list[str]:
             ("order", f"{_order(plan)}, to begin with; it follows the data"),
         ]
     if with_tasks:
-        rows.append(("on Spark", _tasks(plan)))
+        exchange = describe.ROWS_TEXT if _in_stretches(plan) else describe.COLUMNS_TEXT
+        rows += [("on Spark", _tasks(plan)), ("exchange", exchange)]
     if len(plan.groups) > 1 and plan.returns != "situations":
         groups = " | ".join(", ".join(plan.names[i] for i in group) for group in plan.groups)
         rows.append(("warning", f"nothing relates {groups}: every combination of their matches is a match"))
@@ -66,13 +68,19 @@ def _overview(plan: IntervalPlan, with_tasks: bool) -> list[str]:
 def _tasks(plan: IntervalPlan) -> str:
     if plan.partition_by:
         return "a task per partition at least"
-    if plan.returns == "situations" and not plan.looks_back and plan.intervals is None:
+    if _in_stretches(plan):
         return "stretches of time side by side; what they find is put together in one task"
     chunks = choose_interval_chunks(plan)
     if chunks is None:
         return "one task: nothing tells rows apart, and time cannot be cut"
     length, after = duration_text(chunks.length), duration_text(chunks.after)
     return f"time is cut into chunks of {length}, each with the {after} after it and the last time before it"
+
+
+def _in_stretches(plan: IntervalPlan) -> bool:
+    """Whether tasks take stretches of time, cut between any two events."""
+    alone = not plan.partition_by and plan.intervals is None
+    return alone and plan.returns == "situations" and not plan.looks_back
 
 
 def _order(plan: IntervalPlan) -> str:

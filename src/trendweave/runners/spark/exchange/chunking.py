@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.programs.program import TimeCut
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.rows.times import as_steps, time_type
+from trendweave.rows.times import MOST_SECONDS, as_steps, time_type
 
 
 def number_rows(rows: pa.Table, cut: TimeCut, moment: pa.DataType) -> pa.Table:
@@ -20,7 +21,11 @@ def number_rows(rows: pa.Table, cut: TimeCut, moment: pa.DataType) -> pa.Table:
     """
     assert not cut.last_step
     times = rows.column(TIME)
-    steps = as_steps(times if times.type == moment else times.cast(moment), time_type(moment))
+    times = times if times.type == moment else times.cast(moment)
+    if pa.types.is_floating(moment):
+        # A time that does not fit goes to any chunk: the task there refuses it, and says where it was.
+        times = pc.if_else(pc.less_equal(pc.abs(times), MOST_SECONDS), times, pa.scalar(0, moment))
+    steps = as_steps(times, time_type(moment))
     chunk = np.floor_divide(steps, cut.length)
     if not cut.before and not cut.after:
         return rows.append_column(CHUNK, pa.array(chunk))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from trendweave.runners.spark.exchange.gather import IN_MEMORY, Gathered
+from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.table_task import Limits, TableTask
 from trendweave.runners.warm_up import compile_once
 
@@ -33,6 +34,7 @@ class ComputeBlobs:
                 gathered.add(batch)
             for table in gathered.tables(self.limits, self.task.keys, self._refuse):
                 yield from self.task(table)
+        set_lasting_objects_aside("compute")
 
-    def _refuse(self, row: pa.Table) -> None:
-        raise self.task.too_large(row, self.limits)
+    def _refuse(self, rows: pa.Table) -> None:
+        raise self.task.too_large(rows, self.limits)

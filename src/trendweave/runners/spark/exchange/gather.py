@@ -52,7 +52,7 @@ class Gathered:
         Args:
             limits: Tables have so many rows at most, unless hashes of keys hardly differ.
             keys: What rows have in common that stay together.
-            refuse: Called with a row of a key that has more rows than it may have.
+            refuse: Called with rows of a key that has more of them than it may have.
         """
         most = min(limits.rows_at_once, limits.rows_of_a_key)
         waiting: list[Blob] = []

@@ -26,7 +26,7 @@ def choose_road(program: Program, exchange: Exchange) -> Literal["columns", "row
     parts = program.partials()
     if parts is not None and parts.of_stretches:
         return "rows"
-    return "rows" if exchange == "auto" else exchange
+    return "columns" if exchange == "auto" else exchange
 
 
 def compute_columns(task: TableTask, rows: DataFrame, result: StructType, settings: Settings) -> DataFrame:

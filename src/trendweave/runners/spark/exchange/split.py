@@ -27,7 +27,7 @@ def split_by_keys(
         blobs: All blobs of a bucket. Of their columns only keys are read at once.
         limits: How many rows a table shall have, and how many a key may have.
         keys: What rows have in common that stay together.
-        refuse: Called with a row of a key that has more rows than it may have.
+        refuse: Called with rows of a key that has more of them than it may have.
     """
     names = list(dict.fromkeys(path[0] for path in keys))
     hashes = np.concatenate([_hash_blob(blob, names, keys) for blob in blobs])
@@ -38,10 +38,11 @@ def split_by_keys(
     for low, high in pairwise(starts.tolist()):
         rows = order[low:high]
         if rows.size > limits.rows_of_a_key:
-            _, first, counts = np.unique(hashes[rows], return_index=True, return_counts=True)
-            large = first[counts > limits.rows_of_a_key]
+            found, counts = np.unique(hashes[rows], return_counts=True)
+            large = found[counts > limits.rows_of_a_key]
             if large.size:
-                refuse(_take(blobs, ends, rows[large[:1]]))
+                of_key = rows[hashes[rows] == large[0]]
+                refuse(_take(blobs, ends, of_key[: limits.rows_of_a_key + 1]))
         if rows.size:
             yield _take(blobs, ends, rows)
 

@@ -1,0 +1,88 @@
+"""How rows meet on Spark: which road a query takes, that both count the same, and that nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trendweave
+from tests.spark.comparing import assert_same, frame_from, settings
+from trendweave.errors import OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+PER_GROUP = "RETURN g, COUNT(*), SUM(B.v) PATTERN SEQ(A+, B) WHERE [k, g] GROUP-BY g WITHIN 20 seconds SLIDE 5 seconds"
+GIVEN = (
+    "FROM INTERVALS PARTITION BY k DEFINE A AT LEAST 2 seconds PATTERN A before B WITHIN 1 minute RETURN k, DURATION(B)"
+)
+SITUATIONS = "DEFINE Low AS v < 25 RETURN SITUATIONS"
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    """Half of all events have one key."""
+    random = np.random.default_rng(3)
+    rows = 400
+    keys = np.where(random.random(rows) < 0.5, 0, random.integers(0, 30, rows))
+    return pa.table(
+        {
+            "time": pa.array(random.integers(0, 300, rows) * 1_000_000, pa.timestamp("us", "UTC")),
+            "type": pa.array(random.choice(["A", "B"], rows)),
+            "k": pa.array(keys, mask=random.random(rows) < 0.1),
+            "g": pa.array([f"group {key % 3}" for key in keys]),
+            "v": pa.array(random.integers(0, 50, rows)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession, table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    return frame_from(spark, table, tmp_path_factory.mktemp("events"))
+
+
+def test_both_roads_give_the_same_rows_and_counts(spark: SparkSession, events: DataFrame, table: pa.Table) -> None:
+    query = trendweave.query(PER_GROUP)
+    expected = query.run(table)
+    counts = []
+    for road in ("columns", "rows"):
+        metrics = trendweave.Metrics()
+        with settings(spark, rowsAtOnce=7, sql_shuffle_partitions=5):
+            assert_same(expected, query.run(events, exchange=road, metrics=metrics).toArrow())
+        counts.append(metrics.get)
+    assert counts[0] == counts[1]
+    assert counts[0]["peak_rows"] > 10
+
+
+def test_given_intervals_meet_on_both_roads(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [{"start": n, "end": n + 3, "name": "AB"[n % 2], "k": n % 3 or None} for n in range(40)]
+    table = pa.Table.from_pylist(rows)
+    query = trendweave.query(GIVEN)
+    expected = query.run(table)
+    assert expected.num_rows > 0
+    for road in ("columns", "rows"):
+        found = query.run(frame_from(spark, table, tmp_path), exchange=road, rows_at_once=3)
+        assert_same(expected, found.toArrow())
+
+
+def test_the_plan_shows_the_road(events: DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    for query, road, sorts in ((PER_GROUP, "columns", 0), (PER_GROUP, "rows", 1), (SITUATIONS, "columns", 1)):
+        trendweave.query(query).run(events, type=None if query is SITUATIONS else "type", exchange=road).explain()
+        text = capsys.readouterr().out
+        assert text.count("Sort [") == sorts
+        assert ("hashpartitioning(bucket" in text) == (sorts == 0)
+    assert "exchange     columns: " in trendweave.query(PER_GROUP).explain()
+    assert "exchange     rows: " in trendweave.query(SITUATIONS).explain()
+
+
+def test_another_road_is_refused(spark: SparkSession, events: DataFrame) -> None:
+    with pytest.raises(OptionError, match="TW408: exchange is one of auto, columns, rows, not colums"):
+        trendweave.query(PER_GROUP).run(events, exchange="colums")  # type: ignore[arg-type]
+    with settings(spark, exchange="boats"), pytest.raises(OptionError, match="exchange is one of"):
+        trendweave.query(PER_GROUP).run(events)
