@@ -78,6 +78,21 @@ class SimulatedStream:
         assert all(timer > self.watermark for timer in self.timers())
         return found
 
+    def next_watermark(self) -> int:
+        """That of the next micro-batch."""
+        return self.watermark if self.latest is None else max(self.watermark, (self.latest - self.delay) * 1_000)
+
+    def push_as_spark(self, events: list[Event]) -> list[Event]:
+        """A micro-batch in Spark's order: the watermark has moved, events are taken, and only then timers expire."""
+        if self.next_watermark() > self.watermark:
+            self.watermark = self.next_watermark()
+            self.tester._currentWatermarkMs = self.watermark
+            self.tester.handle.setWatermark(self.watermark)
+        found = self.push(events)
+        found += self._unpack(self.tester._handleExpiredTimers())
+        assert all(timer > self.watermark for timer in self.timers())
+        return found
+
     def held(self) -> int:
         """Pieces in the state of all buckets."""
         return sum(len(self.tester.peekMapState("pieces", (bucket,))) for bucket in range(self.buckets))

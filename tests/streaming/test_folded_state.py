@@ -6,10 +6,19 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
 
 import trendweave
+from tests.folding.tables import SCHEMA, assert_same_rows
+from tests.profiles import examples
+from tests.reference import prefix_counters
+from tests.reference.counted_streams import counted_cases
+from tests.reference.query import Query, text
+from tests.runners.test_local_against_reference import planned
 from tests.streaming.simulated import SimulatedStream
 from tests.streaming.test_damaged_state import other
+from tests.streaming.test_state_against_reference import END, moved
 from trendweave.errors import DataError
 from trendweave.programs.trends.folded.kept import keep_tables
 from trendweave.runners.spark.carried_tables import TableState
@@ -51,6 +60,28 @@ def _waiting_rows(stream: SimulatedStream) -> int:
 
 def _bytes_carried(stream: SimulatedStream) -> int:
     return sum(len(content) for bucket in range(stream.buckets) for content in stream._carried(bucket))
+
+
+@given(counted_cases(max_events=10), hs.data())
+@examples(40)
+def test_events_that_come_before_timers_expire(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+    query, events = case[0], data.draw(hs.permutations(moved(case[1])))
+    buckets = data.draw(hs.integers(1, 2))
+    stream = SimulatedStream(planned(query), data.draw(hs.integers(0, 8)), buckets, schema=SCHEMA)
+    cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=6)))
+    found, in_time = [], []
+    for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
+        watermark = stream.next_watermark()
+        in_time += [
+            event
+            for event in events[low:high]
+            if event["time"] is None or not watermark or event["time"] * 1_000 >= watermark
+        ]
+        found += stream.push_as_spark(events[low:high])
+    found += stream.push_as_spark([END]) + stream.push_as_spark([])
+    assert_same_rows(prefix_counters.rows(query, in_time), found, query, text(query))
+    assert stream.held() == 0
+    assert not stream.folds or stream.carries() == 0
 
 
 def test_a_damaged_table() -> None:
