@@ -114,14 +114,14 @@ class EncodedRows:
 class SortedPartitions:
     """Prepared rows, and the order that brings them by (partition, time); None where they stand in it.
     `starts` says where each partition begins, with the end of the last; `moment` are the times in this order, and
-    `keys` the columns that have one value in each partition."""
+    `texts` the columns of text that have one value in each partition."""
 
     table: pa.Table
     time_type: TimeType
     order: np.ndarray | None
     starts: np.ndarray
     moment: np.ndarray
-    keys: tuple[str, ...]
+    texts: tuple[str, ...]
 
     @property
     def count(self) -> int:
@@ -168,22 +168,22 @@ class SortedPartitions:
         return EncodedRows(table, self.time_type, tick, tick_steps, partitions, {})
 
     def _take(self, table: pa.Table, first: int, end: int) -> pa.Table:
-        """The rows of some partitions in their order. Keys are taken once per partition and repeated, and times were
-        moved when rows were sorted: that is quicker than to fetch each from where it stands."""
+        """The rows of some partitions in their order. Texts that are keys are taken once per partition and repeated,
+        and times were moved when rows were sorted: that is quicker than to fetch each from where it stands."""
         assert self.order is not None
         low, high = int(self.starts[first]), int(self.starts[end])
-        rows = pa.array(self.order[low:high])
-        firsts = pa.array(self.order[self.starts[first:end]])
-        partition = pa.array(np.repeat(np.arange(end - first), np.diff(self.starts[first : end + 1])))
-        taken: list[pa.ChunkedArray] = []
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            if name == TIME and not self.time_type.is_float:
-                taken.append(pa.chunked_array([as_times(self.moment[low:high], self.time_type)]))
-            elif name in self.keys:
-                taken.append(column.take(firsts).combine_chunks().take(partition))
-            else:
-                taken.append(column.take(rows))
-        return pa.table(taken, schema=table.schema)
+        taken = {name: table.column(name) for name in table.column_names}
+        others = [name for name in taken if name not in self.texts and (name != TIME or self.time_type.is_float)]
+        fetched = table.select(others).take(pa.array(self.order[low:high]))
+        taken |= {name: fetched.column(name) for name in others}
+        if TIME not in others and TIME in taken:
+            taken[TIME] = pa.chunked_array([as_times(self.moment[low:high], self.time_type)])
+        if texts := [name for name in self.texts if name in taken]:
+            each = table.select(texts).take(pa.array(self.order[self.starts[first:end]])).combine_chunks()
+            sizes = np.diff(self.starts[first : end + 1])
+            repeated = each.take(pa.array(np.repeat(np.arange(end - first), sizes)))
+            taken |= {name: repeated.column(name) for name in texts}
+        return pa.table(list(taken.values()), schema=table.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +239,14 @@ def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> So
     moment = as_steps(table.column(TIME), kind)
     count = int(partition.max(initial=-1)) + 1
     order, starts, moment = sort_by_key_and_time(partition, moment, count, keys_in_order=False)
-    # Equal floats may differ in their bits, so they are taken row by row.
-    exact = tuple(name for name in keys if not _has_floats(table.schema.field(name).type))
-    return SortedPartitions(table, kind, order, starts, moment, exact)
+    texts = tuple(name for name in keys if _is_text(table.schema.field(name).type))
+    return SortedPartitions(table, kind, order, starts, moment, texts)
 
 
-def _has_floats(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
+def _is_text(kind: pa.DataType) -> bool:
+    """Values of any length, which are equal only if all of their bytes are."""
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in texts)
 
 
 def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> EncodedRows:
