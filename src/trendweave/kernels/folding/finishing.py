@@ -34,8 +34,9 @@ def finish(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.nda
     low, high = (make_writable(np.ascontiguousarray(bound, np.int64)) for bound in (low, high))
     if algebra.only_beginnings and (high - low > 1).any():
         raise ValueError("summaries of beginnings only cannot be put together")
-    totals = finish_numbers(algebra, summaries, low, high)
-    codes, marks = finish_marks(algebra, summaries, low, high)
+    order = np.lexsort((high, low))
+    totals = finish_numbers(algebra, summaries, low, high, order)
+    codes, marks = finish_marks(algebra, summaries, low, high, order)
     found = np.flatnonzero(totals.is_there())
     totals = totals.take(found)
     columns, valid = [], []
@@ -55,7 +56,9 @@ def finish(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.nda
     return Results(found, window, tidy(totals.column(0)), tuple(columns), tuple(valid))
 
 
-def finish_numbers(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.ndarray) -> Totals:
+def finish_numbers(
+    algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.ndarray, order: np.ndarray
+) -> Totals:
     """Numbers of trends and linear aggregates: one word where that does, else several."""
     final = np.flatnonzero(algebra.is_final).astype(np.int64)
     numbers, starts, width = make_writable(summaries.numbers), summaries.starts(), make_writable(summaries.width)
@@ -64,8 +67,8 @@ def finish_numbers(algebra: Algebra, summaries: Summaries, low: np.ndarray, high
     if not algebra.float_sums:
         checked = True if algebra.exact else None
         sizes = (algebra.states, algebra.parts, algebra.lines)
-        finish_plain(numbers, starts, width, low, high, final, *sizes, small, fits, checked)
-    chosen = np.flatnonzero(~fits)
+        finish_plain(numbers, starts, width, low, high, order, final, *sizes, small, fits, checked)
+    chosen = order[~fits[order]]
     if chosen.size == 0:
         return Totals(small)
     odd = algebra.float_sums
@@ -108,7 +111,7 @@ def enough_room(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: n
 
 
 def finish_marks(
-    algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.ndarray
+    algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(codes, marks) per entry."""
     extrema = len(algebra.extrema)
@@ -122,7 +125,7 @@ def finish_marks(
             ways_there(algebra, summaries),
             make_writable(summaries.marks).reshape(summaries.size, states, marks.shape[1], lines),
             make_writable(summaries.codes).reshape(summaries.size, states, extrema, lines),
-            low, high, np.flatnonzero(algebra.is_final).astype(np.int64), marks, codes,
+            low, high, order, np.flatnonzero(algebra.is_final).astype(np.int64), marks, codes,
         )  # fmt: skip
     return codes, marks
 

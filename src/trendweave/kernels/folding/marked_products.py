@@ -1,22 +1,29 @@
 """Extrema, and marks of what is no number, of runs of summaries."""
 
+import numpy as np
+
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.folding.marked_rows import offer_code
 from trendweave.kernels.folding.summaries import KNOWN
 
 
 @inner
-def finish_marked(now, then, there, marks, codes, low, high, final, out_marks, out_codes):
+def finish_marked(now, then, there, marks, codes, low, high, order, final, out_marks, out_codes):
     """there bool[n, states, lines], marks uint8[n, states, ., lines], codes int64[n, states, extrema, lines]: those of
-    the trends of summaries low[entry]:high[entry]. `now` and `then` are room for maps of one line."""
+    the trends of summaries low[entry]:high[entry]. `now` and `then` are room for maps of one line.
+    `order`: entries by low, then by high; those with the same low go on from each other."""
     states, lines, extrema = there.shape[1], there.shape[2], codes.shape[2]
     odd = marks.shape[2] - extrema
-    for entry in range(low.size):
-        for state in range(states):
-            now.there[state, 0] = False
-            for m in range(odd + extrema):
-                now.marks[state, m, 0] = 0
-        for number in range(low[entry], high[entry]):
+    reached = np.int64(0)
+    for place in range(order.size):
+        entry = order[place]
+        if place == 0 or low[entry] != low[order[place - 1]]:
+            reached = low[entry]
+            for state in range(states):
+                now.there[state, 0] = False
+                for m in range(odd + extrema):
+                    now.marks[state, m, 0] = 0
+        for number in range(reached, high[entry]):
             for state in range(states):
                 then.there[state, 0] = there[number, state, lines - 1]
                 for m in range(odd + extrema):
@@ -40,6 +47,7 @@ def finish_marked(now, then, there, marks, codes, low, high, final, out_marks, o
                     now.marks[state, m, 0] = then.marks[state, m, 0]
                 for x in range(extrema):
                     now.codes[state, x, 0] = then.codes[state, x, 0]
+        reached = max(reached, high[entry])
         for f in range(final.size):
             state = final[f]
             for m in range(odd):

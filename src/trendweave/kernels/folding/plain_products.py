@@ -37,16 +37,19 @@ def follow_map(numbers, at, vector, following, states, parts, checked):
 
 
 @outer
-def finish_plain(numbers, starts, width, low, high, final, states, parts, lines, out, fits, checked):
+def finish_plain(numbers, starts, width, low, high, order, final, states, parts, lines, out, fits, checked):
     """out[entry] = the number of trends and linear aggregates of summaries low[entry]:high[entry]; fits[entry] is set
-    where all numbers fit."""
+    where all numbers fit. `order`: entries by low, then by high; those with the same low go on from each other."""
     vector = np.zeros(states * parts, out.dtype)
     following = np.zeros(states * parts, out.dtype)
-    for entry in range(low.size):
-        seen, plain = np.int64(0), True
-        for i in range(states * parts):
-            vector[i] = 0
-        for number in range(low[entry], high[entry]):
+    seen, plain, reached = np.int64(0), True, np.int64(0)
+    for place in range(order.size):
+        entry = order[place]
+        if place == 0 or low[entry] != low[order[place - 1]]:
+            seen, plain, reached = np.int64(0), True, low[entry]
+            for i in range(states * parts):
+                vector[i] = 0
+        for number in range(reached, high[entry]):
             plain = plain and width[number] == 1
             if not plain:
                 break
@@ -59,6 +62,7 @@ def finish_plain(numbers, starts, width, low, high, final, states, parts, lines,
                 seen |= follow_map(numbers, at, vector, following, states, parts, checked)
                 for i in range(states * parts):
                     vector[i] = following[i]
+        reached = max(reached, high[entry])
         for f in range(final.size):
             for k in range(parts):
                 out[entry, k] += vector[final[f] * parts + k]

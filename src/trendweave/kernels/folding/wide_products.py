@@ -108,18 +108,20 @@ def follow_wide_map(maps, number, vector, following, exponents, width, room, sta
 @inner
 def finish_wide(maps, work, low, high, final, states, lines, chosen, first, room, out, out_width, out_exponents):
     """The entries chosen[first:], as long as there is place in `out`. Returns the number of the first one for which
-    there is none, and how many words are used. `room`: words per number that are always enough."""
+    there is none, and how many words are used. Chosen are entries by low, then by high; those with the same low go on
+    from each other. `room`: words per number that are always enough."""
     parts = 1 + maps.float_of.size
     vector, following, magnitude, total, exponents = work
-    used = 0
+    used, width, reached = 0, np.int64(1), np.int64(0)
     for place in range(first, chosen.size):
         entry = chosen[place]
-        width = np.int64(1)
-        for i in range(states * parts):
-            vector[i * room] = NOTHING
-        for k in range(parts - 1):
-            exponents[k] = NO_EXPONENT if maps.float_of[k] >= 0 else 0
-        for number in range(low[entry], high[entry]):
+        if place == first or low[entry] != low[chosen[place - 1]]:
+            width, reached = np.int64(1), low[entry]
+            for i in range(states * parts):
+                vector[i * room] = NOTHING
+            for k in range(parts - 1):
+                exponents[k] = NO_EXPONENT if maps.float_of[k] >= 0 else 0
+        for number in range(reached, high[entry]):
             if number == low[entry]:
                 at, width = maps.starts[number], maps.width[number]
                 for i in range(states * parts):
@@ -134,6 +136,7 @@ def finish_wide(maps, work, low, high, final, states, lines, chosen, first, room
                 width = most_bits(following, 0, states * parts, room, wider) // 64 + 1
                 for i in range(states * parts):
                     copy_words(vector, i * room, width, following, i * room, wider)
+        reached = max(reached, high[entry])
         wider = width + 1
         for i in range(total.size):
             total[i] = NOTHING
