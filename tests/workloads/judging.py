@@ -17,7 +17,7 @@ from trendweave.errors import PlanningError
 
 SHARINGS = ("auto", "always", "never")
 #: What the planner refuses although it is legal, with the reason in its error.
-REFUSED = {"TW206", "TW207", "TW209", "TW211", "TW223", "TW231", "TW232", "TW236"}
+REFUSED = {"TW206", "TW207", "TW209", "TW211", "TW223", "TW231", "TW232", "TW234", "TW236"}
 
 Rows = list[dict[str, Any]]
 
