@@ -36,7 +36,8 @@ def counted_queries(draw: DrawFn, pattern: Pattern | None = None) -> Query:
     """Trends bound by nothing but time, keys and conditions on single events, in sliding windows."""
     drawn = pattern or draw(st.sampled_from(FRUITFUL) | patterns(negation=False, empty=False))
     query = draw(queries(pattern=drawn))
-    equivalence, group_by = _of_all_events(query.equivalence), _of_all_events(query.group_by)
+    names = dict(zip("kgs", draw(st.permutations("kgsyde")), strict=False))
+    equivalence, group_by = _of_all_events(query.equivalence, names), _of_all_events(query.group_by, names)
     # What several keys have together is added up from doubles that are rounded already.
     rounded = {attribute.name for attribute in equivalence} - {attribute.name for attribute in group_by}
     return replace(
@@ -50,8 +51,9 @@ def counted_queries(draw: DrawFn, pattern: Pattern | None = None) -> Query:
     )
 
 
-def _of_all_events(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-    return tuple(attribute for attribute in attributes if attribute.variable is None)
+def _of_all_events(attributes: tuple[Attribute, ...], names: dict[str, str]) -> tuple[Attribute, ...]:
+    """Those that bind all events, by other names: keys are numbers, texts, doubles, decimals and days."""
+    return tuple(Attribute(names[attribute.name]) for attribute in attributes if attribute.variable is None)
 
 
 @st.composite
