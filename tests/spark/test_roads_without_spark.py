@@ -15,7 +15,7 @@ from tests.folding import tables
 from tests.profiles import examples
 from tests.reference import prefix_counters
 from tests.reference.comparer import assert_same_rows
-from tests.reference.counted_streams import counted_cases
+from tests.reference.counted_streams import PLAIN_DOUBLES, counted_cases
 from tests.reference.query import Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
@@ -71,7 +71,7 @@ def test_random_queries_on_random_streams(case: tuple[Query, list[dict]], machin
     assert_same_rows(rows(query, events), rows_of(found), text(query))
 
 
-@given(counted_cases(max_events=12), MACHINES, CHUNKS)
+@given(counted_cases(max_events=12, doubles=PLAIN_DOUBLES), MACHINES, CHUNKS)
 @examples(25)
 def test_all_kinds_of_numbers(case: tuple[Query, list[dict]], machine: Machine, chunks: str) -> None:
     query, events = case
