@@ -162,6 +162,7 @@ def test_a_result_without_a_place_is_told_before_the_work(tmp_path: Path, out: s
         (("--master", "somewhere"), "a master is local"),
         (("--master", "local[2]", "--runner", "local"), "are for --runner spark"),
         (("--conf", "a=b", "--runner", "local"), "are for --runner spark"),
+        (("--exchange", "rows", "--runner", "local"), "are for --runner spark"),
         (("--runner", "flink"), "flink"),
     ],
 )
