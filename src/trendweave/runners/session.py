@@ -26,8 +26,9 @@ from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State
 
-#: Events that are put aside before they are prepared, at most; so many are prepared in some milliseconds.
-_ASIDE = 4_096
+#: Events that are put aside before they are prepared, at most. Those that are folded are prepared in some milliseconds,
+#: so that no event waits for long; for others the event that closes a window waits for all of its events anyway.
+_ASIDE, _ASIDE_TO_FOLD = 50_000, 4_096
 _NEVER = 2**63
 _MICROSECOND = timedelta(microseconds=1)
 _NO_TIMES = (math.inf, -math.inf)
@@ -50,7 +51,10 @@ class PushSession:
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
         self._latest, self._watermark = -_NEVER, -_NEVER
         self._noted, self._due = _NEVER, _NEVER  # the first event since `_due` was looked for
-        self._unfolded, self._next_fold = 0, _ASIDE  # events since rows were folded, and at how many they are again
+        self._unfolded, self._next_fold = (
+            0,
+            _ASIDE_TO_FOLD,
+        )  # events since rows were folded, and at how many they are again
         if state is not None:
             self._go_on(engine.read(state))
 
@@ -61,6 +65,7 @@ class PushSession:
             raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
         self._engine, self._kind, self._time = engine, engine.time_type, engine.time
         self._fit = row_checks(engine.columns)
+        self._most_aside = _ASIDE_TO_FOLD if engine.folds(engine.start()) else _ASIDE
 
     # What happened so far
 
@@ -128,7 +133,7 @@ class PushSession:
         self._note(step, step)
         if self._watermark >= self._due:
             return self._close().to_pylist()
-        if len(self._aside) >= _ASIDE:
+        if len(self._aside) >= self._most_aside:
             self._prepare()
         return []
 
@@ -183,7 +188,7 @@ class PushSession:
 
     def _put_aside(self, row: dict[str, Any]) -> None:
         self._aside.append(row)
-        if len(self._aside) >= _ASIDE:
+        if len(self._aside) >= self._most_aside:
             self._prepare()
 
     def _note(self, earliest: int, latest: int) -> None:
@@ -218,7 +223,7 @@ class PushSession:
         self._folded()
 
     def _folded(self) -> None:
-        self._unfolded, self._next_fold = 0, max(_ASIDE, self._engine.held(self._state))
+        self._unfolded, self._next_fold = 0, max(_ASIDE_TO_FOLD, self._engine.held(self._state))
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
         table = pa.Table.from_pylist(rows, schema=self._engine.columns)
