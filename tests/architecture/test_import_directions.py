@@ -58,8 +58,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.
 ALLOWED_IN_KERNELS = {
-    *("__future__", "collections.abc", "enum", "hashlib", "itertools", "math", "pathlib", "pickle", "typing"),
-    *("llvmlite", "numba", "numpy"),
+    *("__future__", "collections.abc", "enum", "functools", "hashlib", "itertools", "math", "pathlib", "pickle"),
+    *("typing", "llvmlite", "numba", "numpy"),
 }
 
 # Some modules name its types alone, in signatures; that they load nothing of it is tested below.

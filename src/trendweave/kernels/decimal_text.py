@@ -13,6 +13,7 @@ CHUNK = np.uint64(10**9)
 CHUNK_DIGITS = 9
 DIGITS_OF_WORD = 20
 ZERO = 48
+PAIRS = np.array([ZERO + digit for number in range(100) for digit in divmod(number, 10)], np.uint8)
 MINUS = 45
 
 
@@ -68,10 +69,16 @@ def write_decimals(words, chunks, text, ends):
                     left //= np.uint64(10)
                     length += 1
                 left = chunks[i]
-            for place in range(end + length - 1, end - 1, -1):
-                rest = left // np.uint64(10)
-                text[place] = ZERO + np.int64(left - rest * np.uint64(10))
+            place = end + length
+            while place > end + 1:  # two at a time
+                rest = left // np.uint64(100)
+                pair = 2 * np.int64(left - rest * np.uint64(100))
+                place -= 2
+                text[place] = PAIRS[pair]
+                text[place + 1] = PAIRS[pair + 1]
                 left = rest
+            if place > end:
+                text[end] = ZERO + np.int64(left)
             end += length
         ends[row] = end
 

@@ -5,6 +5,7 @@ An int64 array holds what fits; beyond that results are object arrays of Python 
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 
@@ -85,11 +86,17 @@ def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
 
 def from_words(words: np.ndarray, starts: np.ndarray, signed: bool) -> np.ndarray:
     """Python integers of words of 64 bits, lowest first: number i is words[starts[i]:starts[i + 1]]."""
-    raw = words.astype("<u8", copy=False).tobytes()
-    ends = (8 * starts).tolist()
-    read = int.from_bytes
-    numbers = np.empty(len(ends) - 1, object)
-    numbers[:] = [read(raw[begin:end], "little", signed=signed) for begin, end in itertools.pairwise(ends)]
+    lengths = np.diff(starts)
+    words = words.astype("<u8", copy=False)
+    numbers = np.zeros(lengths.size, object)
+    read = partial(int.from_bytes, byteorder="little", signed=True) if signed else int.from_bytes
+    order = np.argsort(lengths, kind="stable")
+    for chosen in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):  # those of one length at once
+        length = int(lengths[chosen[0]]) if chosen.size else 0
+        if length == 0:
+            continue
+        raw = words[starts[chosen][:, None] + np.arange(length)].view(f"V{8 * length}")[:, 0].tolist()
+        numbers[chosen] = list(map(read, raw) if signed else map(read, raw, itertools.repeat("little")))
     return numbers
 
 

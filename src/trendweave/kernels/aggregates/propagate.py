@@ -179,6 +179,9 @@ def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_
         np.zeros(blocks.lanes.size, np.int64),
         np.empty(0, number) if row_results is None else row_results,
     )
-    run = propagate_ranked if ranked else propagate_blocks
-    run(program, columns, work, blocks, ask, bits_at_most, totals)
+    if ranked:
+        limb_lanes = np.zeros(ask.most_limbs, np.int64)
+        propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, limb_lanes)
+    else:
+        propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals)
     return totals.results, totals.fits, totals.bits_used

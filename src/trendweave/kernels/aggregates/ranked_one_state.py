@@ -6,7 +6,7 @@ the whole tree is the result. Limbs of nodes lie in planes, one after the other:
 many limbs would share few cache lines.
 
 A later window has fewer trends that end at a vertex, so that its numbers have fewer limbs: a limb is in use on the
-first lanes of a block only (`Workspace.limb_lanes`), and nothing is read, added or carried on the others.
+first lanes of a block only (`limb_lanes`, one number per limb), and nothing is read, added or carried on the others.
 """
 
 import numpy as np
@@ -143,7 +143,7 @@ def add_limbs(result, vector, at, plane, block, limb_lanes, low, high):
 
 
 @inlined
-def compute_ranked_tick(program, columns, work, block, limb_bits, row, size):
+def compute_ranked_tick(program, columns, work, block, limb_lanes, limb_bits, row, size):
     """As `compute_tick`; of vertices that wait, the rank is kept in the place of the row."""
     waiting, places = work.waiting, work.places
     variable = program.states.variable[0]
@@ -157,11 +157,11 @@ def compute_ranked_tick(program, columns, work, block, limb_bits, row, size):
             bound = np.int64(places.bound[0, i])
             if block.lanes == 1:
                 fitting = read_prefix(
-                    one, 1, work.nodes, bound, size, work.pending, used, block, work.limb_lanes, limb_bits, first, end
+                    one, 1, work.nodes, bound, size, work.pending, used, block, limb_lanes, limb_bits, first, end
                 )
             else:
                 fitting = read_prefix(
-                    spread(one), LANES, work.nodes, bound, size, work.pending, used, block, work.limb_lanes, limb_bits,
+                    spread(one), LANES, work.nodes, bound, size, work.pending, used, block, limb_lanes, limb_bits,
                     first, end,
                 )  # fmt: skip
             if not fitting:
@@ -169,10 +169,10 @@ def compute_ranked_tick(program, columns, work, block, limb_bits, row, size):
             low = first & -8
             high = min((end + 7) & -8, block.lanes)
             at = used * block.width
-            touched = Span(low, high, block.lanes, count_limbs(work.limb_lanes), block.kind)
+            touched = Span(low, high, block.lanes, count_limbs(limb_lanes), block.kind)
             leave_out_others(work.pending, at, touched, 0, row, columns.queries)
             if places.rank[0, i] < 0:  # nothing can follow it
-                add_limbs(work.result, work.pending, at, block.lanes, block, work.limb_lanes, low, high)
+                add_limbs(work.result, work.pending, at, block.lanes, block, limb_lanes, low, high)
             else:
                 waiting.row[used] = places.rank[0, i]
                 waiting.low[used] = low
@@ -183,20 +183,20 @@ def compute_ranked_tick(program, columns, work, block, limb_bits, row, size):
 
 
 @inlined
-def insert_ranked(work, block, number, size):
+def insert_ranked(work, block, limb_lanes, number, size):
     """Put vector number `number` of the tick into the tree."""
     waiting = work.waiting
     rank, low, high = waiting.row[number], waiting.low[number], waiting.high[number]
     one = work.nodes.dtype.type(1)
     if block.lanes == 1:
-        add_to_tree(one, 1, work.nodes, rank, size, work.pending, number, block, work.limb_lanes, low, high)
+        add_to_tree(one, 1, work.nodes, rank, size, work.pending, number, block, limb_lanes, low, high)
     else:
         eight = spread(one)
-        add_to_tree(eight, LANES, work.nodes, rank, size, work.pending, number, block, work.limb_lanes, low, high)
+        add_to_tree(eight, LANES, work.nodes, rank, size, work.pending, number, block, limb_lanes, low, high)
 
 
 @inner
-def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals):
+def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, limb_lanes):
     """As `propagate_blocks`, for programs that this loop serves."""
     for b in range(blocks.lanes.size):
         block = open_block(blocks, b, ask)
@@ -208,21 +208,21 @@ def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals):
         size = rank_block(program.rankings, 0, columns.codes, block.row_start, block.row_end, work.places, work.sorting)
         clear(work.nodes, np.int64(0), size * block.lanes, block.kind)
         clear(work.result, np.int64(0), block.width, block.kind)
-        work.limb_lanes[:] = 0
-        work.limb_lanes[0] = block.lanes
+        limb_lanes[:] = 0
+        limb_lanes[0] = block.lanes
         fitting = True
         row = block.row_start
         while row < block.row_end and fitting:
-            row, used, fitting = compute_ranked_tick(program, columns, work, block, limb_bits, row, size)
+            row, used, fitting = compute_ranked_tick(program, columns, work, block, limb_lanes, limb_bits, row, size)
             for number in range(used):
-                insert_ranked(work, block, number, size)
+                insert_ranked(work, block, limb_lanes, number, size)
         totals.fits[b] = fitting
         if fitting:
             i = size
             while i > 0:  # everything in the tree
                 node = (i - 1) * block.lanes
                 add_limbs(
-                    work.result, work.nodes, node, size * block.lanes, block, work.limb_lanes, np.int64(0), block.lanes
+                    work.result, work.nodes, node, size * block.lanes, block, limb_lanes, np.int64(0), block.lanes
                 )
                 i &= i - 1
             for limb in range(block.most_limbs):

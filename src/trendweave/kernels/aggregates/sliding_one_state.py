@@ -123,102 +123,91 @@ def slide_one_state(state, rows, blocks, older, results, fits):
             fits[out] = bound < TOO_LARGE and not (begin < middle and begin <= too_large_from)
 
 
-class Product(NamedTuple):
-    """A product that factors enter and leave: the limbs of its odd part, how many are used, how often 2 is in it, and
-    a number of bits that it fits into. The numbers are in arrays of one, as they change."""
+class Factors(NamedTuple):
+    """What ticks bring into a product. Rows and windows begin and end with whole ticks, so that a tick counts with its
+    first row: how often 2 is in the factors of all rows before one, how many bits these add at most, and the odd part
+    of each row's own factor."""
 
-    limbs: np.ndarray
-    used: np.ndarray
-    twos: np.ndarray
-    bits: np.ndarray
-
-
-@inlined
-def reset_product(product):
-    """The product of nothing."""
-    product.limbs[0] = np.uint64(1)
-    product.used[0] = 1
-    product.twos[0] = 0
-    product.bits[0] = 0
+    twos: np.ndarray  # int64[n + 1]
+    bits: np.ndarray  # int64[n + 1]
+    odd: np.ndarray  # int64[n]
 
 
 @inner
-def split_factor(factor):
-    """How often 2 is in a factor, what is left of it, and the bits that it adds to a product at most."""
-    twos = 0
-    bits = 0
-    while (1 << bits) < factor:
-        bits += 1
-    while factor & 1 == 0:
-        factor >>= 1
-        twos += 1
-    return twos, factor, bits
-
-
-@inlined
-def move_ticks(state, rows, begin, end, product, enters):
-    """The ticks of the rows [begin, end) enter the product, or leave it; without limbs only its bits are counted."""
-    row = begin
-    while row < end:
-        stop = row + 1
-        while stop < end and rows.tick[stop] == rows.tick[row]:
-            stop += 1
-        twos, odd, bits = split_factor(count_readable(rows, row, stop, state.variable) + 1)
-        sign = 1 if enters else -1
-        product.twos[0] += sign * twos
-        product.bits[0] += sign * bits
-        if odd > 1 and product.limbs.size > 1:
-            if enters:
-                product.used[0] = multiply_by(product.limbs, product.used[0], np.uint64(odd))
-            else:
-                product.used[0] = divide_by(product.limbs, product.used[0], np.uint64(odd))
-        row = stop
+def find_factors(state, rows, factors):
+    """Fill the factors of all rows."""
+    for segment in range(rows.segment_starts.size - 1):
+        row, end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
+        while row < end:
+            stop = row + 1
+            while stop < end and rows.tick[stop] == rows.tick[row]:
+                stop += 1
+            factor = count_readable(rows, row, stop, state.variable) + 1
+            bits = 0
+            while (1 << bits) < factor:
+                bits += 1
+            twos = 0
+            while factor & 1 == 0:
+                factor >>= 1
+                twos += 1
+            for same in range(row, stop):
+                factors.twos[same + 1] = factors.twos[row] + twos
+                factors.bits[same + 1] = factors.bits[row] + bits
+                factors.odd[same] = 1
+            factors.odd[row] = factor
+            row = stop
 
 
 @inner
-def multiply_windows(state, rows, blocks, wanted, product, bits, starts, words):
-    """The number of trends in each window that is wanted, in words of 64 bits from starts[number] on; while there are
-    no words, only the bits that it fits into."""
-    begin = end = np.int64(0)  # rows [begin, end) are in the product
+def find_edges(rows, blocks, first, reach):
+    """The rows [first, reach) of each window."""
+    begin = end = np.int64(0)
     for b in range(blocks.lanes.size):
-        if b == 0 or blocks.segment[b] != blocks.segment[b - 1]:
-            begin = end = blocks.row_start[b]
-            reset_product(product)
         for lane in range(blocks.lanes[b]):
             window = blocks.window[b] + lane
-            first = max(begin, blocks.row_start[b])
-            while first < blocks.row_end[b] and rows.window_last[first] < window:
-                first += 1
-            reach = max(end, first)
-            while reach < blocks.row_end[b] and rows.window_first[reach] <= window:
-                reach += 1
-            if first >= end:
-                reset_product(product)
-                end = first
-            else:
-                move_ticks(state, rows, begin, first, product, False)
-            move_ticks(state, rows, end, reach, product, True)
-            begin = first
-            end = reach
-            out = blocks.offset[b] + lane
-            if wanted[out]:
-                if words.size == 0:
-                    bits[out] = product.bits[0]
-                else:
-                    write_one_less(product.limbs, product.used[0], product.twos[0], words, starts[out])
+            begin = max(begin, blocks.row_start[b])
+            while begin < blocks.row_end[b] and rows.window_last[begin] < window:
+                begin += 1
+            end = max(end, begin)
+            while end < blocks.row_end[b] and rows.window_first[end] <= window:
+                end += 1
+            first[blocks.offset[b] + lane] = begin
+            reach[blocks.offset[b] + lane] = end
+
+
+@inner
+def multiply_windows(first, reach, wanted, factors, limbs, starts, words):
+    """The number of trends in each window that is wanted, in words of 64 bits from starts[number] on."""
+    begin = end = np.int64(0)  # rows whose odd factors are in the product
+    used = 1
+    for number in range(first.size):
+        if first[number] >= end:
+            limbs[0] = np.uint64(1)
+            used = 1
+            end = first[number]
+        else:
+            for row in range(begin, first[number]):
+                if factors.odd[row] > 1:
+                    used = divide_by(limbs, used, np.uint64(factors.odd[row]))
+        for row in range(end, reach[number]):
+            if factors.odd[row] > 1:
+                used = multiply_by(limbs, used, np.uint64(factors.odd[row]))
+        begin, end = first[number], reach[number]
+        if wanted[number]:
+            write_one_less(limbs, used, factors.twos[end] - factors.twos[begin], words, starts[number])
 
 
 def count_large(state: OneState, rows, blocks, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of trends of a state that repeats, of any size, in the windows that are wanted (bool per result):
     uint64 words, lowest first, and where those of each result begin and end."""
-    bits = np.zeros(wanted.size, np.int64)
+    factors = Factors(*(np.zeros(rows.tick.size + more, np.int64) for more in (1, 1, 0)))
+    find_factors(state, rows, factors)
+    first, reach = np.empty((2, wanted.size), np.int64)
+    find_edges(rows, blocks, first, reach)
+    bits = factors.bits[reach] - factors.bits[first]
     starts = np.zeros(wanted.size + 1, np.int64)
-    one = [np.zeros(1, np.int64) for _ in range(3)]
-    multiply_windows(
-        state, rows, blocks, wanted, Product(np.zeros(1, np.uint64), *one), bits, starts, np.empty(0, np.uint64)
-    )
-    np.cumsum((bits + 63) // 64, out=starts[1:])
+    np.cumsum(np.where(wanted, (bits + 63) // 64, 0), out=starts[1:])
+    words = np.zeros(int(starts[-1]), np.uint64)
     limbs = np.zeros(int(bits.max(initial=0)) // 32 + 3, np.uint64)
-    words = np.zeros(int(starts[-1]) + 1, np.uint64)  # never none
-    multiply_windows(state, rows, blocks, wanted, Product(limbs, *one), bits, starts, words)
+    multiply_windows(first, reach, wanted, factors, limbs, starts, words)
     return words, starts

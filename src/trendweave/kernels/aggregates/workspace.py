@@ -82,7 +82,6 @@ class Workspace(NamedTuple):
     list_codes: np.ndarray  # int64
     sizes: np.ndarray  # int64[rankings]
     reading_from: np.ndarray  # int64[m]: scans begin here
-    limb_lanes: np.ndarray  # int64[most limbs]: on how many lanes a limb is in use (`ranked_one_state`)
     ranges: np.ndarray  # int64[most tests, 3]: lowest and highest code, one code left out
     # Skip-till-next-match, uint8; uint64 where there are several queries, as masks of those that it is true for
     accepted: np.ndarray  # listed vertices that found their successor tick
@@ -160,7 +159,6 @@ def make_workspace(program, columns, blocks, ask: Ask, number: type) -> Workspac
         list_codes=integers(program.slot_column.size * rows),
         sizes=integers(ranked),
         reading_from=integers(program.transitions.source.size),
-        limb_lanes=integers(ask.most_limbs),
         ranges=integers(max(1, program.tests.slot.size), 3),
         accepted=np.zeros(lists * rows if ask.selection == NEXT else 0, flag),
         store_accepted=np.zeros(states, flag),
