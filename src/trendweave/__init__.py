@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trendweave.runners.metrics import Metrics
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
+    from trendweave.runners.spark.reading.events import ParquetEvents, read
     from trendweave.runners.warm_up import warm_up
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "IntervalPlan",
     "Metrics",
     "Options",
+    "ParquetEvents",
     "Plan",
     "PushSession",
     "Query",
@@ -44,6 +46,7 @@ __all__ = [
     "Workload",
     "errors",
     "query",
+    "read",
     "warm_up",
     "workload",
 ]
@@ -59,9 +62,11 @@ _ON_DEMAND = {
     "Incremental": "runners.incremental",
     "Metrics": "runners.metrics",
     "Options": "runners.options",
+    "ParquetEvents": "runners.spark.reading.events",
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
+    "read": "runners.spark.reading.events",
     "warm_up": "runners.warm_up",
 }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Place, Settings
     from trendweave.runners.session import PushSession
+    from trendweave.runners.spark.reading.events import ParquetEvents
 
 
 class Asked(Protocol):
@@ -49,11 +50,17 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
     Args:
         asked: What runs.
-        events: A table of any kind, or a Spark DataFrame.
+        events: A table of any kind, a Spark DataFrame, or files that Spark's tasks read.
         options: The keyword arguments of the call.
     """
     from trendweave.runners.options import Place
 
+    if is_read_by_tasks(events):
+        settings = asked.settings(Place.SPARK_BATCH, options, _settings_of(events))
+        program, _ = _bind_on_spark(asked, events.to_spark(), settings)
+        from trendweave.runners.spark.reading.run import run_files
+
+        return run_files(program, events, settings)
     if is_spark(events):
         place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
         settings = asked.settings(place, options, _settings_of(events))
@@ -92,6 +99,8 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
     from trendweave.runners.options import Place
 
+    if is_read_by_tasks(events):
+        events = events.to_spark()
     if is_spark(events):
         settings = asked.settings(Place.SCHEMA, options, _settings_of(events))
         program, plain = _bind_on_spark(asked, events, settings)
@@ -137,6 +146,11 @@ def is_spark(events: object) -> bool:
     return module.startswith("pyspark.")
 
 
+def is_read_by_tasks(events: object) -> bool:
+    """Whether events are files of `trendweave.read`."""
+    return type(events).__module__ == "trendweave.runners.spark.reading.events"
+
+
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
     from trendweave.rows.tables import arrow_schema
 
@@ -154,7 +168,7 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
     return asked.bind(arrow_schema(plain.schema), settings), plain
 
 
-def _settings_of(events: DataFrame) -> Callable[[str], str | None]:
+def _settings_of(events: DataFrame | ParquetEvents) -> Callable[[str], str | None]:
     """Settings of the session that has the events."""
 
     def read(name: str) -> str | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options, Place, Settings
     from trendweave.runners.session import PushSession
+    from trendweave.runners.spark.reading.events import ParquetEvents
 
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
 
@@ -130,7 +131,11 @@ class Query:
 
     @overload
     def run(
-        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
     ) -> DataFrame: ...
     @overload
     def run(
@@ -154,8 +159,8 @@ class Query:
 
         Args:
             events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-                DataFrame (of a stream, a streaming one). Rows may be in any order. A query FROM INTERVALS takes
-                intervals instead, and names their columns itself.
+                DataFrame (of a stream, a streaming one), as files of `trendweave.read` do. Rows may be in any order. A
+                query FROM INTERVALS takes intervals instead, and names their columns itself.
             time: The column that holds the time: a timestamp, or a number of seconds.
             type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
                 that look for trends read the column `type`, and all rows are events of interval queries; with it, only
@@ -194,7 +199,11 @@ class Query:
 
     @overload
     def schema(
-        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
     ) -> StructType: ...
     @overload
     def schema(

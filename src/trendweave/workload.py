@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
 
@@ -218,7 +219,11 @@ class Workload(Mapping[str, Query]):
 
     @overload
     def run(
-        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
     ) -> DataFrame: ...
     @overload
     def run(
@@ -282,7 +287,11 @@ class Workload(Mapping[str, Query]):
 
     @overload
     def schema(
-        self, events: DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
     ) -> StructType: ...
     @overload
     def schema(

@@ -13,11 +13,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
-from trendweave import Options, Query
+from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
 from trendweave.cli.spark_session import explain_spark_errors, find_plain_message
+from trendweave.errors import DataError
 
 _LOG = logging.getLogger("trendweave")
 #: What a file cannot be read with is an error; Spark would make NULLs of it.
@@ -71,8 +72,8 @@ def escape_path(path: Path) -> str:
     return "file:" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
 
 
-def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame:
-    """Read files with Spark.
+def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame | ParquetEvents:
+    """Read files with Spark, or Parquet files by its tasks themselves where they can open them.
 
     Args:
         spark: The session.
@@ -85,10 +86,14 @@ def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFr
     Raises:
         DataError: Spark cannot read them.
     """
+    by_tasks = kind == "parquet" and all(path.startswith("file:") for path in paths)
     try:
+        if by_tasks:
+            return read(spark, paths, **_OPTIONS[kind])
         return spark.read.format(kind).options(**_OPTIONS[kind]).load(paths)
-    except (PySparkException, Py4JError) as error:
-        message = f"the events cannot be read: {find_plain_message(error)}"
+    except (PySparkException, Py4JError, DataError) as error:
+        said = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        message = f"the events cannot be read: {find_plain_message(said)}"
         hint = find_hint(message) or "are the files there, and is their content what their ending says?"
         raise table_error(message, hint) from error
 
@@ -101,9 +106,11 @@ def find_hint(message: str) -> str:
 
 
 class SparkRun:
-    """A query or a workload on a DataFrame, whose dropped rows are told after the one action on its result."""
+    """A query or a workload on Spark, whose dropped rows are told after the one action on its result."""
 
-    def __init__(self, asked: Asked, events: DataFrame, time: str, type_: str | None, options: Options) -> None:
+    def __init__(
+        self, asked: Asked, events: DataFrame | ParquetEvents, time: str, type_: str | None, options: Options
+    ) -> None:
         self._asked, self._time, self._type = asked, time, type_
         self._seen = Observation()
         counted: Options = {**options, "observation": self._seen}

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError, Problem
 from trendweave.runners.spark.reading.bounds import Bounds, find_bounds
 from trendweave.runners.spark.reading.columns import convert, find_name
 from trendweave.runners.spark.reading.files import File, open_file
+from trendweave.runners.spark.reading.folders import add_folders, read_folders
 
 #: Rows that are decoded at once.
 _ROWS = 1 << 18
@@ -54,16 +54,9 @@ class EventFile:
         """What is known of the rows of a group."""
         described = self._parquet.metadata.row_group(group)
         found = find_bounds(described, self._places, self._renamed, self._columns)
-        low = {name: found.low.column(name) for name in found.low.column_names}
-        high = {name: found.high.column(name) for name in found.high.column_names}
-        nulls = {**found.nulls, **{name: found.rows for name, own in self._names.items() if own is None}}
-        for name, value in self._of_folders.items():
-            low.pop(name, None)
-            high.pop(name, None)
-            nulls[name] = 0 if value.is_valid else found.rows
-            if value.is_valid:
-                low[name] = high[name] = pa.array([value.as_py()], value.type)
-        return Bounds(found.rows, pa.table(low), pa.table(high), nulls)
+        missing = {name: found.rows for name, own in self._names.items() if own is None}
+        known = Bounds(found.rows, found.low, found.high, {**found.nulls, **missing})
+        return add_folders(known, self._of_folders)
 
     def tables(self, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.Table]:
         """Rows of groups, some at a time, with columns of these names."""
@@ -120,12 +113,7 @@ class EventFile:
 
     @cached_property
     def _of_folders(self) -> dict[str, pa.Scalar]:
-        found = {}
-        for folder, text in self._file.folders:
-            name = find_name(self._columns.names, folder, "the table")
-            if name is not None:
-                found[name] = _read_value(text, self._columns.field(name).type, folder)
-        return found
+        return read_folders(self._file, self._columns)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -142,13 +130,3 @@ def _begin(described: pq.FileMetaData, group: int) -> int:
         return 0
     first = described.row_group(group).column(0)
     return first.data_page_offset if first.dictionary_page_offset is None else first.dictionary_page_offset
-
-
-def _read_value(text: str | None, kind: pa.DataType, folder: str) -> pa.Scalar:
-    if text is None:
-        return pa.scalar(None, kind)
-    try:
-        return pc.cast(pa.scalar(text), kind)
-    except pa.ArrowException as error:
-        message = f"the folder {folder}={text} is no value of the type {kind}"
-        raise DataError([Problem("TW308", message, "give the query spark.read.parquet(...)")]) from error

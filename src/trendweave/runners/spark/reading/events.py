@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -14,6 +13,10 @@ from pyspark.sql.types import StructType
 from trendweave.errors import DataError, OptionError, Problem, near_names
 from trendweave.runners.spark.reading.files import File, list_files
 
+try:
+    from py4j.protocol import Py4JError
+except ModuleNotFoundError:  # a client of Spark Connect may lack it, and never meets it
+    Py4JError = PySparkException
 #: What Spark's reader may be told: all of them are about which files and columns there are, none about values.
 _OPTIONS = ("mergeSchema", "basePath", "recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter")
 

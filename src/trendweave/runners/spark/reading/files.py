@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -28,7 +28,8 @@ class File:
     """A file of events.
 
     Attributes:
-        place: Where it is: a path of this machine, or an address such as s3://bucket/name.
+        place: Where it is: a path of this machine, or an address such as s3://bucket/name, in which what is special is
+            written as numbers.
         size: How many bytes it has; None where that is not known here.
         folders: What the folders `name=value` that it lies in say, as text; None for no value.
     """
@@ -65,11 +66,16 @@ def open_file(place: str) -> pa.NativeFile:
 
 def _place(address: str) -> str:
     """Spark writes addresses, with what is special in them as numbers."""
-    parts = urlsplit(address)
-    path = unquote(parts.path)
-    if parts.scheme in ("", "file"):
-        return path
-    return f"{_SCHEMES.get(parts.scheme, parts.scheme)}://{parts.netloc}{path}"
+    scheme, _, rest = address.partition(":")
+    if scheme == "file":
+        return unquote(_path_of(address))
+    return f"{_SCHEMES.get(scheme, scheme)}:{rest}"
+
+
+def _path_of(address: str) -> str:
+    """The path in an address, without what stands before it."""
+    rest = address.partition(":")[2]
+    return "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
 
 
 def _is_elsewhere(place: str) -> bool:
@@ -90,8 +96,8 @@ def _find_sizes(places: Sequence[str]) -> list[int | None]:
     if not places:
         return []
     if _is_elsewhere(places[0]):
-        system = _file_system(places[0])[0]
-        return [info.size for info in system.get_file_info([place.split("://", 1)[1] for place in places])]
+        opened = [_file_system(place) for place in places]
+        return [info.size for info in opened[0][0].get_file_info([path for _, path in opened])]
     return [os.stat(place).st_size if os.path.exists(place) else None for place in places]
 
 
@@ -100,15 +106,14 @@ def _find_roots(paths: Iterable[str]) -> tuple[int, ...]:
     so that what it finds lies as deep as it is long."""
     depths = set()
     for path in paths:
-        parts = urlsplit(path) if ":" in path.split("/", 1)[0] else None
-        plain = path if parts is None else parts.path
+        plain = _path_of(path) if ":" in path.split("/", 1)[0] else path
         absolute = plain if plain.startswith("/") else os.path.abspath(plain)
         depths.add(len(PurePosixPath(os.path.normpath(absolute)).parts))
     return tuple(sorted(depths))
 
 
 def _read_folders(place: str, roots: Sequence[int]) -> tuple[tuple[str, str | None], ...]:
-    path = PurePosixPath(place if not _is_elsewhere(place) else urlsplit(place).path)
+    path = PurePosixPath(unquote(_path_of(place)) if _is_elsewhere(place) else place)
     below = path.parts[:-1]
     if not any("=" in part for part in below):
         return ()
