@@ -101,7 +101,7 @@ def greta_q2(repeat: int) -> list[ResultRow]:
     events = datasets.cluster(2_000_000, seed=1)
     _check(cycles, events, cluster_problem(events, 60, 30), 30, "mapper", every=20)
     return [
-        *_rates("Q2", cycles, events, repeat),
+        *_rates("Q2", cycles, events, repeat, 2),
         *_with_twins(cycles, "Q2", repeat, datasets.cluster(15_000, seed=1), datasets.cluster(200_000, seed=1),
                      lambda table: cluster_problem(table, 60, 30), 30, "mapper", "decimal"),
     ]  # fmt: skip
@@ -115,20 +115,20 @@ def greta_q3(repeat: int) -> list[ResultRow]:
     _check(slow_downs, events, traffic_problem(events, 300, 60), 60, "segment", every=1)
     few = datasets.traffic(200_000, seed=1)
     return [
-        *_rates("Q3", slow_downs, events, repeat),
+        *_rates("Q3", slow_downs, events, repeat, 3),
         *_with_twins(slow_downs, "Q3", repeat, few, few, lambda table: traffic_problem(table, 300, 60), 60, "segment",
                      "decimal", "; a car stays in a segment for two or three reports, so trends are short"),
     ]  # fmt: skip
 
 
-def _rates(name: str, asked: Query, events: pa.Table, repeat: int) -> list[ResultRow]:
+def _rates(name: str, asked: Query, events: pa.Table, repeat: int, bar: float) -> list[ResultRow]:
     seconds = interleaved(
         {numbers: lambda n=numbers: asked.run(events, numbers=n) for numbers in ("decimal", "float64")},
         min(repeat, MOST_REPEATS),
         process_time,
     )
     return [
-        rate(name, events.num_rows, seconds["decimal"], 2, 'exact, numbers="decimal"'),
+        rate(name, events.num_rows, seconds["decimal"], bar, 'exact, numbers="decimal"'),
         rate(name, events.num_rows, seconds["float64"], None, 'numbers="float64"'),
     ]
 
