@@ -116,7 +116,7 @@ def test_one_read_and_one_shuffle_of_events(spark: SparkSession, frame: DataFram
     assert plan.count("Scan parquet") == 1
     moved = re.findall(r"Exchange hashpartitioning\((\w+)", plan)
     assert len(moved) == 2, "events once, and parts of results"
-    assert [name for name in moved if name != "slot"] == ["trendweave_family"]
+    assert [name for name in moved if name != "slot"] == ["bucket"]
 
 
 def test_many_rules_and_many_words_of_flags(frame: DataFrame, table: pa.Table) -> None:
