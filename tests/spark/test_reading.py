@@ -150,7 +150,7 @@ def test_a_workload_reads_files(spark: SparkSession, stock: Path) -> None:
             "company": "RETURN company, COUNT(*) PATTERN Stock S+ WHERE [company] AND S.price > NEXT(S).price GROUP-BY "
             "company WITHIN 10 seconds SLIDE 10 seconds",
             "sector": "RETURN sector, COUNT(*) PATTERN SEQ(Stock S, Stock T) WHERE [sector] AND S.volume > 90 GROUP-BY "
-            "sector WITHIN 1 second SLIDE 1 second",
+            "sector WITHIN 3 seconds SLIDE 3 seconds",
             "market": "RETURN COUNT(*) PATTERN Stock S WHERE S.market = 'b' WITHIN 10 seconds SLIDE 10 seconds",
         }
     )
