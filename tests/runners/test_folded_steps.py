@@ -72,6 +72,9 @@ QUERIES = (
     f"RETURN f, {MEASURED} PATTERN (SEQ(A, B?))+ WHERE [k] GROUP-BY f WITHIN 3 seconds SLIDE 3 seconds",
     "RETURN s, COUNT(*), AVG(A.x) PATTERN A+ GROUP-BY s WITHIN 4 seconds SLIDE 1 second",
     "RETURN k, COUNT(*) AS c PATTERN A+ GROUP-BY k HAVING COUNT(*) > 1 ORDER BY c DESC LIMIT 1 WITHIN 6 s SLIDE 3 s",
+    "RETURN k, COUNT(*), SUM(A.x) PATTERN A+ WHERE A.f = NEXT(A).f GROUP-BY k WITHIN 6 seconds SLIDE 2 seconds",
+    "RETURN COUNT(*), MAX(A.x) PATTERN SEQ(A, B) WHERE [k] AND A.f = B.f AND A.x = B.x WITHIN 5 s SLIDE 5 s",
+    "RETURN COUNT(A) PATTERN SEQ(A+, B) WHERE A.x % 2 = NEXT(A).x % 2 AND A.x % 2 = B.x % 2 WITHIN 4 s SLIDE 1 s",
 )
 
 
@@ -106,6 +109,35 @@ def test_what_is_kept_grows_with_keys_and_not_with_events(text: str) -> None:
         assert state.rows.num_rows == 0
         sizes.append(sum(one.nbytes for one in state.carry.values()))
     assert sizes[0] == sizes[1] > 0
+
+
+def test_equal_values_of_neighbours_are_kept_once_each() -> None:
+    """An event without the value is followed by none, and is a trend of its own."""
+    asked = engine("RETURN COUNT(*) PATTERN A+ WHERE A.x = NEXT(A).x WITHIN 6 seconds SLIDE 6 seconds")
+    state = asked.start()
+    for second, x in enumerate([1, 2, 1, None, None, 1]):
+        state, _ = asked.push(state, table({"time": second, "type": "A", "x": x}), second)
+    state, rows = asked.push(state, table({"time": 6, "type": "A", "x": 1}), 6)
+    # Seven of three ones, one of the two, and two of events without a value.
+    assert rows.column(-1).to_pylist() == [7 + 1 + 2]
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        "A.x = NEXT(A).x",  # nothing is asked of A and B
+        "A.x = NEXT(A).x AND A.x = B.y",
+        "A.x = NEXT(A).x AND A.x + 1 = B.x",
+        "A.x = NEXT(A).x AND A.x = B.x AND A.y < B.y",
+        "A.x != NEXT(A).x AND A.x = B.x",
+    ],
+)
+def test_events_wait_where_values_of_a_trend_may_differ(conditions: str) -> None:
+    text = f"RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE {conditions} WITHIN 6 seconds SLIDE 6 seconds"
+    assert "an edge predicate asks for earlier events" in trendweave.query(text).explain()
+    steps = trendweave.query(text).incremental(SCHEMA)._steps
+    assert steps is not None
+    assert not steps.folds
 
 
 def test_keys_that_no_window_needs_disappear() -> None:

@@ -2,7 +2,8 @@
 
 Where nothing is asked of two neighbours, what events of a pane of time do to trends is a small matrix of numbers: the
 trends that lead from each state before them to each state after them (A-Seq, prefix counters). Panes are as long as
-windows have in common, so a window is some panes one after the other.
+windows have in common, so a window is some panes one after the other. Where neighbours are asked for equal values, all
+events of a trend have the same ones, and there are numbers per value.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way, WholeInput
 from trendweave.planning.ways import windows_overlap
 
@@ -26,10 +28,12 @@ class Folding:
     Attributes:
         why_not: Why they are not, in a few words; None where they are.
         overlap: Whether windows overlap, so that trends go on from pane to pane.
+        values: Row expressions that all events of a trend have in common, because every two neighbours do.
     """
 
     why_not: str | None
     overlap: bool = False
+    values: tuple[Expression, ...] = ()
 
 
 def plan_folding(plan: Plan) -> Folding:
@@ -42,7 +46,8 @@ def plan_folding(plan: Plan) -> Folding:
         The decision.
     """
     overlap = windows_overlap(plan.window)
-    return Folding(_why_not(plan, overlap), overlap)
+    why_not = _why_not(plan, overlap)
+    return Folding(why_not, overlap, _find_values(plan) or () if why_not is None else ())
 
 
 def _why_not(plan: Plan, overlap: bool) -> str | None:
@@ -64,13 +69,30 @@ def _why_not(plan: Plan, overlap: bool) -> str | None:
         return "a key of one variable asks for events of all others"
     if plan.anchors:
         return "a condition asks for an earlier event of the trend"
-    if any(step.summing.way is not Way.RUNNING_SUMS for step in plan.template.transitions):
+    if _find_values(plan) is None:
         return "an edge predicate asks for earlier events"
     if any(column.distinct for column in plan.aggregates):
         return "DISTINCT asks for all values"
     if any(column.is_spread for column in plan.aggregates):
         return "STDDEV and VARIANCE ask for all values"
     return _too_many(plan, overlap)
+
+
+def _find_values(plan: Plan) -> tuple[Expression, ...] | None:
+    """What all events of a trend have in common, where this is all that is asked of neighbours: the same equalities
+    between each two of them, each of an expression with itself. None where something else is asked."""
+    ways = {step.summing.way for step in plan.template.transitions}
+    if ways <= {Way.RUNNING_SUMS}:
+        return ()
+    if ways != {Way.SUMS_PER_VALUE}:
+        return None
+    asked = {frozenset(plan.edge(*pair).comparisons) for pair in plan.template.neighbours()}
+    if len(asked) != 1:
+        return None
+    (comparisons,) = asked
+    if any(one.operator != "=" or one.previous != one.next for one in comparisons):
+        return None
+    return tuple(sorted((one.previous for one in comparisons), key=repr))
 
 
 def _too_many(plan: Plan, overlap: bool) -> str | None:

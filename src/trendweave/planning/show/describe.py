@@ -122,7 +122,8 @@ def anchor_text(condition: AnchorPlan) -> str:
 
 def folding_text(plan: Plan) -> str:
     """What streams keep of events that the watermark has passed."""
-    why_not = plan_folding(plan).why_not
+    folding = plan_folding(plan)
+    why_not = folding.why_not
     if isinstance(plan.window, WholeInput):
         return f"events are kept until the end: {why_not}"
     if why_not is not None:
@@ -131,7 +132,8 @@ def folding_text(plan: Plan) -> str:
     assert isinstance(plan.window, SlidingWindow), "only these are folded"
     overlap = plan.window.length > plan.window.slide
     of = f"pane of {duration_text(pane_length(plan.window))}" if overlap else "window"
-    return f"events are forgotten once the watermark has passed them; numbers are kept per key and {of}"
+    per = "key, value" if folding.values else "key"
+    return f"events are forgotten once the watermark has passed them; numbers are kept per {per} and {of}"
 
 
 def window_text(window: Window) -> str:

@@ -13,6 +13,7 @@ from trendweave.kernels.folding import Algebra, Measured, make_algebra
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.bound import BoundTrends
+from trendweave.programs.trends.folded.values import keep_unknown_apart
 from trendweave.programs.trends.kernel_inputs import KernelInputs
 from trendweave.programs.trends.measured_values import KernelAggregate, measure_values
 from trendweave.programs.trends.measured_values import Measured as MeasuredRows
@@ -22,10 +23,12 @@ from trendweave.rows.encoded import encode_rows
 
 @dataclass(frozen=True)
 class Measures:
-    """Of a plan that is bound to the columns of some events. What is asked for is found once, when it is needed."""
+    """Of a plan that is bound to the columns of some events. What is asked for is found once, when it is needed.
+    `values` are columns that all events of a trend have in common, beside keys."""
 
     bound: BoundTrends
     overlap: bool
+    values: tuple[str, ...] = ()
 
     @property
     def plan(self) -> Plan:
@@ -37,7 +40,11 @@ class Measures:
 
     @cached_property
     def _no_rows(self) -> pa.Table:
-        return self.bound.prepare(self.bound.events.empty_table())[0]
+        return self.with_values(self.bound.prepare(self.bound.events.empty_table())[0])
+
+    def with_values(self, rows: pa.Table) -> pa.Table:
+        """Prepared rows with what else tells trends apart where values do."""
+        return keep_unknown_apart(rows, self.values, self.bound.time_type) if self.values else rows
 
     @cached_property
     def _of_no_rows(self) -> MeasuredRows:

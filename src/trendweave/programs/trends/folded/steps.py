@@ -19,6 +19,7 @@ from trendweave.programs.trends.folded.carried import Carried
 from trendweave.programs.trends.folded.fold import fold_rows
 from trendweave.programs.trends.folded.measures import Measures
 from trendweave.programs.trends.folded.panes import Panes
+from trendweave.programs.trends.folded.values import key_by_values, name_values
 from trendweave.programs.trends.folded.windows import WindowSumTooLargeError, close_windows
 from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
@@ -70,7 +71,7 @@ class FoldedSteps:
         carried = self._read(carry)
         rows = self._select_rows(rows, before)
         if rows.num_rows:
-            carried = fold_rows(self.measures, carried, rows)
+            carried = fold_rows(self.measures, carried, self.measures.with_values(rows))
         first, last = self.panes.closing.windows(before, watermark)
         closed = self.close(carried, (first, last)) if first <= last else None
         batches = () if closed is None else closed.to_batches()
@@ -110,7 +111,8 @@ def make_folded_steps(bound: BoundTrends, closing: Closing, write: Callable[[Tas
         The steps.
     """
     panes, kind = Panes(closing), bound.time_type
-    measures = Measures(bound, panes.overlap)
+    values = name_values(bound)
+    measures = Measures(key_by_values(bound, values), panes.overlap, values)
 
     def close(carried: Carried, windows: tuple[int, int]) -> pa.Table | None:
         try:
