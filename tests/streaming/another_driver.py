@@ -25,7 +25,7 @@ class Job:
     """From a folder of files, or from a Kafka topic where servers are named, to Parquet files.
 
     `pause` are seconds for which a Python worker sleeps in each micro-batch, so that there is time to kill it. With
-    `rules` it is a stream of a workload.
+    `rules` it is a stream of a workload, else of the query.
     """
 
     source: str
@@ -36,6 +36,7 @@ class Job:
     jars: tuple[str, ...] = ()
     pause: float = 0
     rules: dict[str, str] | None = None
+    query: str = SLIDING
 
     def argument(self) -> str:
         return json.dumps(asdict(self))
@@ -45,7 +46,7 @@ class Job:
         events = self._files(spark) if self.servers is None else self.topic(spark)
         if self.pause:
             events = events.mapInArrow(self._paused, events.schema)
-        asked = trendweave.query(SLIDING) if self.rules is None else trendweave.workload(self.rules)
+        asked = trendweave.query(self.query) if self.rules is None else trendweave.workload(self.rules)
         rows = asked.run(events, watermark="5 seconds", buckets=3)
         write_to_the_end(rows, Path(self.rows), Path(self.checkpoint))
 

@@ -12,6 +12,8 @@ COLUMNS = "time long, type string, x long, y double, s string, k long, g string"
 #: Groups of several keys, so that what the buckets of keys give has to be merged.
 QUERY = "RETURN g, COUNT(*), SUM(A.x) PATTERN SEQ(A+, B) WHERE [k] AND A.x < NEXT(A).x GROUP-BY g "
 SLIDING = QUERY + "WITHIN 20 seconds SLIDE 10 seconds"
+#: Nothing is asked of two neighbours, so that events are folded into numbers.
+FOLDED = SLIDING.replace(" AND A.x < NEXT(A).x", "")
 BATCH = 10
 
 

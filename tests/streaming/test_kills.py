@@ -16,7 +16,7 @@ from tests.streaming.another_driver import Job
 from tests.streaming.kafka_setup import connector_jars
 from tests.streaming.killing import driver, kill_between_rows_and_commit, kill_in_a_batch, numbers
 from tests.streaming.running import Files
-from tests.streaming.sample import SLIDING, batches, end, expected
+from tests.streaming.sample import FOLDED, SLIDING, batches, end, expected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,11 +29,12 @@ LOST = "Lost task"
 
 
 @pytest.mark.nightly
-def test_files_to_files_with_killed_workers_and_drivers(streaming: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [SLIDING, FOLDED], ids=["rows that wait", "folded rows"])
+def test_files_to_files_with_killed_workers_and_drivers(streaming: SparkSession, tmp_path: Path, text: str) -> None:
     files = Files(tmp_path / "events")
     for table in [*batches(COUNT), end()]:
         files.write(table)
-    job = Job(str(files.folder), str(tmp_path / "rows"), str(tmp_path / "checkpoint"), EVENTS_OF_A_BATCH)
+    job = Job(str(files.folder), str(tmp_path / "rows"), str(tmp_path / "checkpoint"), EVENTS_OF_A_BATCH, query=text)
 
     with driver(replace(job, pause=0.3), tmp_path / "log-1") as running:
         running.wait(lambda: (running.under_way() or 0) >= 1)
@@ -51,7 +52,7 @@ def test_files_to_files_with_killed_workers_and_drivers(streaming: SparkSession,
     assert max(numbers(Path(job.checkpoint) / "commits")) < COUNT
     job.run(streaming)
 
-    assert_same(expected(SLIDING, batches(COUNT)), streaming.read.parquet(job.rows).toArrow())
+    assert_same(expected(text, batches(COUNT)), streaming.read.parquet(job.rows).toArrow())
 
 
 @pytest.fixture(scope="module")
