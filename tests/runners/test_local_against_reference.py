@@ -17,7 +17,7 @@ from trendweave.errors import PlanningError
 from trendweave.runners.local import aggregate_table
 
 #: What the planner refuses although it is legal, with the reason in its error.
-REFUSED = {"TW206", "TW207", "TW209", "TW223", "TW211"}
+REFUSED = {"TW206", "TW207", "TW209", "TW223", "TW211", "TW234"}
 
 
 def planned(query: Query) -> trendweave.Query:

@@ -109,7 +109,7 @@ class SimulatedStream:
 
     def _carried(self, bucket: int) -> list[bytes]:
         """What a bucket carries on: a value for all, or where rows are folded one for each table."""
-        if self.folds:
+        if "tables" in self.tester.handle.map_states:
             return [content for content, _ in self.tester.peekMapState("tables", (bucket,)).values()]
         carry = self.tester.peekValueState("carry", (bucket,))
         return [] if carry is None else [carry[0]]

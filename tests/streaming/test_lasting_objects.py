@@ -16,11 +16,12 @@ def test_they_are_set_aside_once_for_each_word(monkeypatch: pytest.MonkeyPatch) 
         set_lasting_objects_aside("a test")
         aside = gc.get_freeze_count()
         assert aside > 1_000
-        further = [[number] for number in range(1_000)]
+        further = [[number] for number in range(10_000)]
         set_lasting_objects_aside("a test")
-        assert gc.get_freeze_count() < aside + len(further), "what later tasks make is garbage some day"
+        # Some of all others come and go meanwhile.
+        assert gc.get_freeze_count() < aside + len(further) // 2, "what later tasks make is garbage some day"
         set_lasting_objects_aside("another test")
-        assert gc.get_freeze_count() >= aside + len(further)
+        assert gc.get_freeze_count() > aside + len(further) // 2
     finally:
         gc.unfreeze()
 

@@ -146,12 +146,25 @@ def sliding_range(steps: np.ndarray, window: SlidingWindow, kind: TimeType) -> t
         DataError: The edge of a window does not fit 64 bits.
     """
     length, slide = steps_of(window.length, kind, "WITHIN"), steps_of(window.slide, kind, "SLIDE")
-    if steps.size and (int(steps.min()) < -(2**63) + length or int(steps.max()) > 2**63 - 1 - length):
-        raise _out_of_range("a window around them would begin or end outside of 64 bits")
+    check_edges(steps, length)
     last = np.floor_divide(steps, slide)
     if length == slide:
         return last, last
     return np.floor_divide(steps - length, slide) + 1, last
+
+
+def check_edges(steps: np.ndarray, length: int) -> None:
+    """Check that windows of this length around some times have edges that fit 64 bits.
+
+    Args:
+        steps: The times.
+        length: The length of the windows.
+
+    Raises:
+        DataError: An edge does not fit.
+    """
+    if steps.size and (int(steps.min()) < -(2**63) + length or int(steps.max()) > 2**63 - 1 - length):
+        raise _out_of_range("a window around them would begin or end outside of 64 bits")
 
 
 def moving_reach(window: MovingWindow, kind: TimeType) -> tuple[int, bool]:

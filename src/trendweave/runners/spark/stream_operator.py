@@ -68,7 +68,9 @@ class StreamProcessor(StatefulProcessor):
         self._carry = self._make_carry(handle)
 
     def _make_carry(self, handle: StatefulProcessorHandle) -> CarryState | TableState | None:
-        if self._steps.folds:
+        """Programs that carried something on before they folded rows keep all of it in one value, as they did."""
+        waiting = self._program.steps(self._in_parts, early=True)
+        if self._steps.folds and waiting is not None and not waiting.carries:
             return TableState(handle)
         return CarryState(handle, self.owner) if self._steps.carries else None
 

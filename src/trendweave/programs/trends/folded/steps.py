@@ -24,7 +24,7 @@ from trendweave.programs.trends.folded.windows import WindowSumTooLargeError, cl
 from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, as_steps
+from trendweave.rows.times import TimeType, as_steps, check_edges
 
 #: Before and after all times, which have 64 bits.
 _FIRST, _LAST = -(2**63), 2**63
@@ -85,10 +85,12 @@ class FoldedSteps:
 
     def _select_rows(self, rows: pa.Table, before: int | None) -> pa.Table:
         """Rows that lie in a window that is open."""
+        times = as_steps(rows.column(TIME), self.time_type)
+        check_edges(times, self.panes.closing.length)
         if before is None or not rows.num_rows:
             return rows
         first = self.panes.first_open(before) * self.panes.closing.slide
-        needed = np.asarray(as_steps(rows.column(TIME), self.time_type) >= first)
+        needed = np.asarray(times >= first)
         return rows if needed.all() else rows.filter(pa.array(needed))
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
