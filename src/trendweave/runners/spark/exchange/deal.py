@@ -15,7 +15,7 @@ from trendweave.runners.spark.exchange.chunking import number_rows
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 
 #: Rows and bytes that are dealt out at once: as many as make blobs worth their while, and few enough to hold twice.
-_ROWS, _BYTES = 1 << 20, 64 << 20
+_ROWS, _BYTES = 1 << 19, 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
