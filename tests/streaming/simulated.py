@@ -39,9 +39,13 @@ class SimulatedStream:
         early: bool = False,
         schema: pa.Schema = SCHEMA,
         sharing: str = "auto",
+        as_run: bool = False,
     ) -> None:
+        """`as_run`: the column of the type is the one that `run` takes where none is given."""
         settings = Settings(buckets=buckets, early=early, sharing=sharing)
         type_ = "type" if "type" in schema.names else None
+        if as_run and isinstance(query, trendweave.Query):
+            type_ = query._type_column(AUTO)
         self.columns = schema
         if isinstance(query, trendweave.Query):
             self.program = bind(query.plan, schema, "time", type_, settings)

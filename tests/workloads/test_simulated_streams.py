@@ -48,7 +48,7 @@ def test_any_stream(
         query = case.queries[member.name]
         mine = from_united(found, member.name, query.schema(SCHEMA).names)
         if member.query is None:
-            alone = SimulatedStream(query, delay, buckets)
+            alone = SimulatedStream(query, delay, buckets, as_run=True)
             assert_equal_rows(_run(alone, events, cuts), mine, f"{member.name}\n{case}", in_order=False)
         else:
             member.assert_rows(in_time, mine, in_order=False)
