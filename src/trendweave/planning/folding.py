@@ -27,12 +27,10 @@ class Folding:
 
     Attributes:
         why_not: Why they are not, in a few words; None where they are.
-        overlap: Whether windows overlap, so that trends go on from pane to pane.
         values: Row expressions that all events of a trend have in common, because every two neighbours do.
     """
 
     why_not: str | None
-    overlap: bool = False
     values: tuple[Expression, ...] = ()
 
 
@@ -45,12 +43,11 @@ def plan_folding(plan: Plan) -> Folding:
     Returns:
         The decision.
     """
-    overlap = windows_overlap(plan.window)
-    why_not = _why_not(plan, overlap)
-    return Folding(why_not, overlap, _find_values(plan) or () if why_not is None else ())
+    why_not = _why_not(plan)
+    return Folding(why_not, _find_values(plan) or () if why_not is None else ())
 
 
-def _why_not(plan: Plan, overlap: bool) -> str | None:
+def _why_not(plan: Plan) -> str | None:
     if isinstance(plan.window, WholeInput):
         return "one window over the whole input never closes"
     if plan.finds_trends:
@@ -75,7 +72,7 @@ def _why_not(plan: Plan, overlap: bool) -> str | None:
         return "DISTINCT asks for all values"
     if any(column.is_spread for column in plan.aggregates):
         return "STDDEV and VARIANCE ask for all values"
-    return _too_many(plan, overlap)
+    return _too_many(plan)
 
 
 def _find_values(plan: Plan) -> tuple[Expression, ...] | None:
@@ -95,8 +92,9 @@ def _find_values(plan: Plan) -> tuple[Expression, ...] | None:
     return tuple(sorted((one.previous for one in comparisons), key=repr))
 
 
-def _too_many(plan: Plan, overlap: bool) -> str | None:
-    states, most = len(plan.template.states), _MOST_STATES if overlap else _MOST_STATES_IN_A_LINE
+def _too_many(plan: Plan) -> str | None:
+    most = _MOST_STATES if windows_overlap(plan.window) else _MOST_STATES_IN_A_LINE
+    states = len(plan.template.states)
     if states > most:
         return f"the template has {states:,} states, and at most {most} are worth it"
     panes = plan.window.length // pane_length(plan.window) if isinstance(plan.window, SlidingWindow) else 1

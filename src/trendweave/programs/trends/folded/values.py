@@ -34,7 +34,8 @@ def key_by_values(bound: BoundTrends, values: Sequence[str]) -> BoundTrends:
     """The same query with values as keys, and nothing asked of neighbours."""
     if not values:
         return bound
-    plan, preparation, names = bound.plan, bound.preparation, (*values, _UNKNOWN_AT)
+    plan, preparation = bound.plan, bound.preparation
+    names = (*(name for name in values if name not in preparation.partition_key), _UNKNOWN_AT)
     running = Summing(Way.RUNNING_SUMS, Way.RUNNING_SUMS, "values are keys")
     steps = tuple(replace(step, summing=running) for step in plan.template.transitions)
     return replace(
