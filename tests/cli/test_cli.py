@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.command import trendweave, trendweave_process
+
 GOOD = "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price > NEXT(S).price WITHIN 1 minute SLIDE 10 s"
-
-
-def trendweave(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trendweave", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -26,7 +21,7 @@ def query_file(tmp_path: Path) -> Path:
 
 
 def test_check_a_file_and_standard_input(query_file: Path) -> None:
-    for result in (trendweave("check", str(query_file)), trendweave("check", "-", text=GOOD)):
+    for result in (trendweave("check", str(query_file)), trendweave_process("check", "-", text=GOOD)):
         assert (result.returncode, result.stdout, result.stderr) == (0, "ok\n", "")
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.test_cli import trendweave
+from tests.cli.command import trendweave
 
 QUERY = (
     "FROM X PARTITION BY k DEFINE A AS a > 1, B AS b > 1 "

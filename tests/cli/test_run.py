@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from tests.cli.test_cli import trendweave
+from tests.cli.command import trendweave, trendweave_process
 from trendweave import query
 from trendweave.cli.files import find_files, read_table, read_tables, write_table
 from trendweave.cli.run_files import FileRun, run_in_process
@@ -49,8 +49,9 @@ def run_locally(query_file: Path, *events: Path, options: tuple[str, ...] = ()) 
 
 def test_a_pipe_gets_csv(query_file: Path, tmp_path: Path) -> None:
     write_table(EVENTS, tmp_path / "events.parquet")
-    result = run_locally(query_file, tmp_path / "events.parquet", options=("--numbers", "int64", *COLUMNS))
-    assert result.returncode == 0
+    events = ("--events", str(tmp_path / "events.parquet"), *COLUMNS)
+    result = trendweave_process("run", str(query_file), *events, "--runner", "local", "--numbers", "int64")
+    assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == ['"window_start","window_end","count","sum_A_x"', "0,10,3,10"]
 
 

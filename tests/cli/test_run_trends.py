@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 
-from tests.cli.test_cli import trendweave
+from tests.cli.command import trendweave
 from trendweave import query
 from trendweave.cli.files import write_table
 from trendweave.cli.trend_text import write_trends_as_text

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer import BadParameter
 
-from tests.cli.test_cli import trendweave
+from tests.cli.command import trendweave
 from tests.cli.test_live_view import RECORDED, lines
 from trendweave import Query, Workload, query, workload
 from trendweave.cli import run_files
