@@ -31,8 +31,7 @@ def trendweave(*arguments: str, text: str = "") -> subprocess.CompletedProcess[s
             main()
             code = 0
         except SystemExit as end:
-            assert end.code is None or isinstance(end.code, int)
-            code = end.code or 0
+            code = int(end.code or 0)
         finally:
             logger.handlers[:] = handlers
     return subprocess.CompletedProcess(command, code, _text(out), _text(err))
