@@ -1,6 +1,7 @@
 """Writes the state of every kind of query, in the middle of its events: `python -m tests.runners.save_states FOLDER`.
 
-Run it when the format of states changes, into a new folder of `saved_states`; the folders of earlier formats stay.
+Run it when the format of states changes, into a new folder of `saved_states`, such as v4 for the fourth format; the
+folders of earlier formats stay.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def test_a_state_of_now_goes_on(name: str) -> None:
     assert in_any_order(go_on(name, state.to_bytes())) == in_any_order(list(case.rows))
 
 
-FORMATS = sorted((folder.name for folder in SAVED.iterdir()), key=lambda name: (name != "before", name))
+FORMATS = sorted((folder.name for folder in SAVED.iterdir()), key=lambda name: int(name.removeprefix("v")))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -150,15 +151,15 @@ class WrappedSteps:
         return self.inner.looks_at(changed, before)
 
 
-class OneView:
+class OneView(ABC):
     """A unit whose rows are those of one program."""
 
     first: int
 
     @property
+    @abstractmethod
     def source(self) -> Program:
         """The program."""
-        raise NotImplementedError
 
     @property
     def sources(self) -> tuple[Program, ...]:
