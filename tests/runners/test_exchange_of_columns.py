@@ -24,7 +24,6 @@ from trendweave.runners.spark.exchange.buckets import Buckets, _spark_hash
 from trendweave.runners.spark.exchange.chunking import number_rows
 from trendweave.runners.spark.exchange.deal import Deal
 from trendweave.runners.spark.exchange.gather import Gathered
-from trendweave.runners.spark.exchange.narrow import narrow, widen
 from trendweave.runners.spark.table_task import Limits
 
 UNLIMITED = Limits(10**9, 10**9)
@@ -185,33 +184,6 @@ def test_a_key_with_too_many_rows_is_refused(keys: tuple[tuple[str, ...], ...]) 
             list(gathered.tables(Limits(10, 150), keys, refuse))
         if keys:
             assert sum(table.num_rows for table in gathered.tables(Limits(10, 200), keys, refuse)) == 300
-
-
-@pytest.mark.parametrize(
-    ("numbers", "bits"),
-    [
-        ([5, 5, 5], 8),
-        ([-(2**62), -(2**62) + 255], 8),
-        ([0, 256], 16),
-        ([-1, 2**16], 32),
-        ([0, 3 * 86_400_000_000], 32),
-        ([7, 7 + 86_400_000_000, 8], 64),
-        ([-(2**63), 2**63 - 1], 64),
-    ],
-)
-def test_numbers_travel_in_few_bytes(numbers: list[int], bits: int) -> None:
-    for kind in (pa.int64(), pa.timestamp("us")):
-        column = pa.array(numbers, pa.int64()).view(kind)
-        order = np.arange(len(numbers))[::-1].copy()
-        narrowed, scale = narrow(column, order)
-        assert narrowed.type.bit_width == bits
-        assert widen([narrowed], [scale], kind).chunk(0).equals(column.take(pa.array(order)))
-
-
-def test_columns_with_and_without_null_stand_side_by_side() -> None:
-    parts = [pa.array([1, None, 3]), pa.array([4, 5]), pa.array([2**40, -(2**40)]), pa.array([], pa.int64())]
-    narrowed, scales = zip(*(narrow(part, None) for part in parts), strict=True)
-    assert widen(narrowed, scales, pa.int64()).to_pylist() == [1, None, 3, 4, 5, 2**40, -(2**40)]
 
 
 def test_a_task_without_rows_has_nothing_to_deal_and_nothing_to_compute() -> None:

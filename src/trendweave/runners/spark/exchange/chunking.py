@@ -31,6 +31,8 @@ def number_rows(rows: pa.Table, cut: TimeCut, moment: pa.DataType) -> pa.Table:
         return rows.append_column(CHUNK, pa.array(chunk))
     offset = steps - chunk * cut.length
     twice = offset < cut.after if cut.after else offset >= cut.length - cut.before
+    if not twice.any():
+        return rows.append_column(CHUNK, pa.array(chunk))
     # A copy stands behind its row, so that rows stay in the order of their times.
     copied = np.repeat(np.arange(steps.size), 1 + twice)
     chunk = chunk[copied]
