@@ -12,7 +12,8 @@ from benchmarks import spark_alternatives as instead
 from benchmarks.spark_events import sequences
 from benchmarks.spark_sessions import check_rows
 from benchmarks.workloads.greta_queries import paper_query
-from benchmarks.workloads.spark_batch import FALLING_PAIRS, PAIRS_PER_KEY, PER_KEY
+from benchmarks.workloads.spark_batch import PAIRS_PER_KEY, PER_KEY
+from benchmarks.workloads.spark_instead import FALLING_PAIRS
 from trendweave import Query, datasets
 
 if TYPE_CHECKING:

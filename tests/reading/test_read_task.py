@@ -85,7 +85,7 @@ def run_tasks(program: Program, files: tuple[File, ...]) -> tuple[pa.Table, Drop
     made = pa.Table.from_batches(list(read([numbers])))
     counts = made.filter(pa.compute.is_null(made.column("bucket")))
     blobs = made.filter(pa.compute.is_valid(made.column("bucket"))).select(["bucket", "rows"])
-    compute = ComputeBlobs(replace(task, adopts=False), Limits())
+    compute = ComputeBlobs(replace(task, adopts=False), Limits(), 10**9)
     found = list(_each_bucket(compute, blobs))
     schema = program.schema if parts is None else parts.schema
     if parts is not None:

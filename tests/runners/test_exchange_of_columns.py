@@ -168,7 +168,7 @@ def test_blobs_of_tasks_that_end_in_any_order_are_gathered_by_time() -> None:
     rows = many_rows(9_000, 10)
     deal = Deal(Buckets(1), (("key",),), None, pa.int64())
     pieces = [rows.slice(low, 3_000) for low in (6_000, 0, 3_000)]
-    with Gathered() as gathered:
+    with Gathered(10**9) as gathered:
         for piece in pieces:
             gathered.add(deal.deal(piece))
         (table,) = gathered.tables(UNLIMITED, (("key",),), refuse)
@@ -178,10 +178,13 @@ def test_blobs_of_tasks_that_end_in_any_order_are_gathered_by_time() -> None:
 @pytest.mark.parametrize("keys", [(("key",),), ()])
 def test_a_key_with_too_many_rows_is_refused(keys: tuple[tuple[str, ...], ...]) -> None:
     rows = pa.table({TIME: np.arange(300), "key": np.where(np.arange(300) % 3, 7, np.arange(300))})
-    with Gathered() as gathered:
-        gathered.add(Deal(Buckets(2), keys, None, pa.int64()).deal(rows))
+    dealt = Deal(Buckets(2), keys, None, pa.int64()).deal(rows)
+    with Gathered(10**9) as gathered:
+        gathered.add(dealt)
         with pytest.raises(LookupError, match="'key': 7" if keys else "'time': 0,"):
             list(gathered.tables(Limits(10, 150), keys, refuse))
+    with Gathered(10**9) as gathered:
+        gathered.add(dealt)
         if keys:
             assert sum(table.num_rows for table in gathered.tables(Limits(10, 200), keys, refuse)) == 300
 
@@ -189,5 +192,5 @@ def test_a_key_with_too_many_rows_is_refused(keys: tuple[tuple[str, ...], ...]) 
 def test_a_task_without_rows_has_nothing_to_deal_and_nothing_to_compute() -> None:
     empty = pa.RecordBatch.from_pylist([], SCHEMA)
     assert list(Deal(Buckets(4), KEYS, None, SCHEMA.field(TIME).type)([empty])) == []
-    with Gathered() as gathered:
+    with Gathered(10**9) as gathered:
         assert list(gathered.tables(UNLIMITED, KEYS, refuse)) == []

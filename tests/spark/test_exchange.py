@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,9 @@ import pytest
 import trendweave
 from tests.spark.comparing import assert_same, frame_from, settings
 from trendweave.errors import OptionError
+from trendweave.runners.spark.exchange import road as columns_road
+from trendweave.runners.spark.exchange.compute import ComputeBlobs
+from trendweave.runners.spark.exchange.gather import Gathered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,6 +83,35 @@ def test_the_plan_shows_the_road(events: DataFrame, capsys: pytest.CaptureFixtur
         assert ("hashpartitioning(bucket" in text) == (sorts == 0)
     assert "exchange     columns: " in trendweave.query(PER_GROUP).explain()
     assert "exchange     rows: " in trendweave.query(SITUATIONS).explain()
+
+
+def test_blobs_beyond_memory_wait_in_a_file_inside_spark(
+    spark: SparkSession, events: DataFrame, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers leave a file behind that tells whether blobs were written to disk."""
+
+    class Noted(ComputeBlobs):
+        def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from trendweave.runners.spark.exchange import compute
+
+            class Noting(Gathered):
+                def __exit__(self, *error: Any) -> None:
+                    (tmp_path / ("spilled" if self.has_spilled else "held")).touch()
+                    super().__exit__(*error)
+
+            compute.Gathered = Noting  # type: ignore[misc]
+            try:
+                yield from ComputeBlobs.__call__(self, batches)
+            finally:
+                compute.Gathered = Gathered  # type: ignore[misc]
+
+    monkeypatch.setattr(columns_road, "ComputeBlobs", Noted)
+    query = trendweave.query(PER_GROUP)
+    expected = query.run(table)
+    for limit, found in ((1, {"spilled"}), (10**9, {"spilled", "held"})):
+        with settings(spark, bytesInMemory=limit):
+            assert_same(expected, query.run(events).toArrow())
+        assert {file.name for file in tmp_path.iterdir()} == found
 
 
 def test_another_road_is_refused(spark: SparkSession, events: DataFrame) -> None:

@@ -209,7 +209,7 @@ def test_arguments_win_over_settings(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"chunk": "1 hour"}, TypeError, "rows_at_once, max_rows_of_a_key, not chunk"),
+        ({"chunk": "1 hour"}, TypeError, "max_rows_of_a_key, bytes_in_memory, not chunk"),
         ({"chunks": "1 hour later"}, LanguageError, "TW106: chunks: '1 hour later' is no length of time"),
         ({"chunks": "5"}, LanguageError, "TW106: chunks: a length of time needs a unit"),
         ({"chunks": "8 seconds"}, ExecutionError, "TW407: chunks of 8 seconds are shorter"),

@@ -18,6 +18,7 @@ SETTINGS = {
     "exchange": "exchange",
     "rows_at_once": "rowsAtOnce",
     "max_rows_of_a_key": "maxRowsOfAKey",
+    "bytes_in_memory": "bytesInMemory",
     "buckets": "buckets",
 }
 _UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}

@@ -71,6 +71,8 @@ class Options(TypedDict, total=False):
     """Rows that a task computes at once; keys are never cut. Spark batch."""
     max_rows_of_a_key: int | str | None
     """A key (in its chunk of time) with more rows is an error. Spark batch."""
+    bytes_in_memory: int | str | None
+    """Bytes of packed rows that a task holds in memory; what comes beyond waits in a temporary file. Spark batch."""
     buckets: int | str | None
     """Into how many parts the keys of a stream are cut. Spark streams."""
     watermark: str | None
@@ -105,7 +107,7 @@ class Place(Enum):
 
 
 _EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
-_IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key")
+_IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.RUN: _EVERYWHERE,
@@ -137,6 +139,7 @@ class Settings:
     exchange: Exchange = "auto"
     rows_at_once: int = 1_000_000
     max_rows_of_a_key: int = 20_000_000
+    bytes_in_memory: int = 192 << 20
     buckets: int = 16
     watermark: str | None = None
     early: bool = False
@@ -229,6 +232,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         max_rows_of_a_key=read_positive(
             "max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)
         ),
+        bytes_in_memory=read_positive("bytes_in_memory", options.get("bytes_in_memory", _DEFAULTS.bytes_in_memory)),
         buckets=read_positive("buckets", options.get("buckets", _DEFAULTS.buckets)),
         watermark=watermark,
         early=read_flag("early", options.get("early", False)),

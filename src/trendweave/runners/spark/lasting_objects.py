@@ -10,7 +10,19 @@ from __future__ import annotations
 import gc
 from functools import cache
 
+import pyarrow as pa
 from pyspark import TaskContext
+
+
+def leave_worker(task: str) -> None:
+    """After a task of a batch: what lasts is set aside, and memory that Arrow keeps for later goes back to the machine,
+    as the next task of this worker may be of another kind.
+
+    Args:
+        task: As for `set_lasting_objects_aside`.
+    """
+    set_lasting_objects_aside(task)
+    pa.default_memory_pool().release_unused()
 
 
 def set_lasting_objects_aside(task: str) -> None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.programs.program import TRENDS, Program, Scope
 from trendweave.runners.spark.chunks import PackedTimes
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import PEAK, SHARED, Limits, TableTask, append_counts, counts_row
 from trendweave.runners.warm_up import compile_once
 
@@ -57,7 +57,7 @@ class ComputeTask:
             wanted = self._wanted(self.limits.rows_at_once)
         if rows:
             yield from self.task(pa.Table.from_batches(held))
-        set_lasting_objects_aside("compute")
+        leave_worker("compute")
 
     def _wanted(self, rows: int) -> int:
         """That many, but not without a look at the size of a key that is beyond its limit."""
@@ -98,4 +98,4 @@ class MergeTask:
             peak = pc.max(table.column(PEAK)).as_py()
             merged = [append_counts(batch, peak, shares) for batch in merged if batch.num_rows]
         yield from merged
-        set_lasting_objects_aside("merge")
+        leave_worker("merge")

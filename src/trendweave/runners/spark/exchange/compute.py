@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from trendweave.runners.spark.exchange.gather import IN_MEMORY, Gathered
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.exchange.gather import Gathered
+from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import Limits, TableTask
 from trendweave.runners.warm_up import compile_once
 
@@ -25,7 +25,7 @@ class ComputeBlobs:
 
     task: TableTask
     limits: Limits
-    in_memory: int = IN_MEMORY
+    in_memory: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         compile_once(self.task.program.work)
@@ -34,7 +34,7 @@ class ComputeBlobs:
                 gathered.add(batch)
             for table in gathered.tables(self.limits, self.task.keys, self._refuse):
                 yield from self.task(table)
-        set_lasting_objects_aside("compute")
+        leave_worker("compute")
 
     def _refuse(self, rows: pa.Table) -> None:
         raise self.task.too_large(rows, self.limits)

@@ -12,7 +12,7 @@ from trendweave.programs.program import TimeCut
 from trendweave.runners.spark.exchange.blobs import pack
 from trendweave.runners.spark.exchange.buckets import Buckets
 from trendweave.runners.spark.exchange.chunking import number_rows
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.lasting_objects import leave_worker
 
 #: Rows and bytes that are dealt out at once: as many as make blobs worth their while, and few enough to hold twice.
 _ROWS, _BYTES = 1 << 19, 32 << 20
@@ -48,7 +48,7 @@ class Deal:
                 held, rows, size = [], 0, 0
         if held:
             yield self.deal(pa.Table.from_batches(held))
-        set_lasting_objects_aside("deal")
+        leave_worker("deal")
 
     def deal(self, rows: pa.Table) -> pa.RecordBatch:
         """The blobs of some rows, which fit in memory twice."""

@@ -60,7 +60,8 @@ def compute_blobs(task: TableTask, blobs: DataFrame, result: StructType, setting
     # Where rows have no time, a key is all that a query asks for.
     of_a_key = 2**62 if task.program.needs.time is None else settings.max_rows_of_a_key
     limits = Limits(settings.rows_at_once, of_a_key)
-    return blobs.repartition(F.col(BUCKET)).mapInArrow(ComputeBlobs(task, limits).__call__, result)
+    compute = ComputeBlobs(task, limits, settings.bytes_in_memory)
+    return blobs.repartition(F.col(BUCKET)).mapInArrow(compute.__call__, result)
 
 
 def find_buckets(spark: SparkSession) -> Buckets:
