@@ -10,6 +10,7 @@ from tests.kernels import brute_force
 from tests.kernels.random_cases import arguments, cases, examples
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.kernels.aggregates import passes
+from trendweave.kernels.aggregates.one_state import few_rows
 
 
 def as_dict(results, kinds):
@@ -55,22 +56,25 @@ def test_comparer_sees_differences():
 @pytest.mark.parametrize("force_way", [None, "scan", "general"])
 @pytest.mark.parametrize("lanes", [64, 2])
 @examples(300)
-@given(case=cases())
-def test_exact(case, force_way, lanes):
+@given(case=cases(), few=st.sampled_from([0, few_rows.FEW_ROWS]))
+def test_exact(case, force_way, lanes, few):
     kinds = [a[0] for a in case["aggregates"]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "LANE_NUMBERS", lanes)
+        patch.setattr(few_rows, "FEW_ROWS", few)
         ours = as_dict(aggregate(**arguments(case), force_way=force_way), kinds)
     truth = brute_force.results(case)
     assert same(ours, truth, kinds), (ours, truth)
 
 
 @examples(300)
-@given(case=cases(), force_way=st.sampled_from([None, "scan", "general"]))
-def test_float64(case, force_way):
+@given(case=cases(), force_way=st.sampled_from([None, "scan", "general"]), few=st.sampled_from([0, few_rows.FEW_ROWS]))
+def test_float64(case, force_way, few):
     case["aggregates"] = [a for a in case["aggregates"] if all(abs(v) < 2**40 for v in a[2])]
     kinds = [a[0] for a in case["aggregates"]]
-    ours = as_dict(aggregate(**arguments(case), numbers="float64", force_way=force_way), kinds)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few_rows, "FEW_ROWS", few)
+        ours = as_dict(aggregate(**arguments(case), numbers="float64", force_way=force_way), kinds)
     assert same(ours, brute_force.results(case), kinds, exact=False)
 
 

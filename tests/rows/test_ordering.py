@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.rows.ordering import sort_by_key_and_time
+from trendweave.rows.ordering import sort_by_key_and_time, take_rows
 
 FIRST, LAST = -(2**63), 2**63 - 1
 times = hs.one_of(hs.integers(-3, 3), hs.sampled_from([FIRST, FIRST + 1, LAST - 1, LAST]), hs.integers(FIRST, LAST))
@@ -98,3 +99,24 @@ def test_runs_of_any_length_and_kind_of_time_are_sorted(kind: str, size: int, co
     assert np.array_equal(np.arange(size) if order is None else order, expected)
     assert np.array_equal(sorted_times, moment[expected])
     assert np.array_equal(starts, np.searchsorted(key[expected], np.arange(count + 1)))
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.int8(), pa.float64(), pa.timestamp("us"), pa.date32(), pa.string()])
+@given(
+    values=hs.lists(hs.one_of(hs.none(), hs.integers(0, 100)), min_size=1, max_size=20),
+    cut=hs.integers(0, 20),
+    data=hs.data(),
+)
+@examples(40)
+def test_rows_are_taken_as_arrow_takes_them(
+    kind: pa.DataType, values: list[int | None], cut: int, data: hs.DataObject
+) -> None:
+    if kind == pa.string():
+        array = pa.array([None, *values, None], pa.int64()).cast(kind)
+    else:
+        array = pa.array([None, *values, None], kind)
+    column = pa.chunked_array([array.slice(1, cut), array.slice(1 + cut)])  # without its first value
+    order = np.array(data.draw(hs.lists(hs.integers(0, len(column) - 1), max_size=30)), np.int64)
+    taken = take_rows(column, order)
+    taken.validate(full=True)
+    assert taken.equals(column.take(pa.array(order)))

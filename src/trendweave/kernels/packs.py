@@ -171,3 +171,60 @@ def keep_between(context, pack, lane, first, end):
         return builder.select(inside, pack, ir.Constant(pack.type, None))
 
     return pack(pack, types.int64, types.int64, types.int64), build
+
+
+@compiled_as(lambda pack, other: pack | other)
+def join_bits(context, pack, other):
+    """The bits that either of them has."""
+
+    def build(context, builder, signature, arguments):
+        return builder.or_(*arguments)
+
+    return pack(pack, other), build
+
+
+@compiled_as(lambda pack: pack ^ (pack >> 63))
+def magnitude_bits(context, pack):
+    """The bits of integers, those of negative ones turned over."""
+
+    def build(context, builder, signature, arguments):
+        signs = builder.ashr(arguments[0], _alike(builder, arguments[0], ir.Constant(INTEGER, 63)))
+        return builder.xor(arguments[0], signs)
+
+    return pack(pack), build
+
+
+@compiled_as(lambda pack: np.bitwise_or.reduce(np.atleast_1d(pack)))
+def all_bits(context, pack):
+    """The bits that any of the integers has."""
+
+    def build(context, builder, signature, arguments):
+        bits = arguments[0]
+        if not isinstance(signature.args[0], Pack):
+            return bits
+        found = builder.extract_element(bits, ir.Constant(ir.IntType(32), 0))
+        for i in range(1, LANES):
+            found = builder.or_(found, builder.extract_element(bits, ir.Constant(ir.IntType(32), i)))
+        return found
+
+    return types.int64(pack), build
+
+
+def _times(pack, number):
+    with np.errstate(invalid="ignore"):
+        return np.where(pack != 0, pack * number, np.zeros_like(pack))[()]
+
+
+@compiled_as(_times)
+def times(context, pack, number):
+    """Products with the number; 0 stays 0, also if the number is infinite or none."""
+
+    def build(context, builder, signature, arguments):
+        pack, number = arguments
+        if signature.args[1] != types.float64:
+            return builder.mul(pack, _alike(builder, pack, number))
+        nothing = ir.Constant(pack.type, None)
+        product = builder.fmul(pack, _alike(builder, pack, number))
+        return builder.select(builder.fcmp_unordered("!=", pack, nothing), product, nothing)
+
+    return pack(pack, number), build

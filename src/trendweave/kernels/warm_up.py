@@ -22,7 +22,7 @@ from trendweave.kernels.shared.inputs import (
 )
 from trendweave.kernels.sorting import find_in_order, order_by_time, stable_order
 
-ROWS = 6
+ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks
 
@@ -38,7 +38,7 @@ def warm_up() -> None:
     letters = np.ones(ROWS, np.uint64)
     # A+
     template = Template(np.zeros(1, np.int64), np.ones(1, bool), np.ones(1, bool), *[np.zeros(1, np.int64)] * 2)
-    one_window = Rows(np.array([0, ROWS]), numbers, window, window, letters)
+    one_window = Rows(np.array([0, 1, ROWS]), numbers, window, window, letters)  # few rows, and more of them
     overlapping = one_window._replace(window_first=numbers - MANY_WINDOWS, window_last=numbers)
     falling = [Condition((Comparison(numbers, ">", numbers),))]
     wanted = [Aggregate("sum", 1, numbers), Aggregate("sum", 1, numbers / 2), Aggregate("max", 1, numbers)]

@@ -14,7 +14,7 @@ from trendweave.kernels.numbering import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes
-from trendweave.rows.ordering import sort_by_key_and_time
+from trendweave.rows.ordering import sort_by_key_and_time, take_rows
 from trendweave.rows.segments import Segments
 from trendweave.rows.sessions import SessionNumbers, number_sessions
 from trendweave.rows.times import TimeType, as_steps, as_times, time_type
@@ -174,8 +174,8 @@ class SortedPartitions:
         low, high = int(self.starts[first]), int(self.starts[end])
         taken = {name: table.column(name) for name in table.column_names}
         others = [name for name in taken if name not in self.texts and (name != TIME or self.time_type.is_float)]
-        fetched = table.select(others).take(pa.array(self.order[low:high]))
-        taken |= {name: fetched.column(name) for name in others}
+        order = self.order[low:high]
+        taken |= {name: take_rows(taken[name], order) for name in others}
         if TIME not in others and TIME in taken:
             taken[TIME] = pa.chunked_array([as_times(self.moment[low:high], self.time_type)])
         if texts := [name for name in self.texts if name in taken]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.kernels.sorting import find_in_order, order_by_time
 
@@ -34,3 +36,28 @@ def sort_by_key_and_time(key: np.ndarray, moment: np.ndarray, count: int, keys_i
     key, moment = np.ascontiguousarray(key, np.int64), np.ascontiguousarray(moment, np.int64)
     starts = find_in_order(key, moment, count, keys_in_order)
     return Sorted(None, starts, moment) if starts is not None else Sorted(*order_by_time(key, moment, count))
+
+
+def take_rows(column: pa.ChunkedArray, order: np.ndarray) -> pa.ChunkedArray:
+    """Fetch the rows of a column in an order.
+
+    Where there are NULLs, Arrow asks of each row whether it is one: numbers and times, and which of them are valid, are
+    fetched apart, in half the time.
+
+    Args:
+        column: The column.
+        order: Numbers of rows, which are not looked at again for being those of the column.
+
+    Returns:
+        The values in this order.
+    """
+    kind = column.type
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    if not plain or not column.null_count or kind.bit_width > 64:
+        return pc.take(column, pa.array(order), boundscheck=False)
+    array = pa.concat_arrays(column.chunks) if column.num_chunks > 1 else column.chunk(0)
+    whole = np.frombuffer(array.buffers()[1], f"i{kind.bit_width // 8}")
+    values = whole[array.offset : array.offset + len(array)].take(order, mode="clip")
+    valid = array.is_valid().to_numpy(zero_copy_only=False).take(order, mode="clip")
+    buffers = [pa.py_buffer(np.packbits(valid, bitorder="little")), pa.py_buffer(values)]
+    return pa.chunked_array([pa.Array.from_buffers(kind, order.size, buffers)])

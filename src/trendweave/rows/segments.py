@@ -84,6 +84,11 @@ def bit_of(variable: int, words: int) -> np.ndarray:
     return bits
 
 
+def _any_letter(letters: np.ndarray) -> np.ndarray:
+    """Whether each row has any letter; most queries have one word of them, which is quicker looked at by itself."""
+    return np.not_equal(letters[:, 0], 0) if letters.shape[1] == 1 else np.any(letters, axis=1)
+
+
 def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
     """Keep the rows that can be read as an allowed variable, and only as those.
 
@@ -95,7 +100,7 @@ def keep_readable(segments: Segments, allowed: np.ndarray) -> Segments:
         As many segments with fewer rows.
     """
     letters = segments.letters & allowed
-    kept = letters.any(axis=1)
+    kept = _any_letter(letters)
     if kept.all():
         return replace(segments, letters=letters)
     counts = np.add.reduceat(np.append(kept, False), segments.starts[:-1]) if segments.count else np.empty(0, np.int64)
@@ -132,50 +137,62 @@ def refine_segments(
         ExecutionError: Too many rows would be copied.
     """
     segment = segments.of_rows()
-    bound = (segments.letters & bit).any(axis=1)
-    other_letters = segments.letters & ~bit
+    bound = _any_letter(segments.letters & bit)
     bound_at = np.flatnonzero(bound)
+    if bound_at.size == bound.size:
+        row, of_bound, letters = segments.row, segment, segments.letters
+    else:
+        row, of_bound = segments.row[bound_at], segment[bound_at]
+        letters = np.take(segments.letters, bound_at, axis=0)
     width = np.int64(key.max()) + 1 if key.size else np.int64(1)
-    child, values = present_codes(segment[bound_at] * width + key[segments.row[bound_at]])
+    child, values = present_codes(of_bound * width + key[row])
     parent = values // width
-    own_child = np.full(bound.size, -1, np.int64)
-    own_child[bound_at] = child
     # Rows that can be read as another variable go into every child of their segment that has a row near them, without
     # the bound variable's letter; into their own child they go once, with all letters.
-    free_at = np.flatnonzero(other_letters.any(axis=1))
-    copied = target = np.empty(0, np.int64)
-    reach = find_reach() if free_at.size else None
-    if reach is None:
-        first_row, end_row = segments.starts[segment[bound_at]], segments.starts[segment[bound_at] + 1]
-        low, high = np.searchsorted(free_at, first_row), np.searchsorted(free_at, end_row)
-    else:
-        ticks = np.int64(reach[0].size) + 1
-        places = segment[free_at] * ticks + tick[segments.row[free_at]]
-        base, own_tick = segment[bound_at] * ticks, tick[segments.row[bound_at]]
-        low = np.searchsorted(places, base + reach[0][own_tick])
-        high = np.searchsorted(places, base + reach[1][own_tick])
+    other_letters = segments.letters & ~bit
+    free_at = np.flatnonzero(_any_letter(other_letters))
+    target = child
+    first_bound = row[first_of_each(child)]
     if free_at.size:
-        target, copied = _list_ranges(child, low, high, variable, free_at.size)
-    copied_at = free_at[copied]
-    foreign = target != own_child[copied_at]
-    position, letters = bound_at, segments.letters[bound_at]
-    if foreign.any():
-        position = np.concatenate([bound_at, copied_at[foreign]])
-        in_time = np.argsort(position, kind="stable")
-        letters = np.concatenate([letters, other_letters[copied_at[foreign]]])[in_time]
-        target = np.concatenate([child, target[foreign]])[in_time]
-        position = position[in_time]
-    else:
-        target = child
+        low, high = _find_near(segments, segment, bound_at, free_at, tick, find_reach())
+        copies, copied = _list_ranges(child, low, high, variable, free_at.size)
+        copied_at = free_at[copied]
+        own_child = np.full(bound.size, -1, np.int64)
+        own_child[bound_at] = child
+        foreign = copies != own_child[copied_at]
+        if foreign.any():
+            position = np.concatenate([bound_at, copied_at[foreign]])
+            in_time = np.argsort(position, kind="stable")
+            letters = np.concatenate([letters, other_letters[copied_at[foreign]]])[in_time]
+            target = np.concatenate([child, copies[foreign]])[in_time]
+            row = segments.row[position[in_time]]
     order, starts = stable_order(target, values.size)
-    first_bound = segments.row[bound_at[first_of_each(child)]]
     return Segments(
-        row=segments.row[position[order]],
+        row=row[order],
         starts=starts,
-        letters=letters[order],
+        letters=np.take(letters, order, axis=0),
         partition=segments.partition[parent],
         keys={name: rows[parent] for name, rows in segments.keys.items()} | {variable: first_bound},
     )
+
+
+def _find_near(
+    segments: Segments,
+    segment: np.ndarray,
+    bound_at: np.ndarray,
+    free_at: np.ndarray,
+    tick: np.ndarray,
+    reach: tuple[np.ndarray, np.ndarray] | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Per bound row, the range of free rows of its segment that may share a window with it."""
+    if reach is None:
+        first_row, end_row = segments.starts[segment[bound_at]], segments.starts[segment[bound_at] + 1]
+        return np.searchsorted(free_at, first_row), np.searchsorted(free_at, end_row)
+    ticks = np.int64(reach[0].size) + 1
+    places = segment[free_at] * ticks + tick[segments.row[free_at]]
+    base, own_tick = segment[bound_at] * ticks, tick[segments.row[bound_at]]
+    low = np.searchsorted(places, base + reach[0][own_tick])
+    return low, np.searchsorted(places, base + reach[1][own_tick])
 
 
 def _list_ranges(

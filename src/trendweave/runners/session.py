@@ -25,6 +25,7 @@ from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State
+from trendweave.runners.warm_up import load_folding
 
 #: Events that are put aside before they are prepared, at most. Those that are folded are prepared in some milliseconds,
 #: so that no event waits for long; for others the event that closes a window waits for all of its events anyway.
@@ -65,7 +66,10 @@ class PushSession:
             raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
         self._engine, self._kind, self._time = engine, engine.time_type, engine.time
         self._fit = row_checks(engine.columns)
-        self._most_aside = _ASIDE_TO_FOLD if engine.folds(engine.start()) else _ASIDE
+        self._most_aside = _ASIDE
+        if engine.folds(engine.start()):
+            self._most_aside = _ASIDE_TO_FOLD
+            load_folding()
 
     # What happened so far
 

@@ -51,3 +51,10 @@ def compile_once(work: Work) -> None:
     except OSError:
         # A folder that cannot be written to: each process compiles what it needs.
         return
+
+
+@cache
+def load_folding() -> None:
+    """Load what folds rows into this process: whoever folds first would wait for some tenths of a second."""
+    compile_once("folded")
+    warm_up_folding()

@@ -230,15 +230,19 @@ def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> n
     """Averages, rounded once where the sums are exact."""
     if exponent is None and sums.dtype != object and counts.dtype != object:
         with np.errstate(invalid="ignore"):
-            return sums / counts
+            averages = sums / counts
+        if sums.dtype == np.int64:  # beyond 53 bits, whole numbers would be rounded before they are divided
+            large = np.flatnonzero((sums > 2**53) | (sums < -(2**53)) | (counts > 2**53))
+            averages[large] = [int(s) / int(c) for s, c in zip(sums[large], counts[large], strict=True)]
+        return averages
     if sums.dtype == np.float64:
         return np.array([divide_float(s, c) for s, c in zip(sums, counts, strict=True)], np.float64)
     return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
 
 
 def float_sums(engine: Engine, floats: Linear, template: Template, queries: QueryLanes | None) -> list:
-    """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, else
-    exact fixed point numbers times 2**exponent."""
+    """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, or are not
+    because values are not; else exact fixed point numbers times 2**exponent, and floats that are not finite."""
     states = floats.states(template, queries)
     totals = engine.float_pass(floats.matrix(engine.count, np.float64), states)
     out: list = []
@@ -246,11 +250,27 @@ def float_sums(engine: Engine, floats: Linear, template: Template, queries: Quer
         if np.isfinite(totals[k + 1]).all():
             out.append((totals[k + 1], None))
             continue
-        usable = np.ones(engine.count, bool) if valid is None else np.asarray(valid)
-        if not np.isfinite(np.asarray(values)[usable]).all():
-            out.append((totals[k + 1], None))  # NaN and infinities in, NaN and infinities out
+        values = np.asarray(values, np.float64)
+        usable = np.ones(engine.count, bool) if valid is None else np.asarray(valid, bool)
+        special, marked = not_finite(engine, values, usable, states[k : k + 1])
+        plain = np.where(marked, special, totals[k + 1])
+        if np.isfinite(plain[~marked]).all():
+            out.append((plain, None))
             continue
-        digits, exponent = exact.float_digits(np.asarray(values, np.float64), usable)
-        exactly = engine.exact_pass(None, digits[None], states[k : k + 1])
-        out.append((exactly[1].astype(object), exponent))
+        digits, exponent = exact.float_digits(values, usable & np.isfinite(values))
+        exactly = engine.exact_pass(None, digits[None], states[k : k + 1])[1].astype(object)
+        exactly[marked] = special[marked]
+        out.append((exactly, exponent))
     return out
+
+
+def not_finite(engine: Engine, values: np.ndarray, usable: np.ndarray, states: np.ndarray) -> tuple:
+    """Sums that values which are NaN or infinite make so, however large the others are: (sums, where there are any)."""
+    kinds = np.stack([np.isnan(values), values == np.inf, values == -np.inf]) & usable
+    if not kinds.any():
+        nothing = np.zeros(int(engine.blocks.lanes.sum()))
+        return nothing, nothing != 0
+    found = engine.float_pass(kinds.astype(np.float64), np.repeat(states, 3, axis=0))[1:]
+    none, above, below = (count > 0 for count in found)
+    sums = np.where(none | (above & below), np.nan, np.where(above, np.inf, -np.inf))
+    return sums, none | above | below

@@ -141,8 +141,10 @@ def float_digits(values: np.ndarray, valid: np.ndarray) -> tuple:
     return out[:digits], lowest
 
 
-def scale(number: int, exponent: int, divisor: int = 1) -> float:
-    """number * 2**exponent / divisor, correctly rounded; infinite if too large."""
+def scale(number: int | float, exponent: int, divisor: int = 1) -> float:
+    """number * 2**exponent / divisor, correctly rounded; infinite if too large. Floats are not finite, and stay so."""
+    if isinstance(number, float):
+        return number
     number = int(number)
     try:
         if exponent >= 0:

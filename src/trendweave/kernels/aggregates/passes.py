@@ -11,10 +11,11 @@ import numpy as np
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
 from trendweave.kernels.aggregates.compile_program import build_program, order_by_target
+from trendweave.kernels.aggregates.one_state.few_rows import serves_few
+from trendweave.kernels.aggregates.one_state.ranked import serves
+from trendweave.kernels.aggregates.one_state.sliding import OneState, count_large, find_repeating_state
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
-from trendweave.kernels.aggregates.propagate import propagate
-from trendweave.kernels.aggregates.ranked_one_state import serves
-from trendweave.kernels.aggregates.sliding_one_state import OneState, count_large, find_repeating_state
+from trendweave.kernels.aggregates.propagate import Choice, propagate
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
 from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM, pad_lanes
 from trendweave.kernels.aggregates.workspace import Ask
@@ -24,6 +25,7 @@ from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
 LIMBS_EXPECTED = 4  # of them, when numbers have limbs
+LIMBS_RANKED = 8  # the same for ranked counts: what they go through is so short that vectors should stay in the cache
 FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
 MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows again, and memory is for the most
 MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
@@ -126,6 +128,20 @@ class Engine:
             return 1
         return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
 
+    def lanes_with_limbs(self, numbers: int, limbs: int) -> int:
+        """Windows per block where numbers have limbs."""
+        program, queries, *_ = self.program(True)
+        ranked = self.is_ranked(program, Ask(numbers, limbs, SUM, int(self.selection)), queries)
+        return self.lanes_for(numbers * (LIMBS_RANKED if ranked else LIMBS_EXPECTED))
+
+    def is_ranked(self, program, ask: Ask, queries) -> bool:
+        """Whether the loop for ranked counts runs a program: it is asked for, or nothing else is and it can."""
+        can_rank = serves(program, ask, queries)
+        ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and ask.kind == SUM
+        if ranked and not can_rank:
+            raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
+        return ranked
+
     def program(self, exact_sums: bool):
         """The program and its columns; sums of integers may use ways that subtract."""
         if exact_sums not in self.programs:
@@ -162,11 +178,10 @@ class Engine:
             Measures(values, value_states), queries,
         )  # fmt: skip
         ask = Ask(numbers, limbs, kind, int(self.selection))
-        can_rank = serves(program, ask, queries)
-        ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and kind == SUM
-        if ranked and not can_rank:
-            raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
-        return propagate(program, columns, blocks, ask, bits_at_most, row_results, ranked)
+        choice = Choice(
+            self.is_ranked(program, ask, queries), self.force_way is None and serves_few(program, ask, queries)
+        )
+        return propagate(program, columns, blocks, ask, bits_at_most, row_results, choice)
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
         """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
@@ -208,7 +223,7 @@ class Engine:
             keep[pending] = True
             positions = positions[np.repeat(keep, blocks.lanes)]
             blocks = select_blocks(blocks, pending)
-            blocks = narrow_blocks(blocks, self.rows, self.lanes_for(numbers * LIMBS_EXPECTED))
+            blocks = narrow_blocks(blocks, self.rows, self.lanes_with_limbs(numbers, limbs))
             self.check_memory(blocks, numbers * limbs)
             wide, fits, bits = self.run(blocks, digits, states, SUM, limbs, at_most, numbers)
             done = np.repeat(fits, blocks.lanes)

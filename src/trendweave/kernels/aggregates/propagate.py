@@ -9,10 +9,14 @@ to functions that are compiled into their caller, where they cost nothing; a cal
 Measured beside one loop of 210 lines with local names for all arrays and calls of up to 29 parameters: 0.3 to 1.0 of
 its time, on counts, sums and extrema by ranks, queues and scans, in one window and in overlapping ones."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from trendweave.kernels.aggregates.blocks import select_blocks
+from trendweave.kernels.aggregates.one_state.few_rows import have_few_rows, sum_few
+from trendweave.kernels.aggregates.one_state.ranked import propagate_ranked
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT, NOT_THERE, QUEUE, RANKED, SCAN
-from trendweave.kernels.aggregates.ranked_one_state import propagate_ranked
 from trendweave.kernels.aggregates.ranked_sums import add_prefix
 from trendweave.kernels.aggregates.ranks import rank_block
 from trendweave.kernels.aggregates.scan import add_scanned
@@ -166,20 +170,36 @@ def propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals):
             work.store_accepted[:] = 0
 
 
-def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_results, ranked: bool) -> tuple:
-    """Run all blocks, in the loop of `ranked_one_state` if `ranked`; returns (results, fits, bits per limb).
+class Choice(NamedTuple):
+    """Which loops may run, of those that serve a program: that of `one_state.ranked` instead of the general one, and
+    that of `one_state.few_rows` where blocks have few rows."""
+
+    ranked: bool
+    few: bool
+
+
+def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_results, choice: Choice) -> tuple:
+    """Run all blocks, in the loops that are chosen; returns (results, fits, bits per limb).
 
     `bits_at_most` None: float64 numbers. `row_results` None, or the best per row so far.
     """
     number = np.float64 if bits_at_most is None else np.int64
-    work = make_workspace(program, columns, blocks, ask, number)
     totals = Totals(
         np.zeros((int(blocks.offset[-1]), ask.numbers * ask.most_limbs), number),
         np.zeros(blocks.lanes.size, np.bool_),
         np.zeros(blocks.lanes.size, np.int64),
         np.empty(0, number) if row_results is None else row_results,
     )
-    if ranked:
+    if choice.few and (few := have_few_rows(blocks)).any():
+        sum_few(program, columns, blocks, np.flatnonzero(few), ask, bits_at_most, totals)
+        if not few.all():
+            others = select_blocks(blocks, ~few)
+            rest = propagate(program, columns, others, ask, bits_at_most, None, choice._replace(few=False))
+            totals.results[np.repeat(~few, blocks.lanes)] = rest[0]
+            totals.fits[~few], totals.bits_used[~few] = rest[1:]
+        return totals.results, totals.fits, totals.bits_used
+    work = make_workspace(program, columns, blocks, ask, number)
+    if choice.ranked:
         limb_lanes = np.zeros(ask.most_limbs, np.int64)
         propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, limb_lanes)
     else:

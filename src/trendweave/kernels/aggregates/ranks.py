@@ -12,6 +12,9 @@ import numpy as np
 from trendweave.kernels.compiling import inlined, inner
 
 INSERTION_SORT_BELOW = 40  # keys: a pass of the radix sort costs more than moving so few
+FEW_KEYS = 400  # fewer are dealt into 256 buckets, more into 2048
+KEYS_PER_BUCKET = 4  # at most, on average, where keys are dealt once and moved to their places from there
+MOVES_PER_KEY = 8  # at most: digit by digit is quicker where keys lie close together in a wide range
 
 
 class Places(NamedTuple):
@@ -41,21 +44,11 @@ class Sorting(NamedTuple):
 
 @inner
 def sort_by_key(keys, items, count, other_keys, other_items, buckets):
-    """Stable sort of the first `count` (key, item) pairs by key: least-significant-digit radix sort on the key
-    range."""
+    """Stable sort of the first `count` (key, item) pairs by key."""
     if count < 2:
         return
     if count < INSERTION_SORT_BELOW:
-        for i in range(1, count):
-            key = keys[i]
-            item = items[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                items[j] = items[j - 1]
-                j -= 1
-            keys[j] = key
-            items[j] = item
+        insert_all(keys, items, keys, items, count, count * count)
         return
     smallest = keys[0]
     largest = keys[0]
@@ -67,33 +60,74 @@ def sort_by_key(keys, items, count, other_keys, other_items, buckets):
     if ordered:
         return
     spread = np.uint64(largest - smallest)
-    bits = 8 if count < 2048 else 11
     low = np.uint64(smallest)
-    mask = np.uint64((1 << bits) - 1)
-    shift = np.uint64(0)
-    swapped = False
-    while shift < np.uint64(64) and (spread >> shift) > np.uint64(0):
-        for i in range((1 << bits) + 1):
-            buckets[i] = 0
-        if swapped:
-            one_digit(other_keys, other_items, keys, items, count, low, shift, mask, buckets)
-        else:
-            one_digit(keys, items, other_keys, other_items, count, low, shift, mask, buckets)
-        swapped = not swapped
-        shift += np.uint64(bits)
-    if swapped:
-        for i in range(count):
-            keys[i] = other_keys[i]
-            items[i] = other_items[i]
+    bits = 8 if count < FEW_KEYS else 11
+    if count <= KEYS_PER_BUCKET << bits:
+        highest = np.uint64(0)
+        while (spread >> highest) >> np.uint64(bits) > np.uint64(0):
+            highest += np.uint64(1)
+        one_digit(keys, items, other_keys, other_items, count, low, highest, bits, buckets)
+        if insert_all(other_keys, other_items, keys, items, count, MOVES_PER_KEY * count):
+            return
+        copy_pairs(other_keys, other_items, keys, items, count)
+    sort_by_digits(keys, items, count, other_keys, other_items, low, spread, bits, buckets)
 
 
 @inner
-def one_digit(keys, items, to_keys, to_items, count, low, shift, mask, buckets):
-    """One stable pass of the radix sort."""
+def insert_all(keys, items, to_keys, to_items, count, most_moves):
+    """Insertion sort into arrays that may be the same: quick where keys are near their places. Returns whether that was
+    done in so many moves."""
+    moves = 0
+    for i in range(count):
+        key = keys[i]
+        item = items[i]
+        j = i
+        while j > 0 and to_keys[j - 1] > key:
+            to_keys[j] = to_keys[j - 1]
+            to_items[j] = to_items[j - 1]
+            j -= 1
+        to_keys[j] = key
+        to_items[j] = item
+        moves += i - j
+        if moves > most_moves:
+            return False
+    return True
+
+
+@inner
+def copy_pairs(keys, items, to_keys, to_items, count):
+    """Copy the first `count` (key, item) pairs."""
+    for i in range(count):
+        to_keys[i] = keys[i]
+        to_items[i] = items[i]
+
+
+@inner
+def sort_by_digits(keys, items, count, other_keys, other_items, low, spread, bits, buckets):
+    """Least-significant-digit radix sort of keys from `low` to `low + spread`."""
+    shift = np.uint64(0)
+    swapped = False
+    while shift < np.uint64(64) and (spread >> shift) > np.uint64(0):
+        if swapped:
+            one_digit(other_keys, other_items, keys, items, count, low, shift, bits, buckets)
+        else:
+            one_digit(keys, items, other_keys, other_items, count, low, shift, bits, buckets)
+        swapped = not swapped
+        shift += np.uint64(bits)
+    if swapped:
+        copy_pairs(other_keys, other_items, keys, items, count)
+
+
+@inner
+def one_digit(keys, items, to_keys, to_items, count, low, shift, bits, buckets):
+    """One stable pass of a radix sort, by the given bits of keys above `low`."""
+    mask = np.uint64((1 << bits) - 1)
+    for i in range((1 << bits) + 1):
+        buckets[i] = 0
     for i in range(count):
         buckets[np.int64(((np.uint64(keys[i]) - low) >> shift) & mask) + 1] += 1
     total = 0
-    for i in range(np.int64(mask) + 2):
+    for i in range((1 << bits) + 1):
         total += buckets[i]
         buckets[i] = total
     for i in range(count):
@@ -104,7 +138,7 @@ def one_digit(keys, items, to_keys, to_items, count, low, shift, mask, buckets):
         to_items[at] = items[i]
 
 
-@inlined
+@inner
 def rank_block(rankings, r, codes, row_start, row_end, places, sorting):
     """Fill the places of ranking r for the rows [row_start, row_end); returns the number of ranks used."""
     count = row_end - row_start
@@ -119,6 +153,25 @@ def rank_block(rankings, r, codes, row_start, row_end, places, sorting):
             )
         sort_by_key(sorting.groups, sorting.items, used, sorting.other_keys, sorting.other_items, sorting.buckets)
     return number_ranks(rankings, r, codes, row_start, count, used, places, sorting.items)
+
+
+@inner
+def rank_by_order(rankings, codes, row_start, row_end, places, sorting):
+    """The same for ranking 0 without an equality, where all rows are in one tree: only rank and bound are noted."""
+    count = row_end - row_start
+    used = collect_keys(rankings, 0, codes, row_start, count, places, sorting)
+    sort_by_key(sorting.keys, sorting.items, used, sorting.other_keys, sorting.other_items, sorting.buckets)
+    same, inclusive = is_same(rankings, 0), rankings.inclusive[0] != 0
+    rank = -1
+    for j in range(used):
+        if j == 0 or sorting.keys[j] != sorting.keys[j - 1]:
+            rank += 1
+        item = sorting.items[j]
+        if item < count:
+            places.rank[0, item] = rank
+        if same or item >= count:
+            places.bound[0, item if item < count else item - count] = rank + 1 if inclusive else rank
+    return rank + 1
 
 
 @inlined

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trendweave.kernels.aggregates.one_state.sliding import OneState, slide_one_state
 from trendweave.kernels.aggregates.sliding_matrices import (
     append_one,
     append_row,
@@ -19,7 +20,6 @@ from trendweave.kernels.aggregates.sliding_matrices import (
     set_identity,
     settle_changes,
 )
-from trendweave.kernels.aggregates.sliding_one_state import OneState, slide_one_state
 from trendweave.kernels.aggregates.state_steps import LARGEST_BITS, SEVERAL, note, one_state, reads, too_large
 from trendweave.kernels.compiling import inlined, inner
 

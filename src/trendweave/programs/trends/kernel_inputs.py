@@ -73,6 +73,7 @@ class KernelInputs:
         self._edges = {(edge.earlier, edge.later): index for index, edge in enumerate(plan.edges)}
         self._keys: dict[str, np.ndarray] = {}
         self._matches: dict[int, np.ndarray] = {}
+        self._latest_starts: dict[Guard, np.ndarray] = {}
 
     # Segments
 
@@ -262,6 +263,8 @@ class KernelInputs:
         always open, or never."""
         if guard.always_open or not guard.alternatives:
             return None
+        if guard in self._latest_starts:
+            return self._latest_starts[guard]
 
         def threshold(number: int) -> np.ndarray:
             ended_before = np.concatenate([[NO_MATCH], self._match_starts(number)[:-1]])
@@ -270,7 +273,8 @@ class KernelInputs:
         # A gap is clean if it is clean of all negations of one alternative: the strictest of them, then the mildest
         # of those.
         strictest = [np.max([threshold(number) for number in way], axis=0) for way in guard.alternatives]
-        return np.min(strictest, axis=0)
+        self._latest_starts[guard] = np.min(strictest, axis=0)
+        return self._latest_starts[guard]
 
     def earliest_end(self, guard: Guard) -> np.ndarray | None:
         """Per tick, the tick at which the first match that begins later has ended, or NO_LATER_MATCH."""

@@ -12,7 +12,7 @@ first lanes of a block only (`limb_lanes`, one number per limb), and nothing is 
 import numpy as np
 
 from trendweave.kernels.aggregates.program import RANKED, UNGUARDED
-from trendweave.kernels.aggregates.ranks import rank_block
+from trendweave.kernels.aggregates.ranks import rank_by_order
 from trendweave.kernels.aggregates.vectors import SUM, Span, clear
 from trendweave.kernels.aggregates.vertices import limb_bits_for
 from trendweave.kernels.aggregates.workspace import lanes_of_row, open_block
@@ -205,7 +205,7 @@ def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, 
         else:
             limb_bits = limb_bits_for(block.capacity, 1, bits_at_most)
             totals.bits_used[b] = limb_bits
-        size = rank_block(program.rankings, 0, columns.codes, block.row_start, block.row_end, work.places, work.sorting)
+        size = rank_by_order(program.rankings, columns.codes, block.row_start, block.row_end, work.places, work.sorting)
         clear(work.nodes, np.int64(0), size * block.lanes, block.kind)
         clear(work.result, np.int64(0), block.width, block.kind)
         limb_lanes[:] = 0

@@ -1,0 +1,1 @@
+"""Loops for the most common template: one state that repeats (`S+`)."""
