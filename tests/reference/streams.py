@@ -9,7 +9,9 @@ Attributes of the streams: `x` integer, `y` double, `s` string, `k` small intege
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -95,6 +97,7 @@ def repeats(draw: DrawFn, body: SearchStrategy[Pattern]) -> Repeat:
     return Repeat(draw(body), low, high)
 
 
+@cache
 def positive_patterns(pool: tuple[Event, ...], max_leaves: int = 4) -> SearchStrategy[Pattern]:
     """Patterns without NOT over these leaves. A leaf, and with it a variable, may occur several times."""
     leaf = st.sampled_from(pool)
@@ -212,10 +215,12 @@ def _with_not(draw: DrawFn, pattern: Pattern, pool: tuple[Event, ...], nots: boo
 MANY_COMPARISONS = ("<", "<=", ">", ">=", "!=", "<=", ">=", "!=", "=")
 
 
+@cache
 def constants() -> SearchStrategy[Constant]:
     return st.sampled_from([1, 0, 2, 0.5, 1.5]).map(Constant)
 
 
+@cache
 def limits() -> SearchStrategy[Constant]:
     return st.sampled_from([0, 1, -1, 0.5, -0.75]).map(Constant)
 
@@ -317,6 +322,7 @@ def anchor_predicates(draw: DrawFn, pattern: Pattern) -> Anchor:
     return _written(condition, pattern)
 
 
+@cache
 def _anchors(about: str, variable: str) -> SearchStrategy[Anchored]:
     """A plain `S.x` in a condition on S is the event itself: of earlier ones, FIRST and LAST speak."""
     which = ["FIRST", "LAST"] if variable == about else ["LATEST", "LATEST", "FIRST", "LAST"]
@@ -324,21 +330,26 @@ def _anchors(about: str, variable: str) -> SearchStrategy[Anchored]:
 
 
 @st.composite
-def attributes(draw: DrawFn, variables: list[str]) -> tuple[Attribute, ...]:
+def attributes(draw: DrawFn, variables: tuple[str, ...]) -> tuple[Attribute, ...]:
     """None, one or two attributes of different names; one in three is bound to one variable."""
     drawn = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
     return tuple(Attribute(name, draw(st.sampled_from(variables)) if _rarely(draw, 3) else None) for name in drawn)
 
 
-@st.composite
-def aggregates(draw: DrawFn, variables: list[str], lengths: bool = False) -> tuple[Aggregate, ...]:
+@cache
+def _different_aggregates(variables: tuple[str, ...]) -> SearchStrategy[list[Aggregate]]:
     over_attributes = st.builds(
         Aggregate, st.sampled_from(["SUM", "MIN", "MAX", "AVG"]), st.sampled_from(variables), st.sampled_from(NUMBERS)
     )
     one = st.one_of(
         st.just(COUNT_ALL), st.builds(Aggregate, st.just("COUNT"), st.sampled_from(variables)), over_attributes
     )
-    drawn = draw(st.lists(one, min_size=1, max_size=4, unique_by=lambda aggregate: aggregate.column))
+    return st.lists(one, min_size=1, max_size=4, unique_by=lambda aggregate: aggregate.column)
+
+
+@st.composite
+def aggregates(draw: DrawFn, variables: Sequence[str], lengths: bool = False) -> tuple[Aggregate, ...]:
+    drawn = draw(_different_aggregates(tuple(variables)))
     if _rarely(draw, 6):
         drawn[0] = replace(drawn[0], name="renamed")
     if lengths and draw(st.booleans()):
@@ -347,7 +358,8 @@ def aggregates(draw: DrawFn, variables: list[str], lengths: bool = False) -> tup
     return tuple(drawn)
 
 
-def _exact_aggregates(variables: list[str], of_one: bool) -> SearchStrategy[Aggregate]:
+@cache
+def _exact_aggregates(variables: tuple[str, ...], of_one: bool) -> SearchStrategy[Aggregate]:
     """Those whose values do not depend on the way in which they are calculated. Of one trend there is no COUNT(*)."""
     variable, attribute = st.sampled_from(variables), st.sampled_from(NUMBERS)
     return st.one_of(
@@ -358,7 +370,8 @@ def _exact_aggregates(variables: list[str], of_one: bool) -> SearchStrategy[Aggr
     )
 
 
-def _calculated(variables: list[str], of_one: bool = False) -> SearchStrategy[Expression]:
+@cache
+def _calculated(variables: tuple[str, ...], of_one: bool = False) -> SearchStrategy[Expression]:
     """`SUM(P.x) / COUNT(*)`, `MAX(P.x) + 1`, `AVG(P.x)`"""
     one, operator = _exact_aggregates(variables, of_one), st.sampled_from("+-*/")
     return st.one_of(
@@ -369,7 +382,7 @@ def _calculated(variables: list[str], of_one: bool = False) -> SearchStrategy[Ex
 
 
 @st.composite
-def calculations(draw: DrawFn, variables: list[str], of_one: bool = False) -> tuple[Output, ...]:
+def calculations(draw: DrawFn, variables: tuple[str, ...], of_one: bool = False) -> tuple[Output, ...]:
     """One, two or three outputs that are more than an aggregate, of many trends or `of_one`."""
     variable, attribute = st.sampled_from(variables), st.sampled_from("xys")
     possible = [
@@ -380,14 +393,15 @@ def calculations(draw: DrawFn, variables: list[str], of_one: bool = False) -> tu
     return tuple(draw(st.lists(st.sampled_from(possible), min_size=1, unique=True)))
 
 
-def having_conditions(variables: list[str]) -> SearchStrategy[Having]:
+@cache
+def having_conditions(variables: tuple[str, ...]) -> SearchStrategy[Having]:
     comparison = st.sampled_from(MANY_COMPARISONS)
     return st.builds(Having, _calculated(variables), comparison, limits())
 
 
 @st.composite
 def orders(
-    draw: DrawFn, variables: list[str], group_by: tuple[Attribute, ...] = (), of_one: bool = False
+    draw: DrawFn, variables: tuple[str, ...], group_by: tuple[Attribute, ...] = (), of_one: bool = False
 ) -> tuple[Order, ...]:
     value: SearchStrategy[Expression] = _calculated(variables, of_one)
     if group_by:
@@ -396,7 +410,7 @@ def orders(
 
 
 @st.composite
-def choices(draw: DrawFn, variables: list[str]) -> tuple[AfterMatch | None, str | None]:
+def choices(draw: DrawFn, variables: tuple[str, ...]) -> tuple[AfterMatch | None, str | None]:
     """AFTER MATCH SKIP, LONGEST or SHORTEST PER START, or both."""
     after_match = draw(
         st.sampled_from([None, AfterMatch("past last"), AfterMatch("next")])
@@ -486,8 +500,8 @@ def queries(
         pattern = And(draw(side), draw(side))
     else:
         pattern = draw(patterns(True if nots else negation, empty=empty, nots=nots))
-    trend_variables = sorted(variable_types(pattern))
-    all_variables = sorted({leaf.name for leaf, _ in leaves(pattern)})
+    trend_variables = tuple(sorted(variable_types(pattern)))
+    all_variables = tuple(sorted({leaf.name for leaf, _ in leaves(pattern)}))
     predicates = []
     if _rarely(draw, 3):
         predicates += draw(st.lists(st.sampled_from(all_variables).flatmap(local_predicates), min_size=1, max_size=2))
@@ -534,8 +548,13 @@ def _or_null(values: SearchStrategy, one_in: int = 12) -> SearchStrategy:
     return st.integers(0, one_in - 1).flatmap(lambda n: st.none() if n == one_in - 1 else values)
 
 
-def event_rows(types: list[str]) -> SearchStrategy[dict]:
+def event_rows(types: Sequence[str]) -> SearchStrategy[dict]:
     """One row, yet without a time. Doubles are multiples of a quarter: every order of summation gives the same sum."""
+    return _event_rows(tuple(types))
+
+
+@cache
+def _event_rows(types: tuple[str, ...]) -> SearchStrategy[dict]:
     quarters = st.integers(-6, 6).map(lambda n: n / 4)
     return st.fixed_dictionaries(
         {
