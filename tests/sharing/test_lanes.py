@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import trendweave
 from tests.profiles import examples
 from tests.reference.query import STRATEGIES, text
+from tests.reference.workloads.bursty_streams import bursty_streams
 from tests.reference.workloads.members import Member
-from tests.reference.workloads.strategies import EDGED, workloads_and_streams
+from tests.reference.workloads.strategies import EDGED, workloads
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.planning.plan import Plan
 from trendweave.sharing.lanes import Lanes, share_lanes
@@ -188,17 +189,22 @@ def as_lanes(workload: tuple[Member, ...], strategy: str) -> tuple[Member, ...]:
     return tuple(replace(one, query=query, written=text(query)) for one, query in changed)
 
 
-@examples(60)
-@given(case=workloads_and_streams(EDGED, max_events=12), strategy=st.sampled_from([None, None, *STRATEGIES]))
-def test_related_queries_against_the_reference(
-    case: tuple[tuple[Member, ...], list[dict[str, Any]]], strategy: str | None
-) -> None:
-    """Whatever is laid over each other, the rows are those of the definition."""
-    workload, events = case
+@st.composite
+def lanes_and_streams(draw: st.DrawFn) -> tuple[tuple[Member, ...], list[dict[str, Any]]]:
+    """Workloads of which some queries are laid over each other: events are drawn for those alone."""
+    workload, strategy = draw(workloads(EDGED)), draw(st.sampled_from([None, None, *STRATEGIES]))
     workload = as_lanes(workload, strategy) if strategy is not None else workload
     plans = plans_of([member.written for member in workload])
     assume(len({plan.text for plan in plans}) > 1)
     assume(share_lanes(plans, list(range(len(plans))))[0])
+    return workload, draw(bursty_streams(workload, max_events=12))
+
+
+@examples(60)
+@given(lanes_and_streams())
+def test_related_queries_against_the_reference(case: tuple[tuple[Member, ...], list[dict[str, Any]]]) -> None:
+    """Whatever is laid over each other, the rows are those of the definition."""
+    workload, events = case
     rules = trendweave.workload({member.name: member.written for member in workload})
     found = rules.run(table_of(events))
     for member in workload:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -28,6 +30,7 @@ def spellings(draw: DrawFn, pattern: Pattern) -> list[str]:
     return []
 
 
+@cache
 def seldom_other_keys() -> SearchStrategy[dict]:
     """Most events have one key, so that trends get long."""
     key = st.sampled_from([1, 1, 1, 1, 2, 1, None])
