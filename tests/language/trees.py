@@ -81,6 +81,15 @@ scalars = hs.one_of(
 )
 
 
+def _call(function: str, arguments: tuple[st.Expression, ...]) -> st.Call:
+    """The unit of DATE_TRUNC and the digits of ROUND are parts of the function, and no values: others are refused."""
+    if len(arguments) == 2 and function == "DATE_TRUNC":
+        arguments = (st.Literal("DAY"), arguments[1])
+    if len(arguments) == 2 and function == "ROUND":
+        arguments = (arguments[0], st.Literal(2))
+    return st.Call(function, arguments)
+
+
 def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st.Expression]:
     several = hs.lists(inner, min_size=2, max_size=3).map(tuple)
     some = hs.lists(inner, min_size=1, max_size=3).map(tuple)
@@ -96,7 +105,7 @@ def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st
         hs.builds(st.IsNull, inner, hs.booleans()),
         hs.builds(st.Like, inner, hs.text("ab%_'\\", max_size=5), hs.booleans()),
         hs.builds(st.RLike, inner, hs.text("ab.'", max_size=5), hs.booleans()),
-        hs.builds(st.Call, hs.sampled_from(sorted(SCALAR_FUNCTIONS)), some),
+        hs.builds(_call, hs.sampled_from(sorted(SCALAR_FUNCTIONS)), some),
         hs.builds(st.Cast, inner, hs.sampled_from(["BIGINT", "DOUBLE"])),
     )
 
