@@ -6,18 +6,26 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.profiles import PROFILE
+from tests.scheduling import SparkBesideTheRest, compile_kernels
 from tests.streaming import kafka_setup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 settings.load_profile(PROFILE)
+
+#: Of every JVM that Spark starts: compile quickly and not well, as tests are over before better code would pay.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def pytest_configure() -> None:
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +59,18 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     session.sparkContext.setLogLevel("ERROR")  # warnings of the JVM would hide the report of a failing test
     yield session
     session.stop()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkBesideTheRest | None:
+    return SparkBesideTheRest(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Before the first test, as the time that a test may take is not for compiling."""
+    if any(item.get_closest_marker("spark") for item in session.items):
+        compile_kernels()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -101,8 +101,8 @@ def found(rows: pa.Table) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "files_per_run"),
     [
-        (INSIDE, 1),
-        pytest.param(MATCHES, 1, marks=pytest.mark.nightly),
+        (INSIDE, 2),
+        *(pytest.param(query, 1, marks=pytest.mark.nightly) for query in (INSIDE, MATCHES)),
         *(pytest.param(query, 3, marks=pytest.mark.nightly) for query in (COUNTS, SITUATIONS)),
     ],
 )
