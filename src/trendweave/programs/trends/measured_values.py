@@ -119,10 +119,10 @@ class Measured:
         return Component("variance", variance, known, weight, mean + centre.value)
 
     def _check_range(self, place: int, sums: np.ndarray) -> None:
-        """Infinity is the sum of infinities; of finite numbers it would be wrong."""
+        """Infinity is the sum of infinities; of finite numbers it would be wrong. With NaN the sum is NaN."""
         beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
         values = self.aggregates[place].values
-        if beyond.size and values is not None and np.isfinite(values).all():
+        if beyond.size and values is not None and not np.isinf(values).any():
             raise SumTooLargeError(int(beyond[0]))
 
 
