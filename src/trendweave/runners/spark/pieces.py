@@ -41,7 +41,8 @@ PIECE = pa.schema(
         pa.field(FIRST, pa.binary()),
     ]
 )
-_ROWS_AT_ONCE = 500_000
+#: Rows that a task packs at once.
+ROWS_AT_ONCE = 500_000
 
 
 def stored_schema(prepared: pa.Schema, needs: Needs) -> pa.Schema:
@@ -122,7 +123,7 @@ class PackTask:
         for batch in batches:
             held.append(batch)
             rows += batch.num_rows
-            if rows >= _ROWS_AT_ONCE:
+            if rows >= ROWS_AT_ONCE:
                 yield from self._pack(pa.Table.from_batches(held))
                 held, rows = [], 0
         if rows:
@@ -138,10 +139,11 @@ class PackTask:
         pane = np.zeros(steps.size, np.int64) if self.pane is None else np.floor_divide(steps, self.pane)
         panes, place = np.unique(pane, return_inverse=True)
         code = bucket * panes.size + place.reshape(-1)
-        order, _ = stable_order(code, int(code.max()) + 1)
-        rows, code, steps = rows.take(pa.array(order)), code[order], steps[order]
-        originals = None if originals is None else originals.take(pa.array(order))
-        first = None if first is None else first[order]
+        if (code[1:] < code[:-1]).any():
+            order, _ = stable_order(code, int(code.max()) + 1)
+            rows, code, steps = rows.take(pa.array(order)), code[order], steps[order]
+            originals = None if originals is None else originals.take(pa.array(order))
+            first = None if first is None else first[order]
         borders = np.flatnonzero(np.diff(code, prepend=-1))
         ends = np.append(borders[1:], code.size)
         found: dict[str, list[Any]] = {name: [] for name in PIECE.names}

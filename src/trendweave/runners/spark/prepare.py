@@ -13,6 +13,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import TIME
 from trendweave.runners.spark.arrow_types import to_arrow
@@ -121,6 +122,14 @@ def meeting_number(family: Family) -> str:
     """A number that rows of a family with the same keys have in common, in Spark SQL. Different keys that get the same
     number only share a task: programs tell them apart."""
     return f"XXHASH64({', '.join([str(family.mark), *map(spark_column, family.keys)])})"
+
+
+def key_column(path: Path, needs: Needs, schema: Schema) -> str:
+    """An attribute of prepared rows, made from events, in Spark SQL."""
+    expression = dict(needs.columns)[path[0]]
+    if isinstance(expression, st.Attribute):
+        return spark_column((*expression.names, *path[1:]))
+    return spark_sql(expression, schema)
 
 
 def _kept_rows(needs: Needs, schema: Schema) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Spark streams: a streaming DataFrame in, a streaming DataFrame out; rows come out when the watermark has made them
 final.
 
-Spark evaluates every expression in the JVM, as in batch. Rows are packed into pieces of one bucket of keys and one pane
-of time before they are shuffled, so that the stateful operator handles a few pieces and not events. All buckets close
-a window in the same micro-batch, so results that are spread over buckets are merged there, without further state.
+Rows are packed into pieces of one bucket of keys and one pane of time before they are shuffled, so that the stateful
+operator handles a few pieces and not events. All buckets close a window in the same micro-batch, so results that are
+spread over buckets are merged there, without further state.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from trendweave.errors import ExecutionError, Problem
@@ -31,9 +30,9 @@ from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
-from trendweave.runners.spark.metrics import count_rows
-from trendweave.runners.spark.pieces import BUCKET, FIRST, ORIGINAL, PIECE, PackTask, stored_schema
-from trendweave.runners.spark.prepare import has_time, is_first_copy, meeting_number, prepare_rows, time_in_steps
+from trendweave.runners.spark.packing.stream_packing import pack_events
+from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PackTask, stored_schema
+from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
 from trendweave.runners.spark.schema import parts_type, result_type
 from trendweave.runners.spark.stream_operator import OUTPUT, StreamProcessor
 from trendweave.runners.spark.task import MergeTask
@@ -58,12 +57,15 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
         program = program.on_streams(settings.early)
     _check(program, events, settings)
     watched = _with_watermark(program, events, settings)
-    counted = watched.observe(f"{settings.metrics}_read", *count_rows(program.needs, watched))
-    rows = prepare_rows(program, counted, *_originals(events, settings))
-    kept = to_arrow(StructType([field for field in rows.schema if field.name not in (ORIGINAL, MEETS)]))
+    prepared = prepare_rows(program, watched).schema
+    kept = to_arrow(StructType([field for field in prepared if field.name != MEETS]))
     in_parts = merges_parts(program, settings)
     processor = make_processor(program, kept, settings, in_parts, _delay(events, settings))
-    found = _through_state(_with_bucket(program, rows, settings), processor, settings)
+    pack = CheckedPackTask(
+        PackTask(processor.schema, processor.pane), processor.owner, settings.buckets, isinstance(program, Shared)
+    )
+    pieces = pack_events(program, watched, pack, settings, events.columns)
+    found = _through_state(pieces, processor, settings)
     return _unpack(program, found, events.schema, settings, in_parts)
 
 
@@ -110,12 +112,6 @@ def _delay(events: DataFrame, settings: Settings) -> int:
     return max((field.metadata[_WATERMARK] for field in events.schema if _WATERMARK in field.metadata), default=0)
 
 
-def _originals(events: DataFrame, settings: Settings) -> list[Column]:
-    """Whole events travel along where late ones are wanted; they do not enter the state."""
-    columns = [F.col(spark_column((name,))) for name in events.columns]
-    return [F.struct(*columns).alias(ORIGINAL)] if settings.late_rows else []
-
-
 def merges_parts(program: Program, settings: Settings) -> bool:
     """Whether rows of the result are spread over buckets, and merged at the end."""
     parts = program.partials()
@@ -143,31 +139,12 @@ def _facts(program: Program, settings: Settings) -> list[str]:
     return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final", *rule]
 
 
-def _with_bucket(program: Program, rows: DataFrame, settings: Settings) -> DataFrame:
-    """With a column of buckets: rows with the same keys share one. Rows that come out early are not merged, so there
-    all keys of a group do. Rows of workloads know by what they meet."""
-    needs = program.needs
-    if len(needs.families) > 1:
-        number = f"`{MEETS}`"
-        rows = rows.withColumn(FIRST, F.expr(is_first_copy(needs)))
-    elif needs.families:
-        number = meeting_number(needs.families[0])
-    else:
-        keys = [spark_column(path) for path in (needs.merged if settings.early else needs.together)]
-        number = f"HASH({', '.join(keys)})" if keys else "0"
-    return rows.withColumn(BUCKET, F.expr(f"CAST(PMOD({number}, {settings.buckets}) AS INT)"))
-
-
-def _through_state(in_buckets: DataFrame, processor: StreamProcessor, settings: Settings) -> DataFrame:
-    """What the stateful operator gives out, one call per bucket, without rows that are there for the counts alone."""
-    of_workload = isinstance(processor, WorkloadProcessor)
-    packed = PackTask(processor.schema, processor.pane)
-    pack = CheckedPackTask(packed, processor.owner, settings.buckets, of_workload)
-    pieces = in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
+def _through_state(pieces: DataFrame, processor: StreamProcessor, settings: Settings) -> DataFrame:
+    """What the stateful operator gives out, one call per bucket, with rows that are there for the counts alone."""
     mode = "update" if settings.early else "append"
     found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
-    return found.observe(settings.metrics, *counts).where("payload IS NOT NULL OR late_rows IS NOT NULL")
+    return found.observe(settings.metrics, *counts)
 
 
 def _unpack(program: Program, found: DataFrame, events: StructType, settings: Settings, in_parts: bool) -> DataFrame:

@@ -78,9 +78,14 @@ class StreamProcessor(StatefulProcessor):
         watermark = self._watermark_in_steps(timerValues)
         self._go_on(watermark)
         about = self._read_about()
-        folded = self._is_worth_folding(about, watermark)
-        if folded and watermark is not None:
-            about, _ = yield from self._take_step(about, watermark)
+        carry = NO_CARRY
+        if closes := about.timer is not None and about.timer < timerValues.getCurrentWatermarkInMs():
+            # The timer would take the same step, and read what came with this micro-batch as well.
+            self._handle.deleteTimer(about.timer)
+            about = replace(about, timer=None)
+        stepped = closes or self._is_worth_folding(about, watermark)
+        if stepped and watermark is not None:
+            about, carry = yield from self._take_step(about, watermark)
         events = late = 0
         earliest, latest = [], []
         for row in rows:
@@ -104,14 +109,16 @@ class StreamProcessor(StatefulProcessor):
             earliest.append(piece.earliest)
             latest.append(piece.latest)
         if earliest:
-            changed = min(earliest), max(latest)
-            about = about.with_times(*changed)
-            due = self._steps.due(changed, NO_CARRY, watermark)
-            about = self._with_timer(about, due, watermark)
-        if earliest or folded:
+            about = about.with_times(min(earliest), max(latest))
+        if closes:
+            self._write_about(about, carry, watermark)
+        elif earliest:
+            due = self._steps.due((min(earliest), max(latest)), NO_CARRY, watermark)
+            self._about.update(self._with_timer(about, due, watermark).as_tuple())
+        elif stepped:
             self._about.update(about.as_tuple())
         if earliest and self._early:
-            yield from self._peek((min(earliest), max(latest)), about.closed)
+            yield from self._peek((min(earliest), max(latest)), about)
         yield output(events=events, late=late)
 
     def handleExpiredTimer(
@@ -121,16 +128,19 @@ class StreamProcessor(StatefulProcessor):
         assert watermark is not None, "a timer expires because a watermark has passed it"
         self._go_on(watermark)
         about, carry = yield from self._take_step(replace(self._read_about(), timer=None), watermark)
-        if about.earliest is None and not carry:
+        self._write_about(about, carry, watermark)
+
+    def _write_about(self, about: About, carry: Carry, watermark: int | None) -> None:
+        """After a step that a timer asked for: with its next timer, or nothing where nothing is left."""
+        if about.times is None and not carry:
             self._about.clear()
             return
-        waiting = None if about.earliest is None or about.latest is None else (about.earliest, about.latest)
-        due = self._steps.due(waiting, carry, watermark)
+        due = self._steps.due(about.times, carry, watermark)
         self._about.update(self._with_timer(about, due, watermark).as_tuple())
 
     def _is_worth_folding(self, about: About, watermark: int | None) -> bool:
-        """Whether rows wait that can be folded now. Not where the timer takes the same step in this micro-batch, nor
-        where it will in the next one, if that moves the watermark as far as the last one did."""
+        """Whether rows wait that can be folded now. Not where a window closes in this micro-batch, nor where one will in
+        the next, if that moves the watermark as far as the last one did."""
         if not self._steps.folds or watermark is None or about.earliest is None or about.earliest >= watermark:
             return False
         moved = 0 if about.closed is None else watermark - about.closed
@@ -140,7 +150,7 @@ class StreamProcessor(StatefulProcessor):
         """Gives out what the watermark makes final, and what the bucket is afterwards, with what it carries on."""
         before = carry = NO_CARRY if self._carry is None else self._carry.read()
         times = self._steps.reads(about.closed, watermark)
-        held = self._waiting.read((0, 0) if self._early else times)
+        held = self._waiting.read((0, 0) if self._early else times, about.times)
         if not self._early:
             rows = self._waiting.join(held, times)
             if rows.num_rows or carry:
@@ -186,9 +196,10 @@ class StreamProcessor(StatefulProcessor):
         self._handle.registerTimer(moment)
         return replace(about, timer=moment)
 
-    def _peek(self, changed: tuple[int, int], closed: int | None) -> Iterator[Row]:
+    def _peek(self, changed: tuple[int, int], about: About) -> Iterator[Row]:
+        closed = about.closed
         times = self._steps.looks_at(changed, closed)
-        rows = self._waiting.join(self._waiting.read(times), times)
+        rows = self._waiting.join(self._waiting.read(times, about.times), times)
         self._compile()
         with telling_where(self._program, lambda: _describe_times(rows)):
             batches = self._steps.peek(self._program.adopt(rows), changed, closed)

@@ -56,6 +56,11 @@ class About:
     earliest: int | None = None
     latest: int | None = None
 
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Rows wait between these times; None where none do."""
+        return None if self.earliest is None or self.latest is None else (self.earliest, self.latest)
+
     def as_tuple(self) -> tuple[Any, ...]:
         """With a checksum at its end."""
         values = tuple(getattr(self, name) for name in self.__slots__)

@@ -60,17 +60,18 @@ class WaitingRows:
         pane = self._pane
         return pane is None or (place[0] * pane < times[1] and (place[0] + 1) * pane > times[0])
 
-    def read(self, times: tuple[int, int]) -> Mapping[PieceKey, Piece | None]:
+    def read(self, times: tuple[int, int], held: tuple[int, int] | None) -> Mapping[PieceKey, Piece | None]:
         """All pieces; those that cannot have rows between these times as None, unless reading all of them is less work
-        than reading some one by one."""
-        if self._pane is None:
+        than reading some one by one. All rows lie between the times `held`."""
+        pane = self._pane
+        if pane is None or (held is not None and all(self._is_read((time // pane, 0), times) for time in held)):
             return self._read_all()
         keys = [(place[0], place[1]) for place in self._pieces.keys()]  # noqa: SIM118 - it is no mapping
         needed = [place for place in keys if self._is_read(place, times)]
         if 2 * len(needed) >= len(keys):
             return self._read_all()
-        held: dict[PieceKey, Piece | None] = dict.fromkeys(keys)
-        return held | {place: _as_piece(place[0], self._pieces.getValue(place)) for place in needed}
+        found: dict[PieceKey, Piece | None] = dict.fromkeys(keys)
+        return found | {place: _as_piece(place[0], self._pieces.getValue(place)) for place in needed}
 
     def join(self, held: Mapping[PieceKey, Piece | None], times: tuple[int, int]) -> pa.Table:
         """Rows between these times."""

@@ -1,0 +1,1 @@
+"""Events of a stream -> pieces of prepared rows, before they are shuffled."""
