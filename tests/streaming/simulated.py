@@ -20,6 +20,7 @@ from trendweave.programs.bind import bind
 from trendweave.queries import AUTO
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
+from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
@@ -55,7 +56,7 @@ class SimulatedStream:
         steps = self.program.steps(self.in_parts, early)
         self.folds = steps is not None and steps.folds
         prepared = self.program.prepare(schema.empty_table())[0].schema
-        processor = make_processor(self.program, prepared, settings, self.in_parts)
+        processor = make_processor(self.program, prepared, settings, StateBuckets(buckets), self.in_parts)
         self.pack = PackTask(processor.schema, processor.pane)
         # Pieces have no time that Spark could find late: the operator looks at each event.
         self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)

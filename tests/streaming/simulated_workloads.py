@@ -20,6 +20,7 @@ from trendweave.programs.shared.rows import SharedRows
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.checkpoint_owner import question
+from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, FIRST, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
@@ -50,7 +51,9 @@ class SimulatedWorkload:
         self.workload, self.program = workload, bound.on_streams(self.early)
         self.in_parts = merges_parts(self.program, settings)
         prepared = self._copy(self.program.prepare(SCHEMA.empty_table())[0])[0].schema
-        processor = make_processor(self.program, prepared, settings, self.in_parts, self.delay * 1_000)
+        processor = make_processor(
+            self.program, prepared, settings, StateBuckets(self.buckets), self.in_parts, self.delay * 1_000
+        )
         self.pack, self.has_asked = PackTask(processor.schema, processor.pane), False
         return processor
 

@@ -43,8 +43,8 @@ def stream(
     early: Annotated[bool, typer.Option("--early", help="Rows of open windows as well, with every batch.")] = False,
     numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
     buckets: Annotated[
-        int, typer.Option(min=1, help="Parts of the state; the same for a checkpoint's whole life.")
-    ] = 16,
+        int | None, typer.Option(min=1, help="Parts of the state; the same for a checkpoint's whole life.")
+    ] = None,
     trigger: Annotated[str | None, typer.Option(help="A batch this often; as soon as possible without it.")] = None,
     available_now: Annotated[
         bool, typer.Option("--available-now", help="Stop when all that is there is read.")

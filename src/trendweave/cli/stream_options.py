@@ -86,7 +86,7 @@ class StreamOptions:
     watermark: str
     early: bool
     numbers: NumberFormat
-    buckets: int
+    buckets: int | None
     trigger: str | None
     available_now: bool
     time: str

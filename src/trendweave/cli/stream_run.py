@@ -28,12 +28,12 @@ from trendweave.cli.options import Numbers, choose_type_column
 from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
 from trendweave.cli.stream_sources import Sink, Source, explain_missing_connector
 
-BUCKETS = 16
+_MOST_PARTITIONS = 16
 _LOOK_EVERY = 0.25  # seconds
 _PATIENCE = 30  # seconds for a micro-batch whose rows are out to be noted as done
 
 
-def session_settings(master: str, buckets: int) -> dict[str, str]:
+def session_settings(master: str, buckets: int | None) -> dict[str, str]:
     """For a session that does nothing but run this stream."""
     return {
         # The only store that keeps state of this kind; Avro, so that its columns can change with releases.
@@ -42,7 +42,7 @@ def session_settings(master: str, buckets: int) -> dict[str, str]:
         ),
         "spark.sql.streaming.stateStore.encodingFormat": "avro",
         # One store per partition: more than there are buckets, or cores, only cost.
-        "spark.sql.shuffle.partitions": str(min(buckets, _cores(master))),
+        "spark.sql.shuffle.partitions": str(min(buckets or _MOST_PARTITIONS, _cores(master))),
         # What the user's schema calls a timestamp is one with a zone, as in any Spark; texts without one are UTC.
         "spark.sql.timestampType": "TIMESTAMP_LTZ",
     }
@@ -50,7 +50,7 @@ def session_settings(master: str, buckets: int) -> dict[str, str]:
 
 def _cores(master: str) -> int:
     if not is_local(master):
-        return BUCKETS
+        return _MOST_PARTITIONS
     number = re.match(r"local\[(\d+)", master)
     if number is not None:
         return max(1, int(number[1]))
@@ -70,7 +70,7 @@ class StreamRun:
     numbers: Numbers
     watermark: str
     early: bool
-    buckets: int
+    buckets: int | None
     trigger: str | None
     available_now: bool
     sharing: Literal["auto", "always", "never"] | None = None

@@ -74,7 +74,8 @@ class Options(TypedDict, total=False):
     bytes_in_memory: int | str | None
     """Bytes of packed rows that a task holds in memory; what comes beyond waits in a temporary file. Spark batch."""
     buckets: int | str | None
-    """Into how many parts the keys of a stream are cut. Spark streams."""
+    """Into how many parts the keys of a stream are cut; "auto" (the default) for as many as the session has shuffle
+    partitions, at most 16. Spark streams."""
     watermark: str | None
     """How far events may be behind the latest one, such as "10 seconds". Spark streams and `push`."""
     early: bool | None
@@ -140,7 +141,7 @@ class Settings:
     rows_at_once: int = 1_000_000
     max_rows_of_a_key: int = 20_000_000
     bytes_in_memory: int = 192 << 20
-    buckets: int = 16
+    buckets: Literal["auto"] | int = "auto"
     watermark: str | None = None
     early: bool = False
     late_rows: bool = False
@@ -233,7 +234,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
             "max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)
         ),
         bytes_in_memory=read_positive("bytes_in_memory", options.get("bytes_in_memory", _DEFAULTS.bytes_in_memory)),
-        buckets=read_positive("buckets", options.get("buckets", _DEFAULTS.buckets)),
+        buckets=_read_buckets(options.get("buckets", _DEFAULTS.buckets)),
         watermark=watermark,
         early=read_flag("early", options.get("early", False)),
         late_rows=read_flag("late_rows", options.get("late_rows", False)),
@@ -310,3 +311,7 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     return Detection(
         read_memory(options.get("memory", MEMORY)), read_max_trends(options.get("max_trends", MAX_TRENDS)), strategy
     )
+
+
+def _read_buckets(value: object) -> Literal["auto"] | int:
+    return "auto" if value == "auto" else read_positive("buckets", value)

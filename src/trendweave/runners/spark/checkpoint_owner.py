@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, PIECE, PackTask
 
 #: What Spark says about a task of a stream: the checkpoint it works on, and its run since the last start.
@@ -31,20 +32,20 @@ class CheckedPackTask:
 
     pack: PackTask
     made_for: str
-    buckets: int
+    buckets: StateBuckets
     all_buckets: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, pieces in enumerate(self.pack(batches)):
             if number == 0 and self._is_new_run():
-                yield question(range(self.buckets) if self.all_buckets else ())
+                yield question(self.buckets.numbers() if self.all_buckets else ())
             yield pieces
         set_lasting_objects_aside("pack")
 
     def _is_new_run(self) -> bool:
         task = TaskContext.get()
         facts = [] if task is None else [task.getLocalProperty(name) for name in (_CHECKPOINT, _RUN)]
-        run = (self.made_for, str(self.buckets), *facts)
+        run = (self.made_for, str(self.buckets.stored), *facts)
         is_new = run not in _asked
         _asked[run] = None
         if len(_asked) > _MOST_RUNS:

@@ -1,7 +1,7 @@
 """Prepared rows as bytes, in pieces of one bucket of keys and one pane of time: what travels to and stays in state.
 
-A piece is an Arrow record batch without its schema, which is kept once, and a checksum over it and its times, so that
-a damaged one is noticed and not computed with.
+A piece is an Arrow record batch without its schema, which is kept once, compressed, and a checksum over it and its
+times, so that a damaged one is noticed and not computed with.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ PIECE = pa.schema(
         pa.field(FIRST, pa.binary()),
     ]
 )
+_ZSTD = pa.Codec.is_available("zstd")
+#: Bytes at the end of a stream of batches that say that no other follows.
+_END = 8
 #: Rows that a task packs at once.
 ROWS_AT_ONCE = 500_000
 
@@ -66,12 +69,24 @@ class Piece:
 
     @staticmethod
     def of(rows: pa.Table, pane: int, earliest: int, latest: int) -> Piece:
-        payload = rows.combine_chunks().to_batches()[0].serialize().to_pybytes()
+        payload = _write(rows.combine_chunks().to_batches()[0])
         places = (pane, earliest, latest, rows.num_rows)
         return Piece(*places, _checksum(places, payload), payload)
 
     def is_whole(self) -> bool:
         return _checksum((self.pane, self.earliest, self.latest, self.rows), self.payload) == self.checksum
+
+
+def _write(batch: pa.RecordBatch) -> bytes:
+    """A record batch without its schema. Spark hands bytes of the state to Python as text, so fewer are worth a lot."""
+    if not _ZSTD:
+        return batch.serialize().to_pybytes()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    stream = sink.getvalue()
+    begin = batch.schema.serialize().size
+    return stream.slice(begin, stream.size - begin - _END).to_pybytes()
 
 
 def _checksum(places: tuple[int, int, int, int], payload: bytes) -> int:
@@ -112,10 +127,12 @@ def split_panes(rows: pa.Table, pane: int | None) -> Iterator[Piece]:
 @dataclass(frozen=True, slots=True)
 class PackTask:
     """For mapInArrow: prepared rows with their bucket -> pieces. `schema` is that of the rows without the bucket,
-    `pane` the length of a pane in steps of time; None where time is not cut."""
+    `pane` the length of a pane in steps of time; None where time is not cut. `numbers` are those of the buckets in the
+    state, where they are not numbered one after the other."""
 
     schema: pa.Schema
     pane: int | None
+    numbers: tuple[int, ...] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
@@ -150,8 +167,10 @@ class PackTask:
         for low, high in zip(borders.tolist(), ends.tolist(), strict=True):
             times = int(steps[low:high].min()), int(steps[low:high].max())
             piece = Piece.of(rows.slice(low, high - low), int(panes[code[low] % panes.size]), *times)
+            number = int(code[low] // panes.size)
             values = (
-                *(code[low] // panes.size, piece.pane, *times, piece.rows, piece.checksum, piece.payload),
+                number if self.numbers is None else self.numbers[number],
+                *(piece.pane, *times, piece.rows, piece.checksum, piece.payload),
                 None if originals is None else as_stream(originals.slice(low, high - low)),
                 None if first is None else np.packbits(first[low:high]).tobytes(),
             )

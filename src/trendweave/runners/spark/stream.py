@@ -30,6 +30,7 @@ from trendweave.runners.options import Settings
 from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.packing.stream_packing import pack_events
 from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PackTask, stored_schema
 from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
@@ -60,10 +61,10 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
     prepared = prepare_rows(program, watched).schema
     kept = to_arrow(StructType([field for field in prepared if field.name != MEETS]))
     in_parts = merges_parts(program, settings)
-    processor = make_processor(program, kept, settings, in_parts, _delay(events, settings))
-    pack = CheckedPackTask(
-        PackTask(processor.schema, processor.pane), processor.owner, settings.buckets, isinstance(program, Shared)
-    )
+    buckets = StateBuckets.choose(settings.buckets, events.sparkSession)
+    processor = make_processor(program, kept, settings, buckets, in_parts, _delay(events, settings))
+    packed = PackTask(processor.schema, processor.pane, buckets.numbers() if buckets.spread else None)
+    pack = CheckedPackTask(packed, processor.owner, buckets, isinstance(program, Shared))
     pieces = pack_events(program, watched, pack, settings, events.columns)
     found = _through_state(pieces, processor, settings)
     return _unpack(program, found, events.schema, settings, in_parts)
@@ -119,7 +120,7 @@ def merges_parts(program: Program, settings: Settings) -> bool:
 
 
 def make_processor(
-    program: Program, kept: pa.Schema, settings: Settings, in_parts: bool, delay: int = 0
+    program: Program, kept: pa.Schema, settings: Settings, buckets: StateBuckets, in_parts: bool, delay: int = 0
 ) -> StreamProcessor:
     """The stateful operator of rows with these columns; it knows whose state it is. The watermark is behind the latest
     event by `delay` milliseconds."""
@@ -128,9 +129,9 @@ def make_processor(
         # Each query tells its own state from others.
         facts = ["workload", str(program.needs.time), "early" if settings.early else "final"]
         owner = name_owner(facts, pa.schema([schema.field(TIME)]))
-        return WorkloadProcessor(program, schema, owner, settings.buckets, in_parts, settings.early, delay)
+        return WorkloadProcessor(program, schema, owner, buckets.stored, in_parts, settings.early, delay)
     owner = name_owner(_facts(program, settings), schema)
-    return StreamProcessor(program, schema, owner, settings.buckets, in_parts, settings.early)
+    return StreamProcessor(program, schema, owner, buckets.stored, in_parts, settings.early)
 
 
 def _facts(program: Program, settings: Settings) -> list[str]:

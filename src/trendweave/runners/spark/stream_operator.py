@@ -139,8 +139,8 @@ class StreamProcessor(StatefulProcessor):
         self._about.update(self._with_timer(about, due, watermark).as_tuple())
 
     def _is_worth_folding(self, about: About, watermark: int | None) -> bool:
-        """Whether rows wait that can be folded now. Not where a window closes in this micro-batch, nor where one will in
-        the next, if that moves the watermark as far as the last one did."""
+        """Whether rows wait that can be folded now. Not where a window closes in this micro-batch, nor where one will
+        in the next, if that moves the watermark as far as the last one did."""
         if not self._steps.folds or watermark is None or about.earliest is None or about.earliest >= watermark:
             return False
         moved = 0 if about.closed is None else watermark - about.closed

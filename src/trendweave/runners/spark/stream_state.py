@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 from trendweave.errors import DataError, Problem
 from trendweave.programs.carry import check_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry
+from trendweave.runners.spark.packing.state_buckets import describe_misfit
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
@@ -103,8 +104,7 @@ def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
         hint = "go on with the query that made it, or start with a new checkpoint"
         raise DataError([Problem("TW311", message, hint)])
     if about.buckets != fresh.buckets:
-        message = f"the checkpoint was made with {about.buckets} buckets, not {fresh.buckets}"
-        raise DataError([Problem("TW311", message, f"set buckets={about.buckets}, or use a new checkpoint")])
+        raise DataError([Problem("TW311", *describe_misfit(about.buckets, fresh.buckets))])
     if not pa.ipc.read_schema(pa.py_buffer(about.columns)).equals(columns):
         message = "the columns in the state are not those that this release computes"
         raise DataError([Problem("TW311", message, "run it with the release that wrote it")])

@@ -42,7 +42,7 @@ def pack_events(
         return _prepare_in_tasks(program, events, pack, settings)
     counted = events.observe(f"{settings.metrics}_read", *count_rows(program.needs, events))
     rows = prepare_rows(program, counted, *_originals(names, settings))
-    in_buckets = _with_bucket(program, rows, settings)
+    in_buckets = _with_bucket(program, rows, pack.buckets.count, settings)
     return in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
 
 
@@ -56,7 +56,7 @@ def prepares_in_tasks(program: Program, settings: Settings) -> bool:
 
 def _prepare_in_tasks(program: Program, events: DataFrame, pack: CheckedPackTask, settings: Settings) -> DataFrame:
     needs, schema = program.needs, schema_of(events)
-    number = _bucket_number([key_column(path, needs, schema) for path in _keys(program, settings)], settings)
+    number = _bucket_number([key_column(path, needs, schema) for path in _keys(program, settings)], pack.buckets.count)
     columns = [F.col(spark_column((name,))) for name in needs.read]
     task = EventPackTask(program, pack)
     pieces = events.select(*columns, number).mapInArrow(task.__call__, from_arrow_schema(COUNTED_PIECE))
@@ -70,9 +70,9 @@ def _keys(program: Program, settings: Settings) -> tuple[Path, ...]:
     return program.needs.merged if settings.early else program.needs.together
 
 
-def _bucket_number(keys: Sequence[str], settings: Settings) -> Column:
+def _bucket_number(keys: Sequence[str], buckets: int) -> Column:
     number = f"HASH({', '.join(keys)})" if keys else "0"
-    return F.expr(f"CAST(PMOD({number}, {settings.buckets}) AS INT)").alias(BUCKET)
+    return F.expr(f"CAST(PMOD({number}, {buckets}) AS INT)").alias(BUCKET)
 
 
 def _originals(names: Sequence[str], settings: Settings) -> list[Column]:
@@ -81,7 +81,7 @@ def _originals(names: Sequence[str], settings: Settings) -> list[Column]:
     return [F.struct(*columns).alias(ORIGINAL)] if settings.late_rows else []
 
 
-def _with_bucket(program: Program, rows: DataFrame, settings: Settings) -> DataFrame:
+def _with_bucket(program: Program, rows: DataFrame, buckets: int, settings: Settings) -> DataFrame:
     """With a column of buckets: rows with the same keys share one. Rows of workloads know by what they meet."""
     needs = program.needs
     if len(needs.families) > 1:
@@ -90,5 +90,5 @@ def _with_bucket(program: Program, rows: DataFrame, settings: Settings) -> DataF
     elif needs.families:
         number = meeting_number(needs.families[0])
     else:
-        return rows.select("*", _bucket_number([spark_column(path) for path in _keys(program, settings)], settings))
-    return rows.withColumn(BUCKET, F.expr(f"CAST(PMOD({number}, {settings.buckets}) AS INT)"))
+        return rows.select("*", _bucket_number([spark_column(path) for path in _keys(program, settings)], buckets))
+    return rows.withColumn(BUCKET, F.expr(f"CAST(PMOD({number}, {buckets}) AS INT)"))
