@@ -138,7 +138,7 @@ def test_an_event_at_the_end_of_a_window_closes_it_for_all_buckets_at_once(
     for table in [*tables, end()]:
         files.write(table)
 
-    stream = trendweave.query(query).run(files.stream(streaming, COLUMNS), watermark="4 seconds")
+    stream = trendweave.query(query).run(files.stream(streaming, COLUMNS), watermark="4 seconds", buckets="auto")
     found, run = run_to_the_end(stream, tmp_path / "checkpoint")
 
     assert_same(expected(query, tables), found)
