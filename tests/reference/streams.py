@@ -382,11 +382,11 @@ def _calculated(variables: tuple[str, ...], of_one: bool = False) -> SearchStrat
 
 
 @st.composite
-def calculations(draw: DrawFn, variables: tuple[str, ...], of_one: bool = False) -> tuple[Output, ...]:
+def calculations(draw: DrawFn, variables: Sequence[str], of_one: bool = False) -> tuple[Output, ...]:
     """One, two or three outputs that are more than an aggregate, of many trends or `of_one`."""
     variable, attribute = st.sampled_from(variables), st.sampled_from("xys")
     possible = [
-        Calculated(draw(_calculated(variables, of_one)), "calculated"),
+        Calculated(draw(_calculated(tuple(variables), of_one)), "calculated"),
         Aggregate("COUNT", draw(variable), draw(attribute), "different", distinct=True),
         Aggregate("STDDEV", draw(variable), draw(st.sampled_from(NUMBERS)), "deviation"),
     ]
@@ -401,9 +401,9 @@ def having_conditions(variables: tuple[str, ...]) -> SearchStrategy[Having]:
 
 @st.composite
 def orders(
-    draw: DrawFn, variables: tuple[str, ...], group_by: tuple[Attribute, ...] = (), of_one: bool = False
+    draw: DrawFn, variables: Sequence[str], group_by: tuple[Attribute, ...] = (), of_one: bool = False
 ) -> tuple[Order, ...]:
-    value: SearchStrategy[Expression] = _calculated(variables, of_one)
+    value: SearchStrategy[Expression] = _calculated(tuple(variables), of_one)
     if group_by:
         value |= st.sampled_from(group_by)
     return tuple(draw(st.lists(st.builds(Order, value, st.booleans()), min_size=1, max_size=2)))
