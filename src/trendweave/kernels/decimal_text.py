@@ -32,31 +32,56 @@ def make_positive(words, row):
 
 
 @inner
-def find_chunks(words, row, chunks):
-    """The number in base 10**9, lowest first; returns how many chunks there are."""
-    used = 0
-    for half in range(2 * words.shape[1] - 1, -1, -1):
-        carry = (words[row, half >> 1] >> np.uint64(32 * (half & 1))) & np.uint64(2**32 - 1)
-        for i in range(used):
-            x = (chunks[i] << np.uint64(32)) + carry
+def fill_powers(powers, lengths):
+    """powers[j, :lengths[j]] = 2**(16 * j) in base 10**9, lowest first."""
+    powers[0, 0] = np.uint64(1)
+    lengths[0] = 1
+    for j in range(1, powers.shape[0]):
+        carry = np.uint64(0)
+        length = lengths[j - 1]
+        for i in range(length):
+            x = (powers[j - 1, i] << np.uint64(16)) + carry
             carry = x // CHUNK
-            chunks[i] = x - carry * CHUNK
-        while carry != np.uint64(0):
-            chunks[used] = carry % CHUNK
-            carry //= CHUNK
-            used += 1
+            powers[j, i] = x - carry * CHUNK
+        if carry != np.uint64(0):
+            powers[j, length] = carry
+            length += 1
+        lengths[j] = length
+
+
+@inner
+def find_chunks(words, row, powers, lengths, chunks):
+    """The number in base 10**9, lowest first; returns how many chunks there are. Its pieces of 16 bits times powers of
+    two are added up chunk by chunk, which needs no carries: there are fewer than 2**18 pieces."""
+    for i in range(chunks.size):
+        chunks[i] = np.uint64(0)
+    for j in range(4 * words.shape[1]):
+        piece = (words[row, j >> 2] >> np.uint64(16 * (j & 3))) & np.uint64(2**16 - 1)
+        if piece != np.uint64(0):
+            for i in range(np.uint64(lengths[j])):
+                chunks[i] += piece * powers[j, i]
+    carry = np.uint64(0)
+    used = 0
+    for i in range(chunks.size):
+        x = chunks[i] + carry
+        carry = x // CHUNK
+        chunks[i] = x - carry * CHUNK
+        if chunks[i] != np.uint64(0):
+            used = i + 1
     return used
 
 
 @inner
-def write_decimals(words, chunks, text, ends):
-    """The digits of all rows one after the other; ends[row] is where those of a row end."""
+def write_decimals(words, powers, lengths, chunks, text, ends):
+    """The digits of all rows one after the other; ends[row] is where those of a row end. `powers`, `lengths` and
+    `chunks` are room for what is needed on the way."""
+    fill_powers(powers, lengths)
     end = 0
     for row in range(words.shape[0]):
         if make_positive(words, row):
             text[end] = MINUS
             end += 1
-        used = find_chunks(words, row, chunks)
+        used = find_chunks(words, row, powers, lengths, chunks)
         if used == 0:
             text[end] = ZERO
             end += 1
@@ -105,7 +130,8 @@ def decimal_text(numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray] | None
         words = np.frombuffer(raw, np.dtype("<u8")).reshape(len(part), width)
         text = np.empty(len(part) * (DIGITS_OF_WORD * width + 1), np.uint8)
         ending = np.empty(len(part), np.int64)
-        write_decimals(words, np.empty(3 * width, np.uint64), text, ending)
+        powers, lengths = np.empty((4 * width, 3 * width), np.uint64), np.empty(4 * width, np.int64)
+        write_decimals(words, powers, lengths, np.empty(3 * width, np.uint64), text, ending)
         texts.append(text[: ending[-1]])
         ends.append(ending + ends[-1][-1])
     return np.concatenate(texts) if texts else np.empty(0, np.uint8), np.concatenate(ends)

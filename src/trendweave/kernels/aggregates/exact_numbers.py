@@ -104,6 +104,8 @@ def narrow_integers(numbers: np.ndarray) -> np.ndarray:
     """An object array of integers as int64 if all of them fit."""
     if numbers.size == 0:
         return numbers.astype(np.int64)
+    if not INT64.min <= numbers[numbers.size // 2] <= INT64.max:  # where many are large, one tells
+        return numbers
     if int(numbers.max()) <= INT64.max and int(numbers.min()) >= INT64.min:
         return numbers.astype(np.int64)
     return numbers
