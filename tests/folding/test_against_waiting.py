@@ -9,7 +9,7 @@ from hypothesis import strategies as hs
 
 from tests.folding.tables import SCHEMA, table_of
 from tests.profiles import examples
-from tests.reference.counted_streams import PLAIN_DOUBLES, counted_queries, counted_streams
+from tests.reference.counted_streams import PLAIN_DOUBLES, blocked_queries, counted_queries, counted_streams
 from tests.reference.query import Attribute, Calculated, Query, columns, text
 from tests.reference.streams import FRUITFUL, queries
 from tests.runners.reference_tables import rows_of
@@ -32,7 +32,9 @@ def queries_with_outputs(draw: hs.DrawFn) -> Query:
     return replace(counted, aggregates=(*counted.aggregates, *more), having=drawn.having, order_by=orders)
 
 
-@given(counted_queries() | queries_with_outputs(), hs.sampled_from(["decimal", "float64"]), hs.data())
+@given(
+    counted_queries() | queries_with_outputs() | blocked_queries(), hs.sampled_from(["decimal", "float64"]), hs.data()
+)
 @examples(40)
 def test_each_call_gives_the_same_rows(query: Query, numbers: str, data: hs.DataObject) -> None:
     program = bind(planned(query).plan, SCHEMA, "time", "type", Settings(numbers=numbers))

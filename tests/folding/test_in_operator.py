@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import assume, given
 from hypothesis import strategies as hs
 
+from tests.folding.expected import Case, expected_rows, folded_cases
 from tests.folding.tables import SCHEMA, assert_same_rows
 from tests.profiles import examples
-from tests.reference import prefix_counters
-from tests.reference.counted_streams import counted_cases
-from tests.reference.query import Query, text
+from tests.reference.query import text
 from tests.runners.test_local_against_reference import planned
 from tests.streaming.simulated import SimulatedStream
 from tests.streaming.test_state_against_reference import END, moved
 
 
-@given(counted_cases(max_events=10), hs.data())
+@given(folded_cases(max_events=10), hs.data())
 @examples(40)
-def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+def test_any_stream_gives_the_rows_of_one_batch(case: Case, data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
     stream = SimulatedStream(planned(query), data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)), schema=SCHEMA)
     assume(stream.folds)
@@ -34,6 +31,6 @@ def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict[str
         ]
         found += stream.push(events[low:high])
     found += stream.push([END]) + stream.advance()
-    assert_same_rows(prefix_counters.rows(query, in_time), found, query, text(query))
+    assert_same_rows(expected_rows(query, in_time), found, query, text(query))
     assert stream.held() == 0
     assert stream.carries() == 0, "windows that are closed are forgotten"

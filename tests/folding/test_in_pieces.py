@@ -9,16 +9,15 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as hs
 
+from tests.folding.expected import Case, expected_rows, folded_cases
 from tests.folding.tables import SCHEMA, assert_same_rows, table_of
 from tests.profiles import examples
 from tests.reference import prefix_counters
-from tests.reference.counted_streams import counted_cases, counted_queries, counted_streams
+from tests.reference.counted_streams import counted_queries, counted_streams
 from tests.reference.query import Query, text
 from tests.runners.test_incremental import pieces
 from tests.runners.test_local_against_reference import planned
 from trendweave.runners.incremental import Incremental, State
-
-Case = tuple[Query, list[dict[str, Any]]]
 
 
 def folding_engine(query: Query) -> Incremental:
@@ -29,12 +28,12 @@ def folding_engine(query: Query) -> Incremental:
     return engine
 
 
-@given(counted_cases(), hs.data())
+@given(folded_cases(), hs.data())
 @examples(50)
 def test_any_cut_gives_the_rows_of_one_batch(case: Case, data: hs.DataObject) -> None:
     query, events = case
     engine = folding_engine(query)
-    state, found, whole = engine.start(), [], prefix_counters.rows(query, events)
+    state, found, whole = engine.start(), [], expected_rows(query, events)
     for piece, watermark in pieces(data, data.draw(hs.permutations(events))):
         state, table = engine.push(State.from_bytes(state.to_bytes()), table_of(piece), watermark)
         found += table.to_pylist()
@@ -50,7 +49,7 @@ def assert_closed(query: Query, whole: list[dict[str, Any]], found: list[dict[st
     assert_same_rows(passed, found, query, f"up to {state.watermark}: {text(query)}")
 
 
-@given(counted_cases(), hs.data())
+@given(folded_cases(), hs.data())
 @examples(25)
 def test_late_events_are_dropped_and_counted(case: Case, data: hs.DataObject) -> None:
     query, events = case
@@ -66,10 +65,10 @@ def test_late_events_are_dropped_and_counted(case: Case, data: hs.DataObject) ->
         found += table.to_pylist()
     found += engine.finish(state).to_pylist()
     assert state.late == late
-    assert_same_rows(prefix_counters.rows(query, in_time), found, query, text(query))
+    assert_same_rows(expected_rows(query, in_time), found, query, text(query))
 
 
-@given(counted_cases(max_events=10), hs.data())
+@given(folded_cases(max_events=10), hs.data())
 @examples(25)
 def test_a_session_gives_the_same(case: Case, data: hs.DataObject) -> None:
     """Event by event, or as tables; the session is written down and taken up again somewhere."""
@@ -91,7 +90,7 @@ def test_a_session_gives_the_same(case: Case, data: hs.DataObject) -> None:
         if data.draw(hs.integers(0, 4)) == 4:
             session = asked.push(SCHEMA, watermark=f"{delay} seconds", numbers="text", state=session.state())
     found += session.finish().to_pylist()
-    assert_same_rows(prefix_counters.rows(query, in_time), found, query, text(query))
+    assert_same_rows(expected_rows(query, in_time), found, query, text(query))
 
 
 # ------------------------------------------------------------------------------------------------------- longer streams

@@ -16,7 +16,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from .pattern import Pattern, leaves, variable_types
 from .query import ANY_MATCH, COUNT_ALL, Aggregate, Attribute, Local, Query, Sliding
-from .streams import FRUITFUL, patterns, queries
+from .streams import FRUITFUL, FRUITFUL_WITH_NOT, patterns, queries
 
 WHOLE = (0, 1, -1, 2, 3, -7, 2**31, -(2**53) - 1, 2**62, -(2**62), 2**63 - 1, -(2**63))
 DOUBLES = (0.0, -0.0, 0.1, 0.25, -1.5, 1e16, -1e16, 1e-300, 5e-324, 1e250, -1e250, math.inf, -math.inf, math.nan)
@@ -107,4 +107,19 @@ def _or_null(values: SearchStrategy) -> SearchStrategy:
 @st.composite
 def counted_cases(draw: DrawFn, max_events: int = 8, doubles: tuple[float, ...] = DOUBLES) -> tuple[Query, list[dict]]:
     query = draw(counted_queries())
+    return query, draw(counted_streams(query.pattern, max_events, doubles))
+
+
+@st.composite
+def blocked_queries(draw: DrawFn, decimals: bool = True) -> Query:
+    """The same with NOTs in all places. Without `decimals` none are added up: whoever writes trends down cannot."""
+    pattern = draw(st.sampled_from(FRUITFUL_WITH_NOT) | patterns(negation=True, empty=False))
+    query = draw(counted_queries(pattern=pattern))
+    kept = tuple(aggregate for aggregate in query.aggregates if decimals or aggregate.attribute != "d")
+    return replace(query, aggregates=kept or (COUNT_ALL,))
+
+
+@st.composite
+def blocked_cases(draw: DrawFn, max_events: int = 8, doubles: tuple[float, ...] = DOUBLES) -> tuple[Query, list[dict]]:
+    query = draw(blocked_queries(decimals=False))
     return query, draw(counted_streams(query.pattern, max_events, doubles))

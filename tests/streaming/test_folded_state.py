@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 import trendweave
+from tests.folding.expected import Case, expected_rows, folded_cases
 from tests.folding.tables import SCHEMA, assert_same_rows
 from tests.profiles import examples
-from tests.reference import prefix_counters
-from tests.reference.counted_streams import counted_cases
-from tests.reference.query import Query, text
+from tests.reference.query import text
 from tests.runners.test_local_against_reference import planned
 from tests.streaming.simulated import SimulatedStream
 from tests.streaming.test_damaged_state import other
@@ -62,9 +61,9 @@ def _bytes_carried(stream: SimulatedStream) -> int:
     return sum(len(content) for bucket in range(stream.buckets) for content in stream._carried(bucket))
 
 
-@given(counted_cases(max_events=10), hs.data())
+@given(folded_cases(max_events=10), hs.data())
 @examples(40)
-def test_events_that_come_before_timers_expire(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+def test_events_that_come_before_timers_expire(case: Case, data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
     buckets = data.draw(hs.integers(1, 2))
     stream = SimulatedStream(planned(query), data.draw(hs.integers(0, 8)), buckets, schema=SCHEMA)
@@ -79,7 +78,7 @@ def test_events_that_come_before_timers_expire(case: tuple[Query, list[dict[str,
         ]
         found += stream.push_as_spark(events[low:high])
     found += stream.push_as_spark([END]) + stream.push_as_spark([])
-    assert_same_rows(prefix_counters.rows(query, in_time), found, query, text(query))
+    assert_same_rows(expected_rows(query, in_time), found, query, text(query))
     assert stream.held() == 0
     assert not stream.folds or stream.carries() == 0
 

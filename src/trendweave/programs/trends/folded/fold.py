@@ -12,7 +12,6 @@ from trendweave.kernels.folding import concat_summaries, extend
 from trendweave.programs.trends.folded.carried import Carried, Summed
 from trendweave.programs.trends.folded.keys import number_keys, select_keys
 from trendweave.programs.trends.folded.measures import Measures
-from trendweave.programs.trends.kernel_inputs import KernelInputs
 from trendweave.programs.trends.measured_values import measure_values
 from trendweave.rows.encoded import EncodedRows, encode_rows
 from trendweave.rows.segments import Segments
@@ -39,9 +38,7 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
         What is carried with them.
     """
     encoded = encode_rows(measures.plan, measures.preparation, rows)
-    inputs = KernelInputs(measures.plan, measures.preparation, encoded)
-    (piece,) = inputs.pieces(measures.plan.template)
-    segments = piece.segments
+    segments = measures.find_segments(encoded)
     if not segments.row.size:
         return carried
     runs = _find_runs(encoded, segments, carried)

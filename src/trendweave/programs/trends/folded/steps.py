@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from trendweave.planning.folding import plan_folding
 from trendweave.programs.program import Carry, Step
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
@@ -113,8 +114,8 @@ def make_folded_steps(bound: BoundTrends, closing: Closing, write: Callable[[Tas
         The steps.
     """
     panes, kind = Panes(closing), bound.time_type
-    values = name_values(bound)
-    measures = Measures(key_by_values(bound, values), panes.overlap, values)
+    values, blocking = name_values(bound), plan_folding(bound.plan).blocking
+    measures = Measures(key_by_values(bound, values), panes.overlap, values, blocking)
 
     def close(carried: Carried, windows: tuple[int, int]) -> pa.Table | None:
         try:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from trendweave.kernels.folding import finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.folded.carried import Carried, Summed
+from trendweave.programs.trends.folded.gaps import open_windows
 from trendweave.programs.trends.folded.measures import Measures
 from trendweave.programs.trends.folded.panes import Panes
 from trendweave.programs.trends.measured_values import SumTooLargeError
@@ -20,6 +21,8 @@ from trendweave.rows.codes import first_of_each, key_codes
 
 #: Summaries in windows that are looked at together, about.
 _AT_ONCE = 1 << 21
+#: The same where they are copied once per window.
+_COPIED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]
     first, end = panes.first_pane(windows[0]), panes.first_pane(windows[1]) + panes.per_window
     summed = _by_key(carried.between(first, end))
     parts: list[Partials] = []
-    for entries in _find_entries(panes, summed, windows):
+    at_once = _AT_ONCE if measures.opening is None else _COPIED_AT_ONCE
+    for entries in _find_entries(panes, summed, windows, at_once):
         parts.append(_finish(measures, summed, entries, group))
         parts = [merge(parts)] if len(parts) > 1 else parts
     if not parts:
@@ -84,7 +88,7 @@ def _by_key(summed: Summed) -> Summed:
     return summed.take(order[stable_order(key[order], int(key.max(initial=-1)) + 1)[0]])
 
 
-def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int]) -> Iterator[Entries]:
+def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int], at_once: int) -> Iterator[Entries]:
     """The keys that have summaries in windows of a range, some windows at a time."""
     first, last = panes.windows_of(summed.pane)
     first, last = np.maximum(first, windows[0]), np.minimum(last, windows[1])
@@ -92,10 +96,10 @@ def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int]) -> Ite
     if not held.size:
         return
     lowest, highest = int(first[held].min()), int(last[held].max())
-    if int((last[held] - first[held] + 1).sum()) > _AT_ONCE and lowest < highest:
+    if int((last[held] - first[held] + 1).sum()) > at_once and lowest < highest:
         middle = (lowest + highest) // 2
-        yield from _find_entries(panes, summed, (lowest, middle))
-        yield from _find_entries(panes, summed, (middle + 1, highest))
+        yield from _find_entries(panes, summed, (lowest, middle), at_once)
+        yield from _find_entries(panes, summed, (middle + 1, highest), at_once)
         return
     count = last[held] - first[held] + 1
     row = np.repeat(held, count)
@@ -110,7 +114,10 @@ def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int]) -> Ite
 
 
 def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndarray) -> Partials:
-    results = finish(measures.algebra, summed.summaries, entries.low, entries.high)
+    runs = (summed.summaries, entries.low, entries.high)
+    if measures.opening is not None:
+        runs = open_windows(measures.algebra, measures.opening, *runs)
+    results = finish(measures.algebra, *runs)
     entry = results.segment
     for number in measures.find_too_large(results).tolist():
         low, high = entries.low[entry[number]], entries.high[entry[number]]
