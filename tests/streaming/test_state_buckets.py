@@ -18,12 +18,15 @@ def session(partitions: str | None) -> Any:
     return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: found[name] or default))
 
 
-@pytest.mark.parametrize(
-    ("partitions", "buckets"), [("1", 1), ("2", 2), ("7", 7), ("16", 16), ("200", 16), (None, 16), ("many", 16)]
-)
-def test_as_many_as_partitions_and_at_most_sixteen(partitions: str | None, buckets: int) -> None:
-    assert StateBuckets.choose("auto", session(partitions)) == StateBuckets(buckets, spread=True)
-    assert StateBuckets.choose(5, session(partitions)) == StateBuckets(5)
+@pytest.mark.parametrize("partitions", [1, 2, 7, 16])
+def test_one_for_each_partition(partitions: int) -> None:
+    assert StateBuckets.choose("auto", session(str(partitions))) == StateBuckets(partitions, spread=True)
+    assert StateBuckets.choose(5, session(str(partitions))) == StateBuckets(5)
+
+
+@pytest.mark.parametrize("partitions", ["17", "200", None, "many"])
+def test_sixteen_as_they_always_were_where_there_are_more_partitions(partitions: str | None) -> None:
+    assert StateBuckets.choose("auto", session(partitions)) == StateBuckets(16)
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 5, 8, 16])
@@ -44,4 +47,4 @@ def test_a_misfit_tells_how_to_go_on() -> None:
     assert message == "the checkpoint was made with 16 buckets, not 4 buckets, one for each partition"
     assert hint == "set buckets=16, or use a new checkpoint"
     assert "spark.sql.shuffle.partitions to 4, as it was" in describe_misfit(-4, 4)[1]
-    assert "spark.sql.shuffle.partitions to at least 16" in describe_misfit(-16, -8)[1]
+    assert "spark.sql.shuffle.partitions to 16, as it was" in describe_misfit(-16, 16)[1]

@@ -29,7 +29,8 @@ class StateBuckets:
 
     @staticmethod
     def choose(wanted: Literal["auto"] | int, spark: SparkSession) -> StateBuckets:
-        """Those that were asked for, else as many as there are partitions: one call of a task each.
+        """Those that were asked for, else as many as there are partitions: one call of a task each. Where there are
+        more partitions than `MOST`, buckets are those of states from before there was a choice, which so go on.
 
         Args:
             wanted: The option.
@@ -37,8 +38,9 @@ class StateBuckets:
         """
         if wanted != "auto":
             return StateBuckets(wanted)
-        partitions = spark.conf.get(_PARTITIONS, None) or ""
-        return StateBuckets(max(1, min(MOST, int(partitions))) if partitions.isdecimal() else MOST, spread=True)
+        found = spark.conf.get(_PARTITIONS, None) or ""
+        partitions = int(found) if found.isdecimal() else MOST + 1
+        return StateBuckets(MOST) if partitions > MOST else StateBuckets(max(1, partitions), spread=True)
 
     @property
     def stored(self) -> int:
@@ -60,8 +62,7 @@ def describe_misfit(stored: int, wanted: int) -> tuple[str, str]:
     message = f"the checkpoint was made with {_describe(stored)}, not {_describe(wanted)}"
     if stored > 0:
         return message, f"set buckets={stored}, or use a new checkpoint"
-    partitions = f"at least {MOST}" if -stored == MOST else f"{-stored}, as it was"
-    return message, f"leave buckets out and set {_PARTITIONS} to {partitions}, or use a new checkpoint"
+    return message, f"leave buckets out and set {_PARTITIONS} to {-stored}, as it was, or use a new checkpoint"
 
 
 def _describe(stored: int) -> str:
