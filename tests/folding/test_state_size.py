@@ -54,6 +54,22 @@ def test_a_week_over_many_keys(window: str) -> None:
     assert sizes[60][-1] < 8 * numbers * KEYS * days_kept
 
 
+@pytest.mark.parametrize("pattern", ["SEQ(A, NOT C, B)", "SEQ(A, B, NOT C)", "SEQ(NOT C, A, B)"])
+@pytest.mark.parametrize("window", ["WITHIN 7 days SLIDE 7 days", "WITHIN 7 days SLIDE 1 day"])
+def test_events_under_not_are_forgotten_too(pattern: str, window: str) -> None:
+    sizes = {}
+    for of_a_key in (6, 60):
+        query = trendweave.query(f"RETURN k, COUNT(*) PATTERN {pattern} WHERE [k] GROUP-BY k {window}")
+        engine = query.incremental(COLUMNS)
+        state = engine.start()
+        for day in range(3):
+            state, _ = engine.push(state, a_day(day, of_a_key, 100), FIRST + (day + 1) * DAY)
+            assert state.rows is not None
+            assert state.rows.num_rows == 0
+        sizes[of_a_key] = len(state.to_bytes())
+    assert sizes[60] < 1.5 * sizes[6]
+
+
 def test_a_state_that_is_pushed_often_is_as_large_as_one_that_is_pushed_once() -> None:
     engine = trendweave.query(QUERY + "WITHIN 7 days SLIDE 1 day").incremental(COLUMNS)
     day = a_day(0, 30).sort_by("time")
