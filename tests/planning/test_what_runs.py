@@ -29,6 +29,7 @@ EVENTS_PER_TYPE = 3
 KERNEL_LOOPS: tuple[tuple[Any, str, str], ...] = (
     (propagate, "propagate_blocks", "blocks"),
     (propagate, "propagate_ranked", "ranked blocks"),
+    (propagate, "sum_few", "few events"),
     (state_sums, "sum_states", "state sums"),
     (lane_sums, "sum_lanes", "lane sums"),
     (sliding_sums, "slide_states", "sliding sums"),
@@ -109,6 +110,7 @@ def explained_ways(text: str) -> dict[tuple[str, str], set[tuple[Way, Way]]]:
 def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0])
     ran = Recorder(query.plan, monkeypatch)
+    monkeypatch.setattr(passes, "serves_few", lambda *_: False)
     query.run(some_events(query.plan))
     text = query.explain()
     ways = explained_ways(text)
@@ -124,6 +126,16 @@ def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: 
     if LATEST_START in ran.kernels:
         apart = explained_kernels(text, "row times") | explained_kernels(text, "negations")
         assert ran.kernels[LATEST_START] == apart
+
+
+@pytest.mark.parametrize("name", ["stock", "trends", "ranked_extremum"])
+def test_blocks_of_few_events_are_explained(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = next(path for path in PLANS if path.stem == name)
+    query = trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0])
+    ran = Recorder(query.plan, monkeypatch)
+    query.run(some_events(query.plan))
+    assert ran.kernels[SUM] == {"few events"}
+    assert "blocks of few events compare them one by one" in query.explain()
 
 
 def test_every_way_and_every_kernel_has_a_code() -> None:

@@ -57,8 +57,10 @@ def test_pieces_and_counts(events: list[dict[str, Any]], cut: int, spread: bool)
 
 
 def is_kept(event: dict[str, Any]) -> bool:
+    """NaN is above all numbers."""
     known = event["time"] is not None and event["k"] is not None
-    return known and (event["type"] == "B" or (event["type"] == "A" and (event["x"] or 0.0) > 1))
+    above = event["x"] is not None and not event["x"] <= 1
+    return known and (event["type"] == "B" or (event["type"] == "A" and above))
 
 
 def count_by_hand(events: list[dict[str, Any]]) -> tuple[int, ...]:

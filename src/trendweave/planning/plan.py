@@ -190,8 +190,14 @@ class Kernel(Enum):
         "lane sums: a number per state and lane, one window after the other; blocks, with events copied into lanes, "
         "where numbers pass 61 bits or floats are summed"
     )
-    RANKED_BLOCKS = "ranked blocks: one state searched by rank, windows of a block share the search"
-    BLOCKS = "blocks: predecessors are found per transition, windows of a block share the search"
+    RANKED_BLOCKS = (
+        "ranked blocks: one state searched by rank, windows of a block share the search; "
+        "blocks of few events compare them one by one"
+    )
+    BLOCKS = (
+        "blocks: predecessors are found per transition, windows of a block share the search; "
+        "blocks of few events compare them one by one where one state is searched by rank"
+    )
 
 
 @dataclass(frozen=True, slots=True)
