@@ -196,7 +196,7 @@ class Kernel(Enum):
     )
     BLOCKS = (
         "blocks: predecessors are found per transition, windows of a block share the search; "
-        "blocks of few events compare them one by one where one state is searched by rank"
+        "counts and sums of one state compare few events one by one"
     )
 
 
