@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents, read
     from trendweave.runners.warm_up import warm_up
+    from trendweave.store.event_store import EventStore
 
 __all__ = [
     "Batches",
+    "EventStore",
     "Incremental",
     "IntervalPlan",
     "Metrics",
@@ -59,6 +61,7 @@ except PackageNotFoundError:  # a zip of the package, as executors of Spark may 
 #: Names whose modules need PySpark, Numba or Arrow, which are imported by those who use them.
 _ON_DEMAND = {
     "Batches": "runners.local",
+    "EventStore": "store.event_store",
     "Incremental": "runners.incremental",
     "Metrics": "runners.metrics",
     "Options": "runners.options",

@@ -118,6 +118,9 @@ CODES: dict[str, str] = {
     "TW313": "name of an attribute is taken",
     "TW314": "queries of a workload give one column two types",
     "TW315": "query of a workload has a column called query",
+    "TW331": "stored events cannot be read",
+    "TW332": "column of stored events has several types",
+    "TW333": "store is there already, or there is none",
     # execution: the query fits, but it cannot be carried out on these rows
     "TW401": "predicate on two events has too many pairs of values",
     "TW402": "number does not fit the type of the result",
@@ -134,6 +137,7 @@ CODES: dict[str, str] = {
     "TW413": "trends need more memory than allowed",
     "TW414": "option does not go with the query",
     "TW415": "condition on earlier events would be looked at for too many pairs",
+    "TW431": "another writer changes the store",
     "TW451": "pattern over intervals has too many matches",
     "TW452": "interval query needs WITHIN to run piece by piece",
 }

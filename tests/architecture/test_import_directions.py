@@ -33,17 +33,22 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
         "programs",
     },
-    "places": {"errors", "rows", "programs", "runners"},
-    "queries": {"errors", "events", "language", "planning", "programs", "runners", "places"},
+    "store": {
+        *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
+        "runners",
+    },
+    "places": {"errors", "rows", "programs", "runners", "store"},
+    "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "rules": {"errors", "planning", "queries"},
     "workload": {
-        *("errors", "events", "planning", "sharing", "results", "programs", "runners", "places", "queries", "rules"),
+        *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
+        *("queries", "rules"),
     },
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
     "cli": {"__init__", "workload", "errors", "pictures", "datasets"},  # `trendweave.workload` is a function, too
-    "__init__": {"errors", "planning", "programs", "queries", "rules", "runners", "workload"},
+    "__init__": {"errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
     "__main__": {"cli"},
 }
 
@@ -65,6 +70,7 @@ ALLOWED_IN_KERNELS = {
 # Some modules name its types alone, in signatures; that they load nothing of it is tested below.
 MAY_IMPORT_PYSPARK = (
     "runners/spark/*.py",
+    "store/spark/*.py",
     "cli/spark_*.py",
     "cli/stream_*.py",
     "places.py",
@@ -113,7 +119,9 @@ def complaint(path: str, name: str) -> str | None:
     room = path.split("/")[0].removesuffix(".py")
     inner = own_name(name)
     if inner is None:
-        if room == "kernels" and not any(is_within(name, allowed) for allowed in ALLOWED_IN_KERNELS):
+        if (room == "kernels" or path.startswith("store/kernels/")) and not any(
+            is_within(name, allowed) for allowed in ALLOWED_IN_KERNELS
+        ):
             return f"kernels must not import {name}"
         if is_within(name, "pyspark") and not any(fnmatch(path, allowed) for allowed in MAY_IMPORT_PYSPARK):
             return f"only {' and '.join(MAY_IMPORT_PYSPARK)} may import {name}"
@@ -222,6 +230,7 @@ def test_the_table_has_no_circle() -> None:
         ("cli/commands.py", "from ..runners import local", "cli must not import trendweave.runners.local"),
         ("errors.py", "from . import events", "errors must not import trendweave.events"),
         ("kernels/fenwick.py", "import pyarrow", "kernels must not import pyarrow"),
+        ("store/kernels/cutting.py", "import pyarrow", "kernels must not import pyarrow"),
         ("kernels/fenwick.py", "from trendweave.errors import X", "kernels must not import trendweave.errors.X"),
         ("runners/local.py", "import pyspark", f"only {' and '.join(MAY_IMPORT_PYSPARK)} may import pyspark"),
         ("cli/commands.py", "import pyspark", f"only {' and '.join(MAY_IMPORT_PYSPARK)} may import pyspark"),

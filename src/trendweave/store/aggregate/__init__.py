@@ -1,0 +1,1 @@
+"""Aggregates over windows of stored events, from the tree, from rows, or from both."""

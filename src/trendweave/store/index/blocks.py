@@ -1,0 +1,178 @@
+"""The blocks of all files of a store side by side, in order of time.
+
+A file without an index has one block per row group, with what the footer of the file says about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.rows.times import TimeType
+from trendweave.store.index.array_file import DamagedIndex
+from trendweave.store.index.footers import FileGroups
+from trendweave.store.index.light_index import LightIndex, NumberColumn
+from trendweave.store.index.measured import is_float, is_measured, is_text
+from trendweave.store.index.ranges import NAN_CODE, code_ranges, codes_of
+from trendweave.store.tree.exact_sums import ExactSums, join
+
+Dropped = Callable[[int, DamagedIndex], None]
+
+
+@dataclass(frozen=True)
+class BlockColumn:
+    """What is known of a column, per block.
+
+    Attributes:
+        low: The smallest value that is no NaN, int64 or float64; above the largest where there is none.
+        high: The largest one.
+        nulls: How many values are NULL.
+        nans: How many are NaN.
+        known: Whether the rest is known. Where it is not, values may be anything.
+        sums: The exact sums of finite values; zero where nothing is known.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    nulls: np.ndarray
+    nans: np.ndarray
+    known: np.ndarray
+    sums: ExactSums
+
+
+class Blocks:
+    """Flat arrays over blocks.
+
+    Attributes:
+        file: The number of the file.
+        group: The row group in the file.
+        number: The row group among those of the store.
+        count: How many events it has; where it is not exact, at most so many.
+        first: The time of the first one, in steps.
+        last: The time of the last one.
+        exact: Whether these are from an index.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[LightIndex | FileGroups],
+        starts: np.ndarray,
+        schema: pa.Schema,
+        kind: TimeType,
+        dropped: Dropped,
+    ) -> None:
+        self._parts, self._schema, self._dropped = parts, schema, dropped
+        sizes = [part.size for part in parts]
+        file = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
+        group, count, first, last = (
+            np.concatenate([getattr(part, key) for part in parts]) if parts else np.empty(0, np.int64)
+            for key in ("group", "count", "first", "last")
+        )
+        self._order = np.lexsort((group, file, last, first))
+        self.file, self.group = file[self._order], group[self._order].astype(np.int32)
+        self.count, self.first, self.last = count[self._order], first[self._order], last[self._order]
+        self.number = starts[self.file] + self.group if parts else np.empty(0, np.int64)
+        self.exact = np.repeat([isinstance(part, LightIndex) for part in parts], sizes)[self._order].astype(np.bool_)
+        self.kind = kind
+        self._columns: dict[str, BlockColumn | None] = {}
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.file.size)
+
+    def column(self, name: str) -> BlockColumn | None:
+        """What is known of a column of numbers, dates or times; None where it is of another type."""
+        if name not in self._columns:
+            measured = name in self._schema.names and is_measured(self._schema.field(name).type)
+            self._columns[name] = self._gather(name) if measured else None
+        return self._columns[name]
+
+    def may_hold(self, name: str, operator: str, value: Any) -> np.ndarray:
+        """Which blocks may have a value that compares so with a constant; True where that is not known.
+
+        Args:
+            name: A column.
+            operator: One of = <> < <= > >=.
+            value: A number, string, date or time; None compares with nothing.
+        """
+        if value is None:
+            return np.zeros(self.size, np.bool_)
+        kind = self._schema.field(name).type if name in self._schema.names else pa.null()
+        if is_text(kind) and isinstance(value, str):
+            return self._may_hold_text(name, operator, value)
+        column = self.column(name)
+        if column is None:
+            return np.ones(self.size, np.bool_)
+        low, high = codes_of(column.low), codes_of(column.high)
+        held = ~column.known
+        for least, most in code_ranges(kind, operator, value):
+            held |= (low <= high) & (low <= most) & (high >= least)
+            if least <= NAN_CODE <= most:
+                held |= column.nans > 0
+        return held
+
+    def _may_hold_text(self, name: str, operator: str, value: str) -> np.ndarray:
+        answers = []
+        for number, part in enumerate(self._parts):
+            answer = np.ones(part.size, np.bool_)
+            if isinstance(part, LightIndex):
+                try:
+                    answer = part.may_hold_text(name, operator, value)
+                except DamagedIndex as error:
+                    self._dropped(number, error)
+            answers.append(answer)
+        return np.concatenate(answers)[self._order] if answers else np.empty(0, np.bool_)
+
+    def _gather(self, name: str) -> BlockColumn:
+        kind = self._schema.field(name).type
+        parts = [self._part(number, name, kind) for number in range(len(self._parts))]
+        columns = [column for column, _ in parts]
+        dtype = np.float64 if is_float(kind) else np.int64
+        low, high, known, nans = (
+            np.concatenate([np.empty(0), *(getattr(column, key) for column in columns)])[self._order]
+            if key in ("low", "high") and is_float(kind)
+            else np.concatenate([np.empty(0, np.int64), *(getattr(column, key) for column in columns)])[self._order]
+            for key in ("low", "high", "known", "nans")
+        )
+        sums = join([column.sums for column in columns]).take(self._order) if self.size else join([])
+        told = np.concatenate([np.empty(0, np.bool_), *(whether for _, whether in parts)])[self._order]
+        return BlockColumn(low.astype(dtype), high.astype(dtype), self.count - known, nans, told, sums)
+
+    def _part(self, number: int, name: str, kind: pa.DataType) -> tuple[NumberColumn, np.ndarray]:
+        part = self._parts[number]
+        if isinstance(part, FileGroups):
+            return part.column(name, kind)
+        try:
+            if name not in part.schema.names:
+                return _all_null(part.size, kind), np.ones(part.size, np.bool_)
+            found = part.column(name) if _same_codes(part.schema.field(name).type, kind) else None
+        except DamagedIndex as error:
+            self._dropped(number, error)
+            found = None
+        if found is None:
+            return _all_null(part.size, kind), np.zeros(part.size, np.bool_)
+        return found, np.ones(part.size, np.bool_)
+
+
+def _same_codes(own: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether numbers that stand for values of one type stand for the same values of the other."""
+    if own == wanted or pa.types.is_null(own):
+        return True
+    if pa.types.is_integer(own) or pa.types.is_floating(own):
+        return is_float(own) == is_float(wanted) and (pa.types.is_integer(wanted) or pa.types.is_floating(wanted))
+    return pa.types.is_decimal(own) and pa.types.is_decimal(wanted) and own.scale == wanted.scale
+
+
+def _all_null(size: int, kind: pa.DataType) -> NumberColumn:
+    """A column without a value."""
+    if is_float(kind):
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    else:
+        low, high = np.full(size, 2**63 - 1), np.full(size, -(2**63))
+    none = np.zeros(size, np.int64)
+    return NumberColumn(low, high, none, none, ExactSums(np.zeros((1, size), np.int64), 0))

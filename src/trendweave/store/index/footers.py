@@ -1,0 +1,86 @@
+"""What the footer of a Parquet file says, for files that have no index: one block per row group, with wide bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from trendweave.errors import DataError
+from trendweave.rows.times import TimeType, as_steps
+from trendweave.store.index.light import own_schema
+from trendweave.store.index.light_index import NumberColumn
+from trendweave.store.index.measured import is_float, measure
+from trendweave.store.tree.exact_sums import ExactSums
+
+LEAST, MOST = -(2**63), 2**63 - 1
+
+
+class FileGroups:
+    """The row groups of a file as blocks. Counts may be too high: rows without a time are among them."""
+
+    def __init__(self, parquet: pq.ParquetFile, time: str, kind: TimeType, folders: dict[str, str | None]) -> None:
+        described = parquet.metadata
+        self._groups = [described.row_group(number) for number in range(described.num_row_groups)]
+        self.schema: pa.Schema = own_schema(parquet)
+        self._folders = folders
+        self._places = {described.schema.column(place).path: place for place in range(described.num_columns)}
+        self.size = len(self._groups)
+        self.rows = np.array([group.num_rows for group in self._groups], np.int64)
+        self.bytes = np.array([_compressed(group) for group in self._groups], np.int64)
+        self.group = np.arange(self.size, dtype=np.int32)
+        self.count = self.rows
+        self.first, self.last = self._time_bounds(time, kind)
+
+    def _time_bounds(self, time: str, kind: TimeType) -> tuple[np.ndarray, np.ndarray]:
+        """Of the time column, in steps. Bounds that are not known are those of 64 bits."""
+        first, last = np.full(self.size, LEAST), np.full(self.size, MOST)
+        for number in range(self.size):
+            pair = self._bounds(number, time, kind.arrow)
+            if pair is None:
+                continue
+            try:
+                first[number], last[number] = as_steps(pa.chunked_array([pair]), kind)
+            except DataError:
+                continue
+        return first, last
+
+    def _bounds(self, number: int, name: str, kind: pa.DataType) -> pa.Array | None:
+        if name not in self._places or name not in self.schema.names or name in self._folders:
+            return None
+        found = self._groups[number].column(self._places[name]).statistics
+        if found is None or not found.has_min_max:
+            return None
+        own = self.schema.field(name).type
+        try:
+            if pa.types.is_temporal(own) and found.physical_type in ("INT32", "INT64"):
+                # As numbers: Python's times are too coarse for nanoseconds.
+                width = pa.int32() if own.bit_width == 32 else pa.int64()
+                pair = pa.array([found.min_raw, found.max_raw], width).cast(own).cast(kind)
+            else:
+                pair = pa.array([found.min, found.max], own).cast(kind)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            return None
+        return None if pair.null_count else pair
+
+    def column(self, name: str, kind: pa.DataType) -> tuple[NumberColumn, np.ndarray]:
+        """Bounds of a column, and in which row groups they are known. A float may always be NaN."""
+        floats = is_float(kind)
+        low = np.full(self.size, np.inf) if floats else np.full(self.size, MOST)
+        high = np.full(self.size, -np.inf) if floats else np.full(self.size, LEAST)
+        told = np.zeros(self.size, np.bool_)
+        if name not in self.schema.names and name not in self._folders:
+            told[:] = True  # the file has no such column: all is NULL
+        for number in range(self.size):
+            pair = self._bounds(number, name, kind)
+            found = None if pair is None else measure(pa.chunked_array([pair]))
+            if found is not None and not (floats and np.isnan(found.values).any()):
+                low[number], high[number] = found.values
+                told[number] = True
+        none = np.zeros(self.size, np.int64)
+        nans = np.where(told, self.count, 0) if floats and name in self.schema.names else none
+        return NumberColumn(low, high, none, nans, ExactSums(np.zeros((1, self.size), np.int64), 0)), told
+
+
+def _compressed(group: pq.RowGroupMetaData) -> int:
+    return sum(group.column(place).total_compressed_size for place in range(group.num_columns))

@@ -1,0 +1,104 @@
+"""The light index of a data file, loaded: blocks and their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.store.index.array_file import ArrayFile, DamagedIndex
+from trendweave.store.index.texts import compare_texts, from_bytes, may_hold_text, may_hold_words
+from trendweave.store.tree.exact_sums import ExactSums, loaded
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """What is known of a column of numbers, per block.
+
+    Attributes:
+        low: The smallest value that is no NaN; above the largest where there is none.
+        high: The largest one.
+        known: How many values are not NULL.
+        nans: How many of these are NaN.
+        sums: The exact sums of the finite ones.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    known: np.ndarray
+    nans: np.ndarray
+    sums: ExactSums
+
+
+class LightIndex:
+    """The blocks of one file, in the order of row groups and of time inside each."""
+
+    def __init__(self, source: ArrayFile) -> None:
+        self._source = source
+        self.group = source.array("group").astype(np.int32)
+        self.count = source.array("count").astype(np.int64)
+        self.first = source.array("first")
+        self.last = source.array("last")
+        self.rows = source.array("rows")
+        self.bytes = source.array("bytes")
+        sizes = {array.size for array in (self.group, self.count, self.first, self.last)}
+        if len(sizes) != 1 or self.rows.size != self.bytes.size:
+            raise DamagedIndex(f"{source.name}: its arrays do not fit each other")
+        self.size = self.group.size
+        self.no_time = int(source.facts["no_time"])
+        self._columns: dict[str, NumberColumn | None] = {}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the file."""
+        return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(self._source.facts["schema"])))
+
+    @property
+    def disk_size(self) -> int:
+        """How many bytes the index takes."""
+        return self._source.size
+
+    def column(self, name: str) -> NumberColumn | None:
+        """What is known of a column; None where nothing is.
+
+        Raises:
+            DamagedIndex: Its bytes have changed.
+        """
+        if name not in self._columns:
+            self._columns[name] = self._load(name)
+        return self._columns[name]
+
+    def _load(self, name: str) -> NumberColumn | None:
+        source, start = self._source, f"number/{name}/"
+        if f"{start}low" not in source:
+            return None
+        low, high, known = (source.array(start + key) for key in ("low", "high", "known"))
+        nans = source.array(f"{start}nans") if f"{start}nans" in source else np.zeros(self.size, np.uint32)
+        sums = loaded(source.array(f"{start}sum"), int(source.facts["bases"][name]), self.size)
+        return NumberColumn(low, high, known.astype(np.int64), nans.astype(np.int64), sums)
+
+    def may_hold_text(self, name: str, operator: str, value: str) -> np.ndarray:
+        """Which blocks may have a string that compares so with a value.
+
+        Raises:
+            DamagedIndex: Its bytes have changed.
+        """
+        source, start = self._source, f"text/{name}/"
+        if f"{start}words" in source:
+            texts = from_bytes(source.array(f"{start}texts"))
+            return may_hold_words(compare_texts(texts, operator, value), source.array(f"{start}words"))
+        if f"{start}filters" in source and operator == "=":
+            groups = may_hold_text(value, source.array(f"{start}filters"), source.array(f"{start}filter_ends"))
+            return groups[self.group]
+        return np.ones(self.size, np.bool_)
+
+    def check(self) -> None:
+        """Look at every byte.
+
+        Raises:
+            DamagedIndex: Some have changed.
+        """
+        for key in self._source.names:
+            self._source.array(key)

@@ -1,0 +1,120 @@
+"""Which strings a block may hold: a set where a file has few different ones, else a Bloom filter per row group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.rows.hashing import hash_rows
+
+#: So many different strings have a bit each.
+_MOST = 64
+#: Bits of a filter per different string, and places that each sets: one string in a hundred is found that is not there.
+_BITS, _PLACES = 10, 6
+#: The part of a row group's own bytes that a filter may take.
+_SHARE = 0.01
+
+
+@dataclass
+class TextSets:
+    """Gathers the strings of one column, row group by row group."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    words: list[np.ndarray] = field(default_factory=list)
+    filters: list[np.ndarray] = field(default_factory=list)
+    too_many: bool = False
+
+    def add(self, column: pa.ChunkedArray, order: np.ndarray | None, starts: np.ndarray, room: float) -> None:
+        """The strings of a row group.
+
+        Args:
+            column: Of rows that have a time.
+            order: The rows in order of time, where they are in another.
+            starts: Where blocks begin among them, and their end.
+            room: Bytes that the row group takes in the data file.
+        """
+        codes = column.combine_chunks().dictionary_encode()
+        found = codes.dictionary
+        self._add_filter(found, room)
+        if self.too_many:
+            return
+        for text in found.to_pylist():
+            self.numbers.setdefault(text, len(self.numbers))
+        if len(self.numbers) > _MOST:
+            self.too_many = True
+            return
+        bits = np.array([1 << self.numbers[text] for text in found.to_pylist()] + [0], np.uint64)
+        rows = bits[codes.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)]
+        rows = rows if order is None else rows[order]
+        self.words.append(np.bitwise_or.reduceat(rows, starts[:-1]) if starts.size > 1 else np.empty(0, np.uint64))
+
+    def _add_filter(self, found: pa.Array, room: float) -> None:
+        size = 64
+        while size < _BITS * len(found):
+            size *= 2
+        bits = np.zeros(size // 64, np.uint64)
+        if size / 8 > max(64.0, _SHARE * room):
+            bits = np.empty(0, np.uint64)  # too many for a filter of this size: anything may be there
+        elif len(found):
+            places = filter_places(hash_rows([found], len(found)), size)
+            np.bitwise_or.at(bits, places >> 6, np.uint64(1) << (places & 63).astype(np.uint64))
+        self.filters.append(bits)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is kept: the set of every block, or the filter of every row group."""
+        if not self.too_many:
+            words = np.concatenate(self.words) if self.words else np.empty(0, np.uint64)
+            return {"words": words, "texts": _as_bytes(list(self.numbers))}
+        ends = np.cumsum([bits.size for bits in self.filters])
+        return {"filters": np.concatenate(self.filters), "filter_ends": ends}
+
+
+def filter_places(hashes: np.ndarray, size: int) -> np.ndarray:
+    """The bits of a filter that stand for some strings."""
+    first, step = hashes & np.uint64(0xFFFFFFFF), (hashes >> np.uint64(32)) | np.uint64(1)
+    many = first[:, None] + step[:, None] * np.arange(_PLACES, dtype=np.uint64)[None, :]
+    return (many & np.uint64(size - 1)).astype(np.int64).reshape(-1)
+
+
+def may_hold_text(value: str, filters: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Which row groups may have a string, by their filters."""
+    hashed = hash_rows([pa.array([value], pa.string())], 1)
+    answers = np.ones(ends.size, np.bool_)
+    begin = 0
+    for group, end in enumerate(ends.tolist()):
+        bits = filters[begin:end]
+        if bits.size:
+            places = filter_places(hashed, bits.size * 64)
+            answers[group] = bool(((bits[places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1)).all())
+        begin = end
+    return answers
+
+
+def may_hold_words(test: Sequence[bool], words: np.ndarray) -> np.ndarray:
+    """Which blocks have a string for which a test holds; `test` answers for each string of the file."""
+    wanted = np.uint64(sum(1 << number for number, holds in enumerate(test) if holds))
+    return (words & wanted) != 0
+
+
+def _as_bytes(texts: list[str]) -> np.ndarray:
+    sink = pa.BufferOutputStream()
+    table = pa.table({"text": pa.array(texts, pa.string())})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def from_bytes(data: np.ndarray) -> list[str]:
+    """The strings of a file."""
+    return pa.ipc.open_stream(pa.py_buffer(data.tobytes())).read_all().column("text").to_pylist()
+
+
+def compare_texts(texts: list[str], operator: str, value: str) -> list[bool]:
+    """Whether each string compares so with a value."""
+    functions = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal,
+                 ">": pc.greater, ">=": pc.greater_equal}  # fmt: skip
+    return functions[operator](pa.array(texts, pa.string()), pa.scalar(value, pa.string())).to_pylist()

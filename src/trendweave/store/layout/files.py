@@ -1,0 +1,141 @@
+"""Data files: where each one is, what its folders say, and how a changed one is told from the one that was indexed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from trendweave.errors import DataError, Problem
+from trendweave.store.layout.places import Place, is_hidden
+
+#: What Hive and Spark call the folder of rows without a value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_SUFFIXES = (".parquet", ".parq", ".pq")
+#: Files that `append` writes tell their bucket, and how many there are.
+_BUCKET = re.compile(r"bucket-(\d+)-of-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file of a store.
+
+    Attributes:
+        name: Its name relative to the folder of the store; it names the file in indexes as well.
+        size: How many bytes it has.
+        changed: When it was last written, in nanoseconds.
+        folders: What the folders `name=value` that it lies in say, as text; None for no value.
+        lies: Where it is read from, where that is not its name: an append that is not yet in place, or one that was
+            replaced since.
+    """
+
+    name: str
+    size: int
+    changed: int
+    folders: tuple[tuple[str, str | None], ...] = ()
+    lies: str | None = None
+
+    @property
+    def location(self) -> str:
+        """The name of the file to read."""
+        return self.lies or self.name
+
+    @property
+    def bucket(self) -> tuple[int, int] | None:
+        """The number of its bucket and how many there are, where `append` wrote it."""
+        found = _BUCKET.search(posixpath.basename(self.name))
+        return (int(found[1]), int(found[2])) if found else None
+
+
+def data_file(place: Place, info: pafs.FileInfo, name: str | None = None) -> DataFile:
+    """What is known of a file.
+
+    Args:
+        place: The folder of the store.
+        info: What the file system says.
+        name: The name that it will have, where it is another one now.
+    """
+    lies = place.relative(info.path)
+    name = name or lies
+    return DataFile(name, info.size, info.mtime_ns or 0, read_folders(name), lies if lies != name else None)
+
+
+def list_data_files(place: Place) -> list[DataFile]:
+    """All files of Parquet below a folder that are not hidden, in the order of their names."""
+    found = []
+    for info in place.list(deep=True):
+        name = place.relative(info.path)
+        if info.type == pafs.FileType.File and name.lower().endswith(_SUFFIXES) and not is_hidden(name):
+            found.append(data_file(place, info))
+    return sorted(found, key=lambda file: file.name)
+
+
+def read_folders(name: str) -> tuple[tuple[str, str | None], ...]:
+    """What the folders of a file say about all of its rows."""
+    pairs = [part.split("=", 1) for part in name.split("/")[:-1] if "=" in part]
+    return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in pairs)
+
+
+def folder_types(files: Iterable[DataFile]) -> dict[str, pa.DataType]:
+    """The types of columns that are folders: whole numbers where all values are such, else strings."""
+    values: dict[str, set[str]] = {}
+    for file in files:
+        for key, value in file.folders:
+            values.setdefault(key, set()).update(() if value is None else (value,))
+    whole = re.compile(r"-?(0|[1-9]\d{0,17})")
+    return {
+        key: pa.int64() if seen and all(whole.fullmatch(value) for value in seen) else pa.string()
+        for key, seen in values.items()
+    }
+
+
+def footer_digest(place: Place, file: DataFile) -> bytes:
+    """A digest of the end of a file, where Parquet describes all the rest.
+
+    Raises:
+        DataError: The file is none of Parquet.
+    """
+    path = place.path(file.location)
+    if place.is_local:
+        with open(path, "rb") as opened:
+            opened.seek(max(0, file.size - 8))
+            end = opened.read(8)
+            length = _footer_length(file, end)
+            opened.seek(max(0, file.size - 8 - length))
+            return hashlib.blake2b(opened.read(length), digest_size=16).digest()
+    with place.system.open_input_file(path) as source:
+        end = source.read_at(8, max(0, file.size - 8))
+        length = _footer_length(file, end)
+        return hashlib.blake2b(source.read_at(length, file.size - 8 - length), digest_size=16).digest()
+
+
+def _footer_length(file: DataFile, end: bytes) -> int:
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != b"PAR1" or length + 12 > file.size:
+        raise not_parquet(file, "its end is not that of a Parquet file")
+    return length
+
+
+def not_parquet(file: DataFile, why: object) -> DataError:
+    """The error of a file that cannot be read."""
+    hint = "take it out of the folder, or give it a name that begins with an underscore"
+    return DataError([Problem("TW331", f"{file.name} cannot be read: {why}", hint)])
+
+
+def same_file(place: Place, file: DataFile) -> bool:
+    """Whether a file still is the one that was listed."""
+    if place.is_local:
+        try:
+            found = os.stat(place.path(file.location))
+        except OSError:
+            return False
+        return (found.st_size, found.st_mtime_ns) == (file.size, file.changed)
+    info = place.info(file.location)
+    return (info.size, info.mtime_ns or 0) == (file.size, file.changed)
