@@ -14,6 +14,11 @@ import pyarrow.fs as pafs
 
 from trendweave.errors import DataError, Problem, near_names
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
+from trendweave.store.aggregate.costs import Costs, load_costs
+from trendweave.store.aggregate.event_windows import answer_counted
+from trendweave.store.aggregate.question import read_question
+from trendweave.store.aggregate.run import Plan, Question, Using, answer, make_plan
+from trendweave.store.aggregate.windows import read_windows
 from trendweave.store.index.array_file import DamagedIndex
 from trendweave.store.index.blocks import Blocks
 from trendweave.store.index.footers import FileGroups
@@ -23,9 +28,11 @@ from trendweave.store.index.lookups import Estimate, Hits, Lookups, pair_up
 from trendweave.store.index.secondary import SecondaryIndex, build_secondary
 from trendweave.store.index.shelf import Shelf, tell_of_damage
 from trendweave.store.layout.files import DataFile, folder_types, list_data_files
+from trendweave.store.layout.moments import read_between
 from trendweave.store.layout.places import Place, find_place
 from trendweave.store.layout.reading import OpenFiles, RowReader
 from trendweave.store.layout.schemas import unite
+from trendweave.store.tree.levels import Tree
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class EventStore:
         self.place, self.time, self.type, self.keys = place, time, type, tuple(keys)
         self.files = tuple(files)
         self._shelf = Shelf(place, time)
-        self._open = OpenFiles(place)
+        self.open_files = OpenFiles(place)
         self._dropped: set[int] = set()
         self._lookups: dict[str, Lookups] = {}
 
@@ -144,7 +151,7 @@ class EventStore:
     @cached_property
     def _schemas(self) -> list[LightIndex | _OwnSchema]:
         return [
-            _OwnSchema(RowReader(self._open, file, pa.schema([]))) if light is None else light
+            _OwnSchema(RowReader(self.open_files, file, pa.schema([]))) if light is None else light
             for file, light in zip(self.files, self._light, strict=True)
         ]
 
@@ -156,7 +163,7 @@ class EventStore:
         return [
             light
             if light is not None and own == self.kind.arrow
-            else FileGroups(self._open.parquet(file), self.time, self.kind, dict(file.folders))
+            else FileGroups(self.open_files.parquet(file), self.time, self.kind, dict(file.folders))
             for file, light, own in zip(self.files, self._light, own_times, strict=True)
         ]
 
@@ -248,7 +255,7 @@ class EventStore:
         tables = []
         for number in np.unique(groups.file[chosen]):
             own = chosen[groups.file[chosen] == number]
-            reader = RowReader(self._open, self.files[number], self.schema)
+            reader = RowReader(self.open_files, self.files[number], self.schema)
             table = reader.read(groups.group[own].tolist(), needed)
             tables.append(self._within(table, between).select(names))
         wanted = pa.schema([self.schema.field(name) for name in names])
@@ -268,12 +275,74 @@ class EventStore:
             inside &= times < end
         return table if inside.all() else table.filter(pa.array(inside))
 
-    def build_index(self, columns: Sequence[str] = (), told: Callable[[str, int], None] | None = None) -> EventStore:
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree over all blocks."""
+        return Tree(self.blocks)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What reading costs here, as `calibrate` measured it."""
+        return load_costs(self.place)
+
+    def aggregate(
+        self,
+        aggregates: str,
+        within: str | None = None,
+        slide: str | None = None,
+        between: Sequence[Any] | None = None,
+        using: Using = "auto",
+    ) -> pa.Table:
+        """Aggregates of events in windows.
+
+        Args:
+            aggregates: Such as `COUNT(*), AVG(price) AS mean`: COUNT, SUM, AVG, MIN and MAX.
+            within: How long a window is: `1 day`, or `1000 events`; one window over all where it is left out.
+            slide: How far it moves. Windows begin at multiples of it, counted from 1970, or from the first event.
+            between: Two moments; only events from the first on and before the second are looked at.
+            using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
+
+        Returns:
+            A row per window that has an event, in order; with events, a row per full window.
+
+        Raises:
+            TrendweaveError: The question cannot be read, or does not fit the store.
+        """
+        question = self._question(aggregates, within, slide, between)
+        if question.windows is not None and question.windows.of_events:
+            return answer_counted(self, question, using)
+        return answer(self, question, make_plan(self, question, using, self.costs))
+
+    def explain_aggregate(
+        self,
+        aggregates: str,
+        within: str | None = None,
+        slide: str | None = None,
+        between: Sequence[Any] | None = None,
+        using: Using = "auto",
+    ) -> Plan:
+        """How `aggregate` would answer: what it takes from the tree, what it reads, and what either way costs."""
+        return make_plan(self, self._question(aggregates, within, slide, between), using, self.costs)
+
+    def _question(
+        self, aggregates: str, within: str | None, slide: str | None, between: Sequence[Any] | None
+    ) -> Question:
+        windows = read_windows(within, slide, self.kind)
+        return Question(read_question(aggregates, self.schema), windows, read_between(between, self.kind))
+
+    def build_index(
+        self,
+        columns: Sequence[str] = (),
+        told: Callable[[str, int], None] | None = None,
+        events_per_block: int | None = None,
+    ) -> EventStore:
         """Make the indexes that files lack: the light one of each, and entries sorted by some columns.
 
         Args:
             columns: Columns to sort entries by.
             told: Is told the name of a file and how many rows of it are done, again and again.
+            events_per_block: About how many events share the numbers of the light index; as many as keep it small
+                where this is left out.
 
         Returns:
             The store with these indexes.
@@ -281,9 +350,10 @@ class EventStore:
         self.check_columns(columns)
         names = self._shelf.list()
         for file, light in zip(self.files, self._light, strict=True):
-            reader = RowReader(self._open, file, self.schema)
+            reader = RowReader(self.open_files, file, self.schema)
             if light is None:
-                facts, arrays = build_light(reader, self.time, None if told is None else _about(told, file.name))
+                about = None if told is None else _about(told, file.name)
+                facts, arrays = build_light(reader, self.time, about, events_per_block)
                 self._shelf.write(file, self._shelf.light_name(file), facts, arrays)
             for column in columns:
                 name = self._shelf.secondary_name(file, column)

@@ -50,7 +50,7 @@ class _Column:
 
 
 def build_light(
-    reader: RowReader, time: str, told: Callable[[int], None] | None = None
+    reader: RowReader, time: str, told: Callable[[int], None] | None = None, events: int | None = None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The light index of a file.
 
@@ -58,6 +58,7 @@ def build_light(
         reader: Reads the file in its own columns.
         time: The column of the time.
         told: Is told of rows that are done.
+        events: About how many events a block has; as many as keep the index small where this is left out.
 
     Returns:
         Facts and arrays for `write_arrays`.
@@ -69,7 +70,7 @@ def build_light(
     sizes = np.array([_compressed(group) for group in groups], np.int64)
     numbers = [name for name in schema.names if name != time and is_measured(schema.field(name).type)]
     texts = [name for name in schema.names if name != time and is_text(schema.field(name).type)]
-    most = _block_length(int(rows.sum()), int(sizes.sum()), len(numbers), len(texts))
+    most = events or _block_length(int(rows.sum()), int(sizes.sum()), len(numbers), len(texts))
     columns: dict[str, _Column | None] = {name: _Column() for name in numbers}
     sets = {name: TextSets() for name in texts}
     kind = time_type(schema.field(time).type)
@@ -137,7 +138,7 @@ def grain_of(times: np.ndarray, most: int, kind: TimeType) -> int:
     span = max(1, int(times[-1]) - int(times[0])) if times.size else 1
     for grain in GRAINS:
         steps, rest = divmod(grain, kind.step)
-        if steps and not rest and times.size * steps >= span * (most // 2):
+        if steps and not rest and 2 * times.size * steps >= span * most:
             return steps
     return max(1, GRAINS[-1] // kind.step)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,3 +86,12 @@ def _unscaled(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | N
             return None
         chunks.append(pa.array(np.ascontiguousarray(words[:, 0]), pa.int64(), mask=~known))
     return pa.chunked_array(chunks, pa.int64())
+
+
+def join_measured(parts: Sequence[Measured]) -> Measured:
+    """The values of several tables as one."""
+    values = np.concatenate([part.values for part in parts])
+    if all(part.valid is None for part in parts):
+        return Measured(values, None)
+    valid = [np.ones(part.values.size, np.bool_) if part.valid is None else part.valid for part in parts]
+    return Measured(values, np.concatenate(valid))

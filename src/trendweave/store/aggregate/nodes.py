@@ -1,0 +1,116 @@
+"""Which nodes of the tree lie whole in one slice, and which row groups have to be read for the rest.
+
+One walk from the top serves all slices at once: a node whose first and last event are of one slice is taken, one that
+lies outside is left, of any other the nodes below it are looked at (thesis, 3.3.1; never once per window).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.store.aggregate.partials import ColumnPart, Partials, merge
+from trendweave.store.aggregate.windows import Windows
+from trendweave.store.tree.levels import FANOUT, ColumnLevel, Tree
+
+Bounds = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What a walk found.
+
+    Attributes:
+        taken: Per level the nodes that lie whole in a slice.
+        read: Blocks of which rows are needed.
+        visited: How many nodes were looked at.
+    """
+
+    taken: tuple[np.ndarray, ...]
+    read: np.ndarray
+    visited: int
+
+
+def walk(tree: Tree, windows: Windows | None, bounds: Bounds, columns: Sequence[str], whole: bool = True) -> Walk:
+    """Go down the tree.
+
+    Args:
+        tree: Over the blocks of a store.
+        windows: Of time; None for one slice over all.
+        bounds: Only events from the first step on and before the second.
+        columns: Columns of which aggregates are asked.
+        whole: Whether nodes may be taken whole; else all rows are read.
+    """
+    levels = tree.levels
+    told = [_told(tree, level, columns) for level in range(len(levels))]
+    taken: list[np.ndarray] = [np.empty(0, np.int64)] * len(levels)
+    nodes = np.arange(levels[-1].size)
+    visited = 0
+    for number in range(len(levels) - 1, -1, -1):
+        level = levels[number]
+        visited += nodes.size
+        first, last = level.first[nodes], level.last[nodes]
+        nodes, first, last = (array[_touches(first, last, bounds)] for array in (nodes, first, last))
+        is_whole = _inside(first, last, bounds) & told[number][nodes] & whole
+        if windows is not None:
+            is_whole &= windows.slice_of(first) == windows.slice_of(last)
+        taken[number] = nodes[is_whole]
+        nodes = nodes[~is_whole]
+        if number:
+            below = levels[number - 1].size
+            nodes = (nodes[:, None] * FANOUT + np.arange(FANOUT)).reshape(-1)
+            nodes = nodes[nodes < below]
+    return Walk(tuple(taken), nodes, visited)
+
+
+def _told(tree: Tree, number: int, columns: Sequence[str]) -> np.ndarray:
+    told = tree.levels[number].exact
+    for name in columns:
+        levels = tree.column(name)
+        told = told & levels[number].told if levels is not None else np.zeros(told.size, np.bool_)
+    return told
+
+
+def _touches(first: np.ndarray, last: np.ndarray, bounds: Bounds) -> np.ndarray:
+    touches = np.ones(first.size, np.bool_)
+    if bounds[0] is not None:
+        touches &= last >= bounds[0]
+    if bounds[1] is not None:
+        touches &= first < bounds[1]
+    return touches
+
+
+def _inside(first: np.ndarray, last: np.ndarray, bounds: Bounds) -> np.ndarray:
+    inside = np.ones(first.size, np.bool_)
+    if bounds[0] is not None:
+        inside &= first >= bounds[0]
+    if bounds[1] is not None:
+        inside &= last < bounds[1]
+    return inside
+
+
+def add_up(tree: Tree, found: Walk, windows: Windows | None, columns: Sequence[str]) -> Partials:
+    """The slices of the nodes that were taken."""
+    parts = []
+    for number, nodes in enumerate(found.taken):
+        level = tree.levels[number]
+        if nodes.size:
+            slices = windows.slice_of(level.first[nodes]) if windows is not None else np.zeros(nodes.size, np.int64)
+            own = [_choose(tree, name, number, nodes) for name in columns]
+            parts.append(Partials(slices, level.count[nodes], level.first[nodes], level.last[nodes], tuple(own)))
+    return merge([merge([part], len(columns)) for part in parts], len(columns))
+
+
+def _choose(tree: Tree, name: str, number: int, nodes: np.ndarray) -> ColumnPart:
+    levels = tree.column(name)
+    assert levels is not None, "a node is taken only where its columns are known"
+    level: ColumnLevel = levels[number]
+    return column_part(level, nodes)
+
+
+def column_part(level: ColumnLevel, nodes: np.ndarray) -> ColumnPart:
+    """What some nodes know of a column."""
+    known, nans, sums = level.known[nodes], level.nans[nodes], level.sums.take(nodes)
+    return ColumnPart(level.low[nodes], level.high[nodes], known, nans, sums)

@@ -1,0 +1,127 @@
+"""Aggregates of slices: what nodes of the tree and rows both become, and what is added up to windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.store.tree.exact_sums import ExactSums, join
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """A column in some slices.
+
+    Attributes:
+        low: Codes of the smallest values; above `high` where there is none.
+        high: Codes of the largest values that are no NaN.
+        known: How many values are not NULL.
+        nans: How many of these are NaN.
+        sums: Exact sums of finite values.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    known: np.ndarray
+    nans: np.ndarray
+    sums: ExactSums
+
+
+@dataclass(frozen=True)
+class Partials:
+    """Some slices.
+
+    Attributes:
+        number: The slices.
+        count: How many events each has.
+        first: The time of the first one.
+        last: The time of the last one.
+        columns: What is asked of columns, in their order.
+    """
+
+    number: np.ndarray
+    count: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    columns: tuple[ColumnPart, ...]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.number.size)
+
+
+def nothing(columns: int) -> Partials:
+    """No slice at all."""
+    none = np.empty(0, np.int64)
+    empty = ColumnPart(none, none, none, none, ExactSums(np.zeros((1, 0), np.int64), 0))
+    return Partials(none, none, none, none, (empty,) * columns)
+
+
+def merge(parts: Sequence[Partials], columns: int) -> Partials:
+    """All slices in order, each once."""
+    parts = [part for part in parts if part.size]
+    if not parts:
+        return nothing(columns)
+    joined = _join(parts) if len(parts) > 1 else parts[0]
+    number = joined.number
+    if joined.size > 1 and (number[1:] < number[:-1]).any():
+        joined = _choose(joined, np.argsort(number, kind="stable"))
+        number = joined.number
+    starts = np.flatnonzero(np.concatenate(([True], number[1:] != number[:-1])))
+    if starts.size == joined.size:
+        return joined
+    return _add_runs(joined, starts)
+
+
+def _join(parts: Sequence[Partials]) -> Partials:
+    def all_of(get: Callable[[Partials], np.ndarray]) -> np.ndarray:
+        return np.concatenate([get(part) for part in parts])
+
+    columns = [
+        ColumnPart(
+            np.concatenate([own.low for own in owns]),
+            np.concatenate([own.high for own in owns]),
+            np.concatenate([own.known for own in owns]),
+            np.concatenate([own.nans for own in owns]),
+            join([own.sums for own in owns]),
+        )
+        for owns in zip(*(part.columns for part in parts), strict=True)
+    ]
+    return Partials(
+        all_of(lambda part: part.number),
+        all_of(lambda part: part.count),
+        all_of(lambda part: part.first),
+        all_of(lambda part: part.last),
+        tuple(columns),
+    )
+
+
+def _choose(part: Partials, places: np.ndarray) -> Partials:
+    columns = [
+        ColumnPart(own.low[places], own.high[places], own.known[places], own.nans[places], own.sums.take(places))
+        for own in part.columns
+    ]
+    return Partials(part.number[places], part.count[places], part.first[places], part.last[places], tuple(columns))
+
+
+def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
+    columns = [
+        ColumnPart(
+            np.minimum.reduceat(own.low, starts),
+            np.maximum.reduceat(own.high, starts),
+            np.add.reduceat(own.known, starts),
+            np.add.reduceat(own.nans, starts),
+            own.sums.add_runs(starts),
+        )
+        for own in part.columns
+    ]
+    return Partials(
+        part.number[starts],
+        np.add.reduceat(part.count, starts),
+        np.minimum.reduceat(part.first, starts),
+        np.maximum.reduceat(part.last, starts),
+        tuple(columns),
+    )

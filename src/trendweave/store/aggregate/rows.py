@@ -1,0 +1,157 @@
+"""Rows of row groups, folded into slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import DataError, Problem
+from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
+from trendweave.store.aggregate.partials import ColumnPart, Partials
+from trendweave.store.aggregate.windows import Windows
+from trendweave.store.index.light import in_time_order
+from trendweave.store.index.measured import Measured, is_float, is_measured, measure
+from trendweave.store.index.ranges import codes_of
+from trendweave.store.kernels.cutting import cut_slices
+from trendweave.store.kernels.summaries import summarise_floats, summarise_whole
+from trendweave.store.layout.files import DataFile
+from trendweave.store.layout.reading import OpenFiles, RowReader
+from trendweave.store.tree.exact_sums import trimmed
+
+#: Rows that are read at once, or one row group.
+_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Events in the order in which they lie in files.
+
+    Attributes:
+        times: In steps.
+        groups: The row group of each, by its number in the task.
+        columns: What is asked for.
+    """
+
+    times: np.ndarray
+    groups: np.ndarray
+    columns: tuple[Measured, ...]
+
+    def take(self, places: np.ndarray) -> Rows:
+        """Some of them."""
+        return Rows(self.times[places], self.groups[places], tuple(column.take(places) for column in self.columns))
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """Reads row groups of a store; it travels to the tasks of Spark.
+
+    Attributes:
+        files: Opens files.
+        schema: The columns of the store.
+        time: The column of the time.
+        kind: How it counts.
+        columns: The columns that are asked for.
+        bounds: Only events from the first step on and before the second.
+        threads: Whether Arrow may decode columns side by side.
+    """
+
+    files: OpenFiles
+    schema: pa.Schema
+    time: str
+    kind: TimeType
+    columns: tuple[str, ...]
+    bounds: tuple[int | None, int | None] = (None, None)
+    threads: bool = True
+
+    def read(self, chosen: Iterable[tuple[DataFile, np.ndarray, np.ndarray, np.ndarray]]) -> Iterator[Rows]:
+        """Events, some row groups at a time.
+
+        Args:
+            chosen: Per file its row groups, their numbers in the task and how many rows each has.
+        """
+        for file, groups, numbers, rows in chosen:
+            first, held = 0, 0
+            for place in range(groups.size):
+                held += int(rows[place])
+                if held >= _ROWS or place + 1 == groups.size:
+                    part = slice(first, place + 1)
+                    yield self._rows(file, groups[part], numbers[part], rows[part])
+                    first, held = place + 1, 0
+
+    def _rows(self, file: DataFile, groups: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Rows:
+        names = list(dict.fromkeys([self.time, *self.columns]))
+        table = RowReader(self.files, file, self.schema).read(groups.tolist(), names, self.threads)
+        of_group = np.repeat(numbers, rows)
+        known = has_time(table.column(self.time))
+        if not pc.all(known).as_py() and table.num_rows:
+            table, of_group = table.filter(known), of_group[np.asarray(known)]
+        times = as_steps(table.column(self.time), self.kind)
+        columns = tuple(self._measure(table.column(name), name) for name in self.columns)
+        found = Rows(times, of_group, columns)
+        inside = np.ones(times.size, np.bool_)
+        if self.bounds[0] is not None:
+            inside &= times >= self.bounds[0]
+        if self.bounds[1] is not None:
+            inside &= times < self.bounds[1]
+        return found if inside.all() else found.take(np.flatnonzero(inside))
+
+    def _measure(self, column: pa.ChunkedArray, name: str) -> Measured:
+        if not is_measured(column.type):
+            # Only values that are there are counted.
+            return Measured(np.zeros(len(column), np.int64), np.asarray(pc.is_valid(column)))
+        found = measure(column)
+        if found is None:
+            message = f"the column {name} has values that do not fit 64 bits"
+            raise DataError([Problem("TW310", message, "cast it to float64")])
+        return found
+
+
+def fold(rows: Rows, windows: Windows | None, columns: Sequence[pa.DataType]) -> Partials:
+    """The slices of some events.
+
+    Args:
+        rows: In any order.
+        windows: Of time; None for one slice over all.
+        columns: The types of their columns.
+    """
+    times, order = in_time_order(rows.times)
+    if windows is None:
+        starts = np.array([0, times.size]) if times.size else np.zeros(1, np.int64)
+        numbers = np.zeros(starts.size - 1, np.int64)
+    else:
+        check_edges(times, windows.length)
+        starts, numbers = cut_slices(times, windows.slide, windows.rest)
+    measured = [own if order is None else own.take(order) for own in rows.columns]
+    return summarise(times, measured, columns, starts, numbers)
+
+
+def summarise(
+    times: np.ndarray,
+    measured: Sequence[Measured],
+    kinds: Sequence[pa.DataType],
+    starts: np.ndarray,
+    numbers: np.ndarray,
+) -> Partials:
+    """Slices of events in order of time.
+
+    Args:
+        times: Ascending.
+        measured: Columns in the same order.
+        kinds: Their types.
+        starts: Where slices begin, and the end of the last one.
+        numbers: The slices.
+    """
+    parts = []
+    for own, kind in zip(measured, kinds, strict=True):
+        if is_float(kind):
+            limbs, base, low, high, known, nans = summarise_floats(own.values, own.valid, starts)
+        else:
+            limbs, low, high, known = summarise_whole(own.values, own.valid, starts)
+            base, nans = 0, np.zeros(known.size, np.int64)
+        sums = trimmed(np.ascontiguousarray(limbs.T), base)
+        parts.append(ColumnPart(codes_of(low), codes_of(high), known, nans, sums))
+    return Partials(numbers, np.diff(starts), times[starts[:-1]], times[starts[1:] - 1], tuple(parts))

@@ -1,0 +1,201 @@
+"""A question to a store, planned and answered: from the tree where slices hold whole nodes, from rows at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import OptionError, Problem
+from trendweave.rows.times import check_edges
+from trendweave.store.aggregate.answers import write_answer
+from trendweave.store.aggregate.costs import Costs
+from trendweave.store.aggregate.nodes import Bounds, Walk, add_up, walk
+from trendweave.store.aggregate.partials import Partials, merge
+from trendweave.store.aggregate.question import Wanted
+from trendweave.store.aggregate.rows import GroupRows, Rows, fold
+from trendweave.store.aggregate.windows import Windows
+from trendweave.store.layout.files import DataFile
+
+if TYPE_CHECKING:
+    from trendweave.store.event_store import EventStore
+
+Using = Literal["auto", "index", "replay"]
+#: Partial results are merged after so many slices.
+_MERGED = 1 << 22
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that was asked.
+
+    Attributes:
+        wanted: The aggregates.
+        windows: None for one window over all.
+        bounds: Only events from the first step on and before the second.
+    """
+
+    wanted: tuple[Wanted, ...]
+    windows: Windows | None
+    bounds: Bounds
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are needed, each once."""
+        return tuple(dict.fromkeys(one.column for one in self.wanted if one.column is not None))
+
+    @property
+    def kinds(self) -> tuple[pa.DataType, ...]:
+        """Their types."""
+        return tuple({one.column: one.kind for one in self.wanted if one.column is not None}.values())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, and what the other way would have cost.
+
+    Attributes:
+        way: `index` or `replay`.
+        found: The walk down the tree.
+        groups: The row groups to read, by their number in the store.
+        rows: How many rows these have.
+        of_groups: How many row groups there are in the stretch of time.
+        of_rows: How many rows.
+        cost: Per way, in nanoseconds.
+    """
+
+    way: str
+    found: Walk
+    groups: np.ndarray
+    rows: int
+    of_groups: int
+    of_rows: int
+    cost: dict[str, float]
+
+    def __str__(self) -> str:
+        whole = sum(nodes.size for nodes in self.found.taken)
+        return "\n".join(
+            [
+                f"{self.way}: {whole:,} nodes of the tree are taken whole, {self.found.visited:,} are looked at",
+                f"  row groups to read: {self.groups.size:,} of {self.of_groups:,}, rows: {self.rows:,} of "
+                f"{self.of_rows:,}",
+                *(f"  estimated cost of {way}: {cost / 1e6:,.1f} ms" for way, cost in sorted(self.cost.items())),
+            ]
+        )
+
+
+def check_using(using: str) -> None:
+    """Raise an OptionError where there is no such way."""
+    if using not in ("auto", "index", "replay"):
+        raise OptionError([Problem("TW408", f"using={using!r} is no way", "write auto, index or replay")])
+
+
+def make_plan(store: EventStore, question: Question, using: Using, costs: Costs) -> Plan:
+    """Walk down the tree, and decide.
+
+    Raises:
+        OptionError: There is no such way.
+    """
+    check_using(using)
+    tree, width = store.tree, len(question.columns)
+    everything = walk(tree, question.windows, question.bounds, (), whole=False)
+    all_groups = np.unique(store.blocks.number[everything.read])
+    all_rows = int(store.groups.rows[all_groups].sum())
+    cost = {"replay": costs.of_rows(all_groups.size, all_rows, width)}
+    found, groups, rows = everything, all_groups, all_rows
+    if using != "replay":
+        found = walk(tree, question.windows, question.bounds, question.columns)
+        groups = np.unique(store.blocks.number[found.read])
+        rows = int(store.groups.rows[groups].sum())
+        cost["index"] = costs.of_nodes(found.visited, width) + costs.of_rows(groups.size, rows, width)
+    way = using if using != "auto" else min(cost, key=lambda name: (cost[name], name))
+    if way == "replay":
+        found, groups, rows = everything, all_groups, all_rows
+    return Plan(way, found, groups, rows, all_groups.size, all_rows, cost)
+
+
+def answer(store: EventStore, question: Question, plan: Plan) -> pa.Table:
+    """Carry a plan out in this process."""
+    columns = question.columns
+    reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds, threads=True)
+    kept = Membership.of(store, plan)
+    parts = fold_groups(reader.read(group_files(store, plan.groups)), kept, question)
+    whole = add_up(store.tree, plan.found, question.windows, columns)
+    return finish(merge([whole, *parts], len(columns)), question, store)
+
+
+def finish(slices: Partials, question: Question, store: EventStore) -> pa.Table:
+    """The table of slices that are in order."""
+    if question.windows is not None and slices.size and not question.windows.of_events:
+        check_edges(np.array([slices.first.min(), slices.last.max()]), question.windows.length)
+    return write_answer(slices, question.wanted, question.columns, question.windows, store.kind)
+
+
+def fold_groups(rows: Iterable[Rows], kept: Membership, question: Question) -> list[Partials]:
+    """Rows as slices, merged from time to time."""
+    parts: list[Partials] = []
+    held = 0
+    for some in rows:
+        part = fold(kept.keep(some), question.windows, question.kinds)
+        parts.append(part)
+        held += part.size
+        if held > _MERGED:
+            parts = [merge(parts, len(question.columns))]
+            held = parts[0].size // 2
+    return parts
+
+
+def group_files(
+    store: EventStore, numbers: np.ndarray
+) -> Iterator[tuple[DataFile, np.ndarray, np.ndarray, np.ndarray]]:
+    """Row groups by their files, for `GroupRows.read`."""
+    groups = store.groups
+    files = groups.file[numbers]
+    for file in np.unique(files):
+        own = numbers[files == file]
+        yield store.files[file], groups.group[own], own, groups.rows[own]
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Tells rows of blocks that are read from those of blocks that were taken whole.
+
+    Attributes:
+        number: The row groups of which only some blocks are read, once per such block.
+        first: When these blocks begin, in order of row group and time.
+        last: When they end.
+    """
+
+    number: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+    @classmethod
+    def of(cls, store: EventStore, plan: Plan) -> Membership:
+        """For the row groups of a plan."""
+        blocks, read = store.blocks, plan.found.read
+        total = np.bincount(blocks.number, minlength=store.groups.file.size)
+        own = np.bincount(blocks.number[read], minlength=total.size)
+        partly = read[own[blocks.number[read]] < total[blocks.number[read]]]
+        order = partly[np.lexsort((blocks.first[partly], blocks.number[partly]))]
+        return cls(blocks.number[order], blocks.first[order], blocks.last[order])
+
+    def keep(self, rows: Rows) -> Rows:
+        """Only rows of blocks that are read. Blocks of one row group share no moment."""
+        if not self.number.size or not rows.times.size:
+            return rows
+        chosen: list[np.ndarray] = []
+        edges = np.flatnonzero(np.concatenate(([True], rows.groups[1:] != rows.groups[:-1], [True])))
+        for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            group = rows.groups[begin]
+            low, high = np.searchsorted(self.number, group), np.searchsorted(self.number, group, "right")
+            places = np.arange(begin, end)
+            if high > low:
+                times = rows.times[begin:end]
+                block = np.searchsorted(self.first[low:high], times, "right") - 1
+                places = places[(block >= 0) & (times <= self.last[low:high][block])]
+            chosen.append(places)
+        return rows.take(np.concatenate(chosen))

@@ -1,0 +1,130 @@
+"""Aggregates of random stores, by the index, by replay and by whichever is cheaper, against the slow twin."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.profiles import examples
+from tests.reference.stored_aggregates import aggregate_by_events, aggregate_by_time
+from tests.store.random_stores import Folders, Written, stores
+
+WANTED = [
+    ("COUNT", None),
+    *((function, column) for column in ("x", "k", "small") for function in ("COUNT", "SUM", "AVG", "MIN", "MAX")),
+    ("SUM", "price"),
+    ("AVG", "price"),
+    ("MIN", "price"),
+    ("COUNT", "word"),
+]
+BOUNDS = st.tuples(*[st.none() | st.integers(-70, 70)] * 2).filter(
+    lambda pair: pair[0] is None or pair[1] is None or pair[0] <= pair[1]
+)
+
+
+def plain(value: Any) -> Any:
+    """Values in a form in which NaN equals itself, zeros have no sign, and decimals are exact."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    return value
+
+
+def question(wanted: list[tuple[str, str | None]]) -> str:
+    return ", ".join(f"{function}({column or '*'})" for function, column in wanted)
+
+
+def as_rows(table: pa.Table) -> list[list[Any]]:
+    for name in table.column_names:
+        if pa.types.is_timestamp(table.schema.field(name).type):
+            table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.int64()))
+    return [[plain(value) for value in row.values()] for row in table.to_pylist()]
+
+
+def expect(rows: list[list[Any]]) -> list[list[Any]]:
+    return [[plain(Decimal(value) if isinstance(value, int) else value) for value in row] for row in rows]
+
+
+def known(store: Written, wanted: list[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """Aggregates of columns that some file has."""
+    names = {name for table in store.files for name in table.column_names}
+    return [one for one in wanted if one[1] is None or one[1] in names]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return Folders(tmp_path_factory.mktemp("stores"))
+
+
+@examples(40)
+@given(
+    stores(),
+    st.lists(st.sampled_from(WANTED), min_size=1, max_size=5, unique=True),
+    st.none() | st.tuples(st.integers(1, 40), st.integers(1, 40)).map(lambda pair: (max(pair), min(pair))),
+    BOUNDS,
+)
+def test_windows_of_time(
+    folders: Folders,
+    store: Written,
+    wanted: list[tuple[str, str | None]],
+    windows: tuple[int, int] | None,
+    between: tuple[int | None, int | None],
+) -> None:
+    wanted = known(store, wanted) or [("COUNT", None)]
+    opened = store.make(folders())
+    length, slide = windows or (None, None)
+    expected = aggregate_by_time(store.events, wanted, length, slide, between)
+    texts = [None if number is None else f"{number} microseconds" for number in (length, slide)]
+    moments = [None if moment is None else pa.scalar(moment, pa.timestamp("us")) for moment in between]
+    for using in ("index", "replay", "auto"):
+        found = opened.aggregate(question(wanted), *texts, between=moments, using=using)
+        assert as_rows(found) == expect(expected), using
+
+
+@examples(25)
+@given(
+    stores(),
+    st.lists(st.sampled_from(WANTED), min_size=1, max_size=4, unique=True),
+    st.tuples(st.integers(1, 20), st.integers(1, 20)).map(lambda pair: (max(pair), min(pair))),
+    BOUNDS,
+)
+def test_windows_of_events(
+    folders: Folders,
+    store: Written,
+    wanted: list[tuple[str, str | None]],
+    windows: tuple[int, int],
+    between: tuple[int | None, int | None],
+) -> None:
+    wanted = known(store, wanted) or [("COUNT", None)]
+    opened = store.make(folders())
+    expected = aggregate_by_events(store.events, wanted, *windows, between)
+    texts = [f"{number} events" for number in windows]
+    moments = [None if moment is None else pa.scalar(moment, pa.timestamp("us")) for moment in between]
+    for using in ("index", "replay", "auto"):
+        found = opened.aggregate(question(wanted), *texts, between=moments, using=using)
+        assert as_rows(found) == expect(expected), using
+
+
+def test_the_index_is_used(tmp_path: Path) -> None:
+    """Windows with round edges take whole blocks; no row group is read."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    from trendweave.store.event_store import EventStore
+
+    seconds = np.arange(20_000)
+    table = pa.table({"time": pa.array(seconds * 10**6, pa.timestamp("us")), "x": seconds / 7})
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=4_096)
+    store = EventStore.over(tmp_path).build_index()
+
+    plan = store.explain_aggregate("AVG(x)", "1 hour", "1 hour")
+
+    assert plan.way == "index"
+    assert (plan.groups.size, plan.of_groups, plan.of_rows) == (0, 5, 20_000)
+    assert str(plan).startswith("index: ")
