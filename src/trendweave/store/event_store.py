@@ -186,6 +186,13 @@ class EventStore:
         sizes = np.array([part.rows.size for part in self._parts], np.int64)
         return Blocks(self._parts, np.cumsum(sizes) - sizes, self.schema, self.kind, self._drop)
 
+    @cached_property
+    def pace(self) -> np.ndarray:
+        """int64[files, 2]: the shortest and the longest time between neighbours, of files whose events stand in
+        strictly ascending order of time and all have one; -1 of others, and where that is not known."""
+        found = [part.pace if isinstance(part, LightIndex) else (-1, -1) for part in self._parts]
+        return np.array(found, np.int64).reshape(-1, 2)
+
     def _drop(self, number: int, error: DamagedIndex) -> None:
         """An index turned out to be damaged: it is told of once."""
         if number not in self._dropped:
@@ -211,7 +218,7 @@ class EventStore:
         return self._lookup(column).find(pair_up(self.schema.field(column).type, column, comparisons))
 
     def estimate(self, column: str, *comparisons: Any) -> Estimate:
-        """About how many events a lookup finds, without reading entries."""
+        """How many events a lookup finds, without reading their entries."""
         return self._lookup(column).estimate(pair_up(self.schema.field(column).type, column, comparisons))
 
     def _lookup(self, column: str) -> Lookups:

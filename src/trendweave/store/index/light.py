@@ -23,6 +23,7 @@ from trendweave.store.tree.exact_sums import ExactSums, join, stored, trimmed
 #: next one. In nanoseconds.
 GRAINS = tuple(10**9 * seconds // 1000 for seconds in (1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000,
                                                        21_600_000, 86_400_000))  # fmt: skip
+MOST_STEPS = 2**63 - 1
 #: Events of a block: fewest and most, and the part of the data's size that its numbers may take.
 _FEWEST, _MOST, _SHARE = 1024, 65_536, 0.02
 #: Bytes of a block beside those of its columns, of a column of numbers, and of a column of strings.
@@ -47,6 +48,31 @@ class _Column:
         if nans.any():
             made["nans"] = nans.astype(np.uint32)
         return made, sums.base
+
+
+@dataclass
+class _Pace:
+    """The shortest and the longest time between neighbours, as long as times ascend strictly."""
+
+    last: int | None = None
+    least: int = MOST_STEPS
+    greatest: int = 0
+    ascends: bool = True
+
+    def add(self, times: np.ndarray) -> None:
+        if not times.size or not self.ascends:
+            return
+        before = times if self.last is None else np.concatenate(([self.last], times))
+        if (before[1:] <= before[:-1]).any():
+            self.ascends = False
+        elif before.size > 1:
+            gaps = np.diff(before)  # below zero where a gap does not fit 64 bits
+            self.ascends = bool((gaps > 0).all())
+            self.least, self.greatest = min(self.least, int(gaps.min())), max(self.greatest, int(gaps.max()))
+        self.last = int(times[-1])
+
+    def told(self) -> tuple[int, int]:
+        return (self.least, self.greatest) if self.ascends and self.greatest else (-1, -1)
 
 
 def build_light(
@@ -75,14 +101,16 @@ def build_light(
     sets = {name: TextSets() for name in texts}
     kind = time_type(schema.field(time).type)
     blocks: dict[str, list[np.ndarray]] = {key: [np.empty(0, np.int64)] for key in ("group", "count", "first", "last")}
-    no_time = 0
+    no_time, pace = 0, _Pace()
     for number in range(len(groups)):
         table = RowReader(reader.files, reader.file, schema).read([number], [time, *numbers, *texts])
         known = has_time(table.column(time))
         if (missing := table.num_rows - int(np.count_nonzero(known))) > 0:
             table = table.filter(known)
             no_time += missing
-        times, order = in_time_order(as_steps(table.column(time), kind))
+        steps = as_steps(table.column(time), kind)
+        pace.add(steps)
+        times, order = in_time_order(steps)
         starts = cut_blocks(times, grain_of(times, most, kind), most)
         counts = np.diff(starts)
         blocks["group"].append(np.full(counts.size, number))
@@ -114,6 +142,7 @@ def build_light(
     facts = {
         "time": time,
         "no_time": no_time,
+        "pace": pace.told() if not no_time else (-1, -1),
         "bases": bases,
         "schema": schema.serialize().to_pybytes().hex(),
     }

@@ -48,6 +48,7 @@ class LightIndex:
             raise DamagedIndex(f"{source.name}: its arrays do not fit each other")
         self.size = self.group.size
         self.no_time = int(source.facts["no_time"])
+        self.pace = (int(source.facts["pace"][0]), int(source.facts["pace"][1]))
         self._columns: dict[str, NumberColumn | None] = {}
 
     @cached_property

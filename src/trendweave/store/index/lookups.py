@@ -38,17 +38,19 @@ class Hits:
 
 @dataclass(frozen=True)
 class Estimate:
-    """About how many events a lookup would find.
+    """How many events a lookup would find.
 
     Attributes:
         entries: How many of those in files with entries.
         of: How many entries these files have.
         missing: Files that have none.
+        per_file: How many in each file; none in those that have no entries.
     """
 
     entries: int
     of: int
     missing: tuple[int, ...]
+    per_file: np.ndarray
 
 
 class Lookups:
@@ -57,7 +59,6 @@ class Lookups:
     Args:
         kind: The type of the column in the store.
         indexes: One per file, or None.
-        broken: The files whose entries were found damaged; shared, so that they are told of once.
     """
 
     def __init__(self, kind: pa.DataType, indexes: Sequence[SecondaryIndex | None]) -> None:
@@ -83,22 +84,19 @@ class Lookups:
         return Hits(time[order], file[order].astype(np.int32), row[order], tuple(missing), int(time.size))
 
     def estimate(self, comparisons: Sequence[tuple[str, Any]]) -> Estimate:
-        """How many events that may be, without reading entries. Of strings it is exact."""
-        entries, of, missing = 0, 0, []
+        """How many events that are: per file two pages are read, and no entries."""
+        per_file, of, missing = np.zeros(len(self._indexes), np.int64), 0, []
         for number, index in self._each():
             if index is None:
                 missing.append(number)
                 continue
             try:
-                if index.is_text:
-                    entries += sum(end - first for first, end in self._places(index, comparisons))
-                else:
-                    entries += index.estimate_codes(self._ranges(comparisons))
+                per_file[number] = sum(end - first for first, end in self._places(index, comparisons))
                 of += index.size
             except DamagedIndex as error:
                 self._drop(number, error)
                 missing.append(number)
-        return Estimate(entries, of, tuple(missing))
+        return Estimate(int(per_file.sum()), of, tuple(missing), per_file)
 
     def _each(self) -> Iterator[tuple[int, SecondaryIndex | None]]:
         yield from enumerate(list(self._indexes))

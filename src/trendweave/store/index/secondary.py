@@ -5,6 +5,7 @@ Of strings each different one is kept once, with the place where its entries beg
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,10 @@ class SecondaryIndex:
         self.is_text = "starts" in source
         self.size = source.length("rows")
 
+    @cached_property
+    def _fences(self) -> np.ndarray:
+        return self._source.array("fences")
+
     def places_of_codes(self, ranges: Ranges) -> list[tuple[int, int]]:
         """Where the entries are whose values lie in some ranges of codes."""
         return [(self._place(low), self._place(high + 1)) for low, high in ranges]
@@ -97,23 +102,13 @@ class SecondaryIndex:
             return 0
         if code > MOST:
             return self.size
-        fences = self._source.array("fences")
+        fences = self._fences
         page = int(np.searchsorted(fences, code))  # all entries from the fence on are not below it
         if page == 0:
             return 0
         first = (page - 1) * PAGE
         part = self._source.part("codes", first, min(first + PAGE, self.size))
         return first + int(np.searchsorted(part, code))
-
-    def estimate_codes(self, ranges: Ranges) -> int:
-        """About how many entries lie in some ranges, from the fences alone."""
-        fences = self._source.array("fences")
-        total = 0
-        for low, high in ranges:
-            pages = np.searchsorted(fences, high, "right") - np.searchsorted(fences, low)
-            # A range that lies between two fences holds some part of a page.
-            total += min(self.size, int(pages) * PAGE) if pages else (PAGE // 2 if fences.size else 0)
-        return min(self.size, total)
 
     def places_of_texts(self, operator: str, value: str) -> list[tuple[int, int]]:
         """Where the entries are whose strings compare so with a value."""
