@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from trendweave.errors import DataError, Problem, near_names
-from trendweave.rows.times import TimeType, as_steps, has_time, time_type
-from trendweave.store.aggregate.costs import Costs, load_costs
+from trendweave.errors import DataError, OptionError, Problem, raise_problems
+from trendweave.language.durations import read_duration
+from trendweave.rows.tables import arrow_schema, as_arrow
 from trendweave.store.aggregate.event_windows import answer_counted
 from trendweave.store.aggregate.question import read_question
 from trendweave.store.aggregate.run import Plan, Question, Using, answer, make_plan
 from trendweave.store.aggregate.windows import read_windows
-from trendweave.store.index.array_file import DamagedIndex
-from trendweave.store.index.blocks import Blocks
-from trendweave.store.index.footers import FileGroups
-from trendweave.store.index.light import build_light
-from trendweave.store.index.light_index import LightIndex
-from trendweave.store.index.lookups import Estimate, Hits, Lookups, pair_up
-from trendweave.store.index.secondary import SecondaryIndex, build_secondary
-from trendweave.store.index.shelf import Shelf, tell_of_damage
-from trendweave.store.layout.files import DataFile, folder_types, list_data_files
+from trendweave.store.index.building import Told, build_indexes
+from trendweave.store.layout.commits import Commit, is_committed, list_files, new_number, settle
+from trendweave.store.layout.compacting import ENOUGH_ROWS, Extent, choose_files
+from trendweave.store.layout.declaration import BUCKETS, GROUP_ROWS, Declaration, load_declaration
+from trendweave.store.layout.delta import append_to_delta, is_delta, list_delta_files
+from trendweave.store.layout.files import DataFile
+from trendweave.store.layout.locking import alone
 from trendweave.store.layout.moments import read_between
 from trendweave.store.layout.places import Place, find_place
-from trendweave.store.layout.reading import OpenFiles, RowReader
-from trendweave.store.layout.schemas import unite
-from trendweave.store.tree.levels import Tree
+from trendweave.store.layout.reading import RowReader
+from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+from trendweave.store.snapshot import Snapshot
+from trendweave.store.spark.sink import Sink
+from trendweave.store.upkeep import Description, Verified, describe, vacuum, verify
 
 
-@dataclass(frozen=True)
-class RowGroups:
-    """The row groups of all files, in the order of files and of row groups in them.
+class EventStore(Snapshot):
+    """Events in files of Parquet or in a Delta table, and indexes beside them that make questions fast.
 
-    Attributes:
-        file: The number of the file.
-        group: The row group in it.
-        start: The row of the file with which it begins.
-        rows: How many rows it has.
-        bytes: How many bytes it takes in the file.
-    """
-
-    file: np.ndarray
-    group: np.ndarray
-    start: np.ndarray
-    rows: np.ndarray
-    bytes: np.ndarray
-
-
-class EventStore:
-    """Events in files of Parquet, as they were when the store was opened, and the indexes beside them.
+    It shows the files that were there when it was opened, and what it wrote itself since; `refresh` looks again.
 
     Attributes:
         place: The folder.
@@ -63,17 +45,12 @@ class EventStore:
         type: The column of the type; None where all events are of one.
         keys: The columns that events are brought together by.
         files: The data files; the number of a file is its place here.
+        declared: How events are laid out that are written.
     """
 
-    def __init__(
-        self, place: Place, files: Sequence[DataFile], time: str, type: str | None, keys: Sequence[str]
-    ) -> None:
-        self.place, self.time, self.type, self.keys = place, time, type, tuple(keys)
-        self.files = tuple(files)
-        self._shelf = Shelf(place, time)
-        self.open_files = OpenFiles(place)
-        self._dropped: set[int] = set()
-        self._lookups: dict[str, Lookups] = {}
+    def __init__(self, place: Place, files: Sequence[DataFile], declared: Declaration) -> None:
+        super().__init__(place, files, declared.time, declared.type, declared.keys, declared.schema)
+        self.declared = declared
 
     @classmethod
     def over(
@@ -84,7 +61,7 @@ class EventStore:
         keys: Sequence[str] = (),
         filesystem: pafs.FileSystem | None = None,
     ) -> EventStore:
-        """A store over what is there already: all files of Parquet below a folder.
+        """A store over what is there already: a Delta table, or all files of Parquet below a folder.
 
         Args:
             path: The folder, or an address such as s3://bucket/folder.
@@ -97,200 +74,235 @@ class EventStore:
             DataError: There is nothing to read, or the columns are not there.
         """
         place = find_place(path, filesystem)
-        files = list_data_files(place)
-        if not files:
+        known = load_declaration(place)
+        files = _list(place)
+        if not files and known is None:
             raise DataError([Problem("TW331", f"no Parquet file lies in {place.address}", "is the path right?")])
-        store = cls(place, files, time, type, keys)
+        if known is None:
+            declared = Declaration(pa.schema([]), time, type, tuple(keys), buckets=BUCKETS if keys else 1)
+        else:
+            declared = replace(known, time=time, type=type, keys=tuple(keys) or known.keys)
+        store = cls(place, files, declared)
         store.check_columns([time, *([type] if type else []), *keys])
         return store
 
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Raise a DataError that names all columns that the store has not."""
-        known = self.schema.names
-        problems = [
-            Problem("TW301", f"the store has no column {name}", near_names(name, known))
-            for name in names
-            if name not in known
-        ]
-        if problems:
-            raise DataError(problems)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """The columns of all files, and those of their folders."""
-        parts: list[tuple[str, pa.Schema]] = [
-            (file.name, part.schema) for file, part in zip(self.files, self._schemas, strict=True)
-        ]
-        folders = folder_types(self.files)
-        if folders:
-            of_files = unite(parts)
-            kept = pa.schema([field for field in of_files if field.name not in folders])
-            parts = [("", kept), ("", pa.schema(folders))]
-        return unite(parts)
-
-    @cached_property
-    def kind(self) -> TimeType:
-        """How the time column counts."""
-        return time_type(self.schema.field(self.time).type)
-
-    @cached_property
-    def _light(self) -> list[LightIndex | None]:
-        """The light index of each file; None where there is none that is believed."""
-        names = self._shelf.list()
-        found: list[LightIndex | None] = []
-        for file in self.files:
-            name = self._shelf.light_name(file)
-            source = self._shelf.load(file, name) if name in names else None
-            try:
-                found.append(None if source is None else LightIndex(source))
-            except (DamagedIndex, KeyError) as error:
-                tell_of_damage(DamagedIndex(f"{name}: {error}"))
-                found.append(None)
-        return found
-
-    @cached_property
-    def _schemas(self) -> list[LightIndex | _OwnSchema]:
-        return [
-            _OwnSchema(RowReader(self.open_files, file, pa.schema([]))) if light is None else light
-            for file, light in zip(self.files, self._light, strict=True)
-        ]
-
-    @cached_property
-    def _parts(self) -> list[LightIndex | FileGroups]:
-        """Per file its index, or what its footer says."""
-        own_times = [part.schema.field(self.time).type if self.time in part.schema.names else None
-                     for part in self._schemas]  # fmt: skip
-        return [
-            light
-            if light is not None and own == self.kind.arrow
-            else FileGroups(self.open_files.parquet(file), self.time, self.kind, dict(file.folders))
-            for file, light, own in zip(self.files, self._light, own_times, strict=True)
-        ]
-
-    @cached_property
-    def groups(self) -> RowGroups:
-        """All row groups."""
-        rows = [part.rows for part in self._parts]
-        none = np.empty(0, np.int64)
-        return RowGroups(
-            np.repeat(np.arange(len(rows), dtype=np.int32), [own.size for own in rows]),
-            np.concatenate([none, *(np.arange(own.size) for own in rows)]).astype(np.int32),
-            np.concatenate([none, *(np.cumsum(own) - own for own in rows)]),
-            np.concatenate([none, *rows]),
-            np.concatenate([none, *(part.bytes for part in self._parts)]),
-        )
-
-    @cached_property
-    def blocks(self) -> Blocks:
-        """All blocks, in order of time."""
-        sizes = np.array([part.rows.size for part in self._parts], np.int64)
-        return Blocks(self._parts, np.cumsum(sizes) - sizes, self.schema, self.kind, self._drop)
-
-    @cached_property
-    def pace(self) -> np.ndarray:
-        """int64[files, 2]: the shortest and the longest time between neighbours, of files whose events stand in
-        strictly ascending order of time and all have one; -1 of others, and where that is not known."""
-        found = [part.pace if isinstance(part, LightIndex) else (-1, -1) for part in self._parts]
-        return np.array(found, np.int64).reshape(-1, 2)
-
-    def _drop(self, number: int, error: DamagedIndex) -> None:
-        """An index turned out to be damaged: it is told of once."""
-        if number not in self._dropped:
-            self._dropped.add(number)
-            tell_of_damage(error)
-
-    def has_secondary(self, column: str) -> np.ndarray:
-        """Which files have entries sorted by a column."""
-        names = self._index_names
-        return np.array([self._shelf.secondary_name(file, column) in names for file in self.files], np.bool_)
-
-    @cached_property
-    def _index_names(self) -> dict[str, int]:
-        return self._shelf.list()
-
-    def lookup(self, column: str, *comparisons: Any) -> Hits:
-        """Events by a value of theirs, from the entries of files that have some.
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        schema: Any,
+        time: str = "time",
+        type: str | None = None,
+        keys: Sequence[str] = (),
+        index: Sequence[str] = (),
+        buckets: int | None = None,
+        group_rows: int = GROUP_ROWS,
+        filesystem: pafs.FileSystem | None = None,
+    ) -> EventStore:
+        """Make a store that has no events yet.
 
         Args:
-            column: An indexed column.
-            comparisons: Operators and values by turns: `lookup("price", ">=", 3, "<", 5)`.
+            path: A folder that is empty or not there.
+            schema: Its columns: an Arrow schema, a mapping from names to Arrow types, or a table.
+            time: The column of the time.
+            type: The column of the type, if there is one.
+            keys: Events with the same values here are written into the same bucket.
+            index: Columns that entries are sorted by.
+            buckets: How many buckets there are, where there are keys.
+            group_rows: How many rows a row group has, the smallest piece that is read.
+            filesystem: Arrow's file system that has the path.
+
+        Raises:
+            DataError: There is a store already, or a column is missing.
         """
-        return self._lookup(column).find(pair_up(self.schema.field(column).type, column, comparisons))
+        place = find_place(path, filesystem)
+        columns = arrow_schema(pa.schema(dict(schema)) if isinstance(schema, Mapping) else schema)
+        named = [time, *([type] if type else []), *keys, *index]
+        raise_problems([Problem("TW301", f"the schema has no column {name}", "add it to the schema")
+                        for name in dict.fromkeys(named) if name not in columns.names])  # fmt: skip
+        if (buckets is not None and (buckets < 1 or not keys)) or group_rows < 1:
+            raise OptionError([Problem("TW408", "buckets go with keys, and are at least one", "name keys, too")])
+        number = (BUCKETS if buckets is None else buckets) if keys else 1
+        declared = Declaration(columns, time, type, tuple(keys), tuple(index), number, group_rows)
+        if list_files(place) or not declared.save(place):
+            raise DataError([Problem("TW333", f"{place.address} has files already", "open it, or use EventStore.over")])
+        return cls(place, (), declared)
 
-    def estimate(self, column: str, *comparisons: Any) -> Estimate:
-        """How many events a lookup finds, without reading their entries."""
-        return self._lookup(column).estimate(pair_up(self.schema.field(column).type, column, comparisons))
+    @classmethod
+    def open(cls, path: str | Path, filesystem: pafs.FileSystem | None = None) -> EventStore:
+        """Open a store that was made by `create`.
 
-    def _lookup(self, column: str) -> Lookups:
-        self.check_columns([column])
-        if column not in self._lookups:
-            there = self.has_secondary(column)
-            loaded = [
-                self._shelf.load(file, self._shelf.secondary_name(file, column)) if has else None
-                for file, has in zip(self.files, there, strict=True)
-            ]
-            wanted = str(self.schema.field(column).type)
-            indexes = [
-                SecondaryIndex(source) if source is not None and source.facts.get("type") == wanted else None
-                for source in loaded
-            ]
-            self._lookups[column] = Lookups(self.schema.field(column).type, indexes)
-        return self._lookups[column]
+        Raises:
+            DataError: There is none.
+        """
+        place = find_place(path, filesystem)
+        declared = load_declaration(place)
+        if declared is None:
+            hint = "make it with EventStore.create, or read what is there with EventStore.over"
+            raise DataError([Problem("TW333", f"there is no store at {place.address}", hint)])
+        return cls(place, _list(place), declared)
 
-    def read(
-        self,
-        numbers: Sequence[int] | np.ndarray | None = None,
-        columns: Sequence[str] | None = None,
-        between: tuple[int | None, int | None] | None = None,
-    ) -> pa.Table:
-        """Rows of some row groups.
+    def refresh(self) -> EventStore:
+        """Look again which files there are; the same store."""
+        place, declared = self.place, self.declared
+        self.__dict__.clear()
+        EventStore.__init__(self, place, _list(place), declared)
+        return self
+
+    @cached_property
+    def is_delta(self) -> bool:
+        """Whether the data is a Delta table."""
+        return is_delta(self.place)
+
+    def append(self, events: Any, batch: tuple[str, int] | None = None) -> int:
+        """Add events: all of them are seen from one moment on, or none.
 
         Args:
-            numbers: Which of `groups`; all where it is left out.
-            columns: Which columns; all where it is left out.
-            between: Only events from the first time on and before the second one, in steps; None for no bound. Rows
-                without a time are left out then.
+            events: An Arrow table or reader, a pandas or polars frame, or a DataFrame of Spark.
+            batch: The name of a stream and the number of a batch: the same batch is added once, however often it comes.
 
         Returns:
-            The rows in the order of files, row groups and rows, in the columns of the store.
+            How many rows were added.
+
+        Raises:
+            DataError: The events do not fit the columns of the store.
         """
-        names = list(self.schema.names if columns is None else columns)
-        self.check_columns(names)
-        groups = self.groups
-        chosen = np.arange(groups.file.size) if numbers is None else np.unique(np.asarray(numbers, np.int64))
-        needed = names if between is None or self.time in names else [*names, self.time]
-        tables = []
-        for number in np.unique(groups.file[chosen]):
-            own = chosen[groups.file[chosen] == number]
-            reader = RowReader(self.open_files, self.files[number], self.schema)
-            table = reader.read(groups.group[own].tolist(), needed)
-            tables.append(self._within(table, between).select(names))
-        wanted = pa.schema([self.schema.field(name) for name in names])
-        return pa.concat_tables(tables) if tables else wanted.empty_table()
+        number = new_number(batch)
+        if batch is not None and is_committed(self.place, number):
+            return 0
+        if type(events).__module__.split(".")[0] == "pyspark":
+            from trendweave.store.spark.append import write_frame
 
-    def _within(self, table: pa.Table, between: tuple[int | None, int | None] | None) -> pa.Table:
-        if between is None:
-            return table
-        known = np.asarray(has_time(table.column(self.time)))
-        table = table if known.all() else table.filter(pa.array(known))
-        times = as_steps(table.column(self.time), self.kind)
-        first, end = between
-        inside = np.ones(times.size, np.bool_)
-        if first is not None:
-            inside &= times >= first
-        if end is not None:
-            inside &= times < end
-        return table if inside.all() else table.filter(pa.array(inside))
+            names, rows = write_frame(events, number, self.place, self.declared, self.schema)
+        else:
+            table = fit_columns(as_arrow(events)[0], self.declared, self.schema)
+            if self.is_delta:
+                added = append_to_delta(self.place, table, batch)
+                self.refresh()
+                return table.num_rows if added else 0
+            names, rows = [], table.num_rows
+            for bucket, own in deal(table, self.declared):
+                names.append(file_name(number, bucket, self.declared))
+                write_file(self.place, number, names[-1], own, self.declared)
+        told = {} if batch is None else {"stream": batch[0], "number": batch[1]}
+        if not self._commit(Commit(number, tuple(names), (), rows, told)):
+            return 0
+        return rows
 
-    @cached_property
-    def tree(self) -> Tree:
-        """The tree over all blocks."""
-        return Tree(self.blocks)
+    def sink(self, name: str = "sink") -> Sink:
+        """A function for `writeStream.foreachBatch` that adds each batch of a stream once.
 
-    @cached_property
-    def costs(self) -> Costs:
-        """What reading costs here, as `calibrate` measured it."""
-        return load_costs(self.place)
+        Args:
+            name: Tells streams that write into one store apart. A stream keeps it as it keeps its checkpoint.
+        """
+        return Sink(self, name)
+
+    def _commit(self, commit: Commit) -> bool:
+        """Record a change, and put files in their place; False where somebody else recorded the same."""
+        if not commit.save(self.place):
+            return False
+        settle(self.place, [commit])
+        self.refresh()
+        new = [file for file in self.files if file.name in commit.files]
+        build_indexes(self.shelf, self.open_files, [(file, False) for file in new], self.declared.index)
+        self.refresh()
+        return True
+
+    def build_index(
+        self, columns: Sequence[str] = (), told: Told | None = None, events_per_block: int | None = None
+    ) -> EventStore:
+        """Make the indexes that files lack: the light one of each, and entries sorted by some columns.
+
+        Args:
+            columns: Columns to sort entries by.
+            told: Is told the name of a file and how many more of its rows are done.
+            events_per_block: About how many events share the numbers of the light index; as many as keep it small
+                where this is left out.
+
+        Returns:
+            The same store.
+        """
+        self.check_columns(columns)
+        chosen = [(file, light is not None) for file, light in zip(self.files, self.light, strict=True)]
+        wanted = list(dict.fromkeys([*self.declared.index, *columns]))
+        build_indexes(self.shelf, self.open_files, chosen, wanted, told, events_per_block)
+        return self.refresh()
+
+    def compact(self, enough_rows: int = ENOUGH_ROWS, told: Told | None = None) -> int:
+        """Merge files of a bucket that are small, or whose times overlap. Rows stay the same.
+
+        Args:
+            enough_rows: Files that have as many rows stay as they are, unless they overlap.
+            told: Is told the name of a file and how many more rows are done.
+
+        Returns:
+            How many files were replaced.
+
+        Raises:
+            ExecutionError: Another process compacts this store.
+        """
+        if self.is_delta:
+            hint = "use the table's own OPTIMIZE, then build_index()"
+            raise OptionError([Problem("TW408", "a Delta table is not compacted here", hint)])
+        with alone(self.place, "compact"):
+            settle(self.place)
+            self.refresh()
+            merged = 0
+            for files in choose_files(self._extents(), enough_rows):
+                self._merge(files)
+                merged += len(files)
+                if told is not None:
+                    told(files[0].name, len(files))
+        return merged
+
+    def _extents(self) -> list[Extent]:
+        blocks, found = self.blocks, []
+        for number, file in enumerate(self.files):
+            own = blocks.file == number
+            first, last = (int(blocks.first[own].min()), int(blocks.last[own].max())) if own.any() else (None, None)
+            found.append(Extent(file, int(self.groups.rows[self.groups.file == number].sum()), first, last))
+        return found
+
+    def _merge(self, files: Sequence[DataFile]) -> None:
+        """Write some files of one bucket as one."""
+        number, (bucket, buckets) = new_number(), files[0].bucket or (0, 1)
+        readers = [RowReader(self.open_files, file, self.schema) for file in files]
+        tables = [one.read(range(one.groups), self.schema.names) for one in readers]
+        one_bucket = Declaration(self.schema, self.time, None, (), buckets=1, group_rows=self.declared.group_rows)
+        names, rows = [], 0
+        for _, table in deal(pa.concat_tables(tables), one_bucket):
+            names.append(file_name(number, bucket, Declaration(self.schema, self.time, buckets=buckets)))
+            write_file(self.place, number, names[-1], table, one_bucket)
+            rows += table.num_rows
+        self._commit(Commit(number, tuple(names), tuple(file.name for file in files), rows))
+
+    def verify(self, deep: bool = False, told: Told | None = None) -> Verified:
+        """Look at all files: data can be opened, indexes are whole and belong to it.
+
+        Args:
+            deep: Make each light index anew from the data, and compare it.
+            told: Is told the name of each file that is done.
+        """
+        return verify(self, deep, told)
+
+    def describe(self) -> Description:
+        """What the store is: files, rows, times, indexes and sizes."""
+        return describe(self)
+
+    def vacuum(self, older_than: str = "1 day") -> list[str]:
+        """Remove appends that were never finished, files that were replaced, and indexes without data.
+
+        Args:
+            older_than: A length of time; younger files may be those of somebody at work, or of a reader.
+
+        Returns:
+            The names of the files that were removed.
+        """
+        age = read_duration(older_than, "older_than", or_none_at_all=True)
+        with alone(self.place, "vacuum"):
+            removed = vacuum(self.place, self, age / 1e9)
+        self.refresh()
+        return removed
 
     def aggregate(
         self,
@@ -310,7 +322,7 @@ class EventStore:
             using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
 
         Returns:
-            A row per window that has an event, in order; with events, a row per full window.
+            A row per window that has an event, in order; of windows of events, a row per full window.
 
         Raises:
             TrendweaveError: The question cannot be read, or does not fit the store.
@@ -329,7 +341,11 @@ class EventStore:
         using: Using = "auto",
     ) -> Plan:
         """How `aggregate` would answer: what it takes from the tree, what it reads, and what either way costs."""
-        return make_plan(self, self._question(aggregates, within, slide, between), using, self.costs)
+        question = self._question(aggregates, within, slide, between)
+        if question.windows is not None and question.windows.of_events:
+            hint = "explain windows of time"
+            raise OptionError([Problem("TW408", "windows of events take what blocks know, and read the rest", hint)])
+        return make_plan(self, question, using, self.costs)
 
     def _question(
         self, aggregates: str, within: str | None, slide: str | None, between: Sequence[Any] | None
@@ -337,51 +353,6 @@ class EventStore:
         windows = read_windows(within, slide, self.kind)
         return Question(read_question(aggregates, self.schema), windows, read_between(between, self.kind))
 
-    def build_index(
-        self,
-        columns: Sequence[str] = (),
-        told: Callable[[str, int], None] | None = None,
-        events_per_block: int | None = None,
-    ) -> EventStore:
-        """Make the indexes that files lack: the light one of each, and entries sorted by some columns.
 
-        Args:
-            columns: Columns to sort entries by.
-            told: Is told the name of a file and how many rows of it are done, again and again.
-            events_per_block: About how many events share the numbers of the light index; as many as keep it small
-                where this is left out.
-
-        Returns:
-            The store with these indexes.
-        """
-        self.check_columns(columns)
-        names = self._shelf.list()
-        for file, light in zip(self.files, self._light, strict=True):
-            reader = RowReader(self.open_files, file, self.schema)
-            if light is None:
-                about = None if told is None else _about(told, file.name)
-                facts, arrays = build_light(reader, self.time, about, events_per_block)
-                self._shelf.write(file, self._shelf.light_name(file), facts, arrays)
-            for column in columns:
-                name = self._shelf.secondary_name(file, column)
-                if name in names and self._shelf.load(file, name) is not None:
-                    continue
-                if (made := build_secondary(reader, self.time, column)) is not None:
-                    self._shelf.write(file, name, *made)
-        return EventStore(self.place, self.files, self.time, self.type, self.keys)
-
-
-def _about(told: Callable[[str, int], None], name: str) -> Callable[[int], None]:
-    return lambda rows: told(name, rows)
-
-
-class _OwnSchema:
-    """The columns of a file without an index."""
-
-    def __init__(self, reader: RowReader) -> None:
-        self._reader = reader
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """As Arrow reads them."""
-        return pa.schema(list(self._reader.files.parquet(self._reader.file).schema_arrow))
+def _list(place: Place) -> list[DataFile]:
+    return list_delta_files(place) if is_delta(place) else list_files(place)

@@ -20,7 +20,7 @@ from trendweave.store.aggregate.windows import Windows
 from trendweave.store.index.measured import join_measured
 
 if TYPE_CHECKING:
-    from trendweave.store.event_store import EventStore
+    from trendweave.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Stretches:
         return np.searchsorted(self.first, times, "right") - 1
 
 
-def answer_counted(store: EventStore, question: Question, using: Using) -> pa.Table:
+def answer_counted(store: Snapshot, question: Question, using: Using) -> pa.Table:
     """The rows of windows of events. What the index knows is never dearer than reading it.
 
     Raises:
@@ -72,7 +72,7 @@ def answer_counted(store: EventStore, question: Question, using: Using) -> pa.Ta
     return finish(merge(parts, len(question.columns)), question, store)
 
 
-def _find_stretches(store: EventStore, question: Question, with_index: bool) -> _Stretches:
+def _find_stretches(store: Snapshot, question: Question, with_index: bool) -> _Stretches:
     blocks, tree = store.blocks, store.tree
     everything = walk(tree, None, question.bounds, (), whole=False).read
     taken = walk(tree, None, question.bounds, question.columns, whole=with_index)
@@ -85,7 +85,7 @@ def _find_stretches(store: EventStore, question: Question, with_index: bool) -> 
     return _Stretches(everything, starts, first[starts], all_known)
 
 
-def _read(store: EventStore, question: Question, stretches: _Stretches, chosen: np.ndarray) -> Rows:
+def _read(store: Snapshot, question: Question, stretches: _Stretches, chosen: np.ndarray) -> Rows:
     """The events of some stretches."""
     numbers = np.unique(store.blocks.number[stretches.blocks[chosen[stretches.of_block]]])
     reader = GroupRows(store.open_files, store.schema, store.time, store.kind, question.columns, question.bounds)
@@ -123,7 +123,7 @@ def _fold(rows: Rows, stretches: _Stretches, begins: np.ndarray, question: Quest
 
 
 def _add_up(
-    store: EventStore, stretches: _Stretches, begins: np.ndarray, whole: np.ndarray, question: Question
+    store: Snapshot, stretches: _Stretches, begins: np.ndarray, whole: np.ndarray, question: Question
 ) -> Partials:
     """Stretches that lie whole in a slice."""
     chosen = whole[stretches.of_block]

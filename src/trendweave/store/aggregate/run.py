@@ -21,7 +21,7 @@ from trendweave.store.aggregate.windows import Windows
 from trendweave.store.layout.files import DataFile
 
 if TYPE_CHECKING:
-    from trendweave.store.event_store import EventStore
+    from trendweave.store.snapshot import Snapshot
 
 Using = Literal["auto", "index", "replay"]
 #: Partial results are merged after so many slices.
@@ -93,7 +93,7 @@ def check_using(using: str) -> None:
         raise OptionError([Problem("TW408", f"using={using!r} is no way", "write auto, index or replay")])
 
 
-def make_plan(store: EventStore, question: Question, using: Using, costs: Costs) -> Plan:
+def make_plan(store: Snapshot, question: Question, using: Using, costs: Costs) -> Plan:
     """Walk down the tree, and decide.
 
     Raises:
@@ -117,7 +117,7 @@ def make_plan(store: EventStore, question: Question, using: Using, costs: Costs)
     return Plan(way, found, groups, rows, all_groups.size, all_rows, cost)
 
 
-def answer(store: EventStore, question: Question, plan: Plan) -> pa.Table:
+def answer(store: Snapshot, question: Question, plan: Plan) -> pa.Table:
     """Carry a plan out in this process."""
     columns = question.columns
     reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds, threads=True)
@@ -127,7 +127,7 @@ def answer(store: EventStore, question: Question, plan: Plan) -> pa.Table:
     return finish(merge([whole, *parts], len(columns)), question, store)
 
 
-def finish(slices: Partials, question: Question, store: EventStore) -> pa.Table:
+def finish(slices: Partials, question: Question, store: Snapshot) -> pa.Table:
     """The table of slices that are in order."""
     if question.windows is not None and slices.size and not question.windows.of_events:
         check_edges(np.array([slices.first.min(), slices.last.max()]), question.windows.length)
@@ -148,9 +148,7 @@ def fold_groups(rows: Iterable[Rows], kept: Membership, question: Question) -> l
     return parts
 
 
-def group_files(
-    store: EventStore, numbers: np.ndarray
-) -> Iterator[tuple[DataFile, np.ndarray, np.ndarray, np.ndarray]]:
+def group_files(store: Snapshot, numbers: np.ndarray) -> Iterator[tuple[DataFile, np.ndarray, np.ndarray, np.ndarray]]:
     """Row groups by their files, for `GroupRows.read`."""
     groups = store.groups
     files = groups.file[numbers]
@@ -174,7 +172,7 @@ class Membership:
     last: np.ndarray
 
     @classmethod
-    def of(cls, store: EventStore, plan: Plan) -> Membership:
+    def of(cls, store: Snapshot, plan: Plan) -> Membership:
         """For the row groups of a plan."""
         blocks, read = store.blocks, plan.found.read
         total = np.bincount(blocks.number, minlength=store.groups.file.size)

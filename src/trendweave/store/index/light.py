@@ -142,6 +142,7 @@ def build_light(
     facts = {
         "time": time,
         "no_time": no_time,
+        "events_per_block": events,
         "pace": pace.told() if not no_time else (-1, -1),
         "bases": bases,
         "schema": schema.serialize().to_pybytes().hex(),

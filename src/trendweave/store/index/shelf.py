@@ -73,13 +73,21 @@ class Shelf:
         """An index of a file, if it is to be believed."""
         try:
             found = ArrayFile(self.place, name)
-            self._compare(file, found)
+            self.compare(file, found)
         except DamagedIndex as error:
             tell_of_damage(error)
             return None
         return found
 
-    def _compare(self, file: DataFile, found: ArrayFile) -> None:
+    def data_name(self, name: str) -> str | None:
+        """The data file that an index file is about, by its name; None where it is no index file."""
+        if not name.startswith(f"{_FOLDER}/") or not name.endswith(_END):
+            return None
+        inner = name[len(_FOLDER) + 1 : -len(_END)]
+        return inner.removesuffix(_LIGHT) if inner.endswith(_LIGHT) else inner.rpartition(_BY)[0]
+
+    def compare(self, file: DataFile, found: ArrayFile) -> None:
+        """Raise a DamagedIndex where an index is not about this file as it is now."""
         facts = found.facts
         checks: dict[str, Callable[[], bool]] = {
             "of another version": lambda: facts.get("version") == VERSION,

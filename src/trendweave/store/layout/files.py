@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import posixpath
 import re
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from trendweave.errors import DataError, Problem
-from trendweave.store.layout.places import Place, is_hidden
+from trendweave.store.layout.places import OWN_FOLDER, Place, is_hidden
 
 #: What Hive and Spark call the folder of rows without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -96,13 +95,22 @@ def folder_types(files: Iterable[DataFile]) -> dict[str, pa.DataType]:
     }
 
 
+def locate(place: Place, file: DataFile) -> str:
+    """Where a file is now: an append may have come into its place since it was listed, and a compaction may have
+    replaced it."""
+    if not place.is_local or place.exists(file.location):
+        return file.location
+    others = (file.name, f"{OWN_FOLDER}/replaced/{file.name}")
+    return next((name for name in others if place.exists(name)), file.location)
+
+
 def footer_digest(place: Place, file: DataFile) -> bytes:
     """A digest of the end of a file, where Parquet describes all the rest.
 
     Raises:
         DataError: The file is none of Parquet.
     """
-    path = place.path(file.location)
+    path = place.path(locate(place, file))
     if place.is_local:
         with open(path, "rb") as opened:
             opened.seek(max(0, file.size - 8))
@@ -127,15 +135,3 @@ def not_parquet(file: DataFile, why: object) -> DataError:
     """The error of a file that cannot be read."""
     hint = "take it out of the folder, or give it a name that begins with an underscore"
     return DataError([Problem("TW331", f"{file.name} cannot be read: {why}", hint)])
-
-
-def same_file(place: Place, file: DataFile) -> bool:
-    """Whether a file still is the one that was listed."""
-    if place.is_local:
-        try:
-            found = os.stat(place.path(file.location))
-        except OSError:
-            return False
-        return (found.st_size, found.st_mtime_ns) == (file.size, file.changed)
-    info = place.info(file.location)
-    return (info.size, info.mtime_ns or 0) == (file.size, file.changed)

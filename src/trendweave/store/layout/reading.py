@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError, Problem
-from trendweave.store.layout.files import DataFile, not_parquet
+from trendweave.store.layout.files import DataFile, locate, not_parquet
 from trendweave.store.layout.places import Place
 
 #: Files that stay open: opening one reads its footer again.
@@ -51,25 +51,13 @@ class OpenFiles:
 
     def _open_anew(self, file: DataFile) -> pq.ParquetFile:
         try:
-            source = self.place.open(self._find(file))
+            source = self.place.open(locate(self.place, file))
             opened = pq.ParquetFile(source, coerce_int96_timestamp_unit="us", pre_buffer=not self.place.is_local)
         except (OSError, pa.ArrowException) as error:
             raise not_parquet(file, error) from error
         if any(mark in (opened.metadata.metadata or {}) for mark in _OTHER_CALENDAR):
             raise not_parquet(file, "it has times of another calendar, as Spark 2 wrote them")
         return opened
-
-    def _find(self, file: DataFile) -> str:
-        """Where a file is now: an append may have come into its place since, and a compaction may have replaced it."""
-        if not self.place.is_local or self.place.exists(file.location):
-            return file.location
-        return next((name for name in other_locations(file.name) if self.place.exists(name)), file.location)
-
-
-def other_locations(name: str) -> Iterator[str]:
-    """Where a file may have gone since it was listed."""
-    yield name
-    yield f"_trendweave/replaced/{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +73,11 @@ class RowReader:
     files: OpenFiles
     file: DataFile
     schema: pa.Schema
+
+    @property
+    def groups(self) -> int:
+        """How many row groups the file has."""
+        return int(self.files.parquet(self.file).metadata.num_row_groups)
 
     def read(self, groups: Sequence[int], columns: Sequence[str], threads: bool = True) -> pa.Table:
         """Rows of some row groups, in their order. A column that the file lacks is NULL.

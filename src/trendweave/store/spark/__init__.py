@@ -1,0 +1,1 @@
+"""Stored events on Spark: tasks that read row groups or write files themselves, and sinks of streams."""

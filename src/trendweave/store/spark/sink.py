@@ -1,0 +1,21 @@
+"""A stream of Spark into a store, exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trendweave.store.event_store import EventStore
+
+
+class Sink:
+    """For `writeStream.foreachBatch`: each batch is added once, however often Spark hands it over.
+
+    A batch is known by the name of the sink and its number, which Spark keeps in the checkpoint of the query.
+    """
+
+    def __init__(self, store: EventStore, name: str) -> None:
+        self._store, self._name = store, name
+
+    def __call__(self, frame: Any, number: int) -> None:
+        self._store.append(frame, batch=(self._name, number))
