@@ -1,0 +1,210 @@
+"""Queries and a store -> how the store is read (thesis, 3.4: Algorithms 3.1 and 3.2 and what joins them)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.planning.plan import Plan
+from trendweave.planning.situated_plan import QueryPlan
+from trendweave.store.patterns.access import Access, Considered, Cost, ReadSection, Road, Using
+from trendweave.store.patterns.choosing import Chosen, choose_indexes
+from trendweave.store.patterns.context import why_everything
+from trendweave.store.patterns.cost_model import Weights
+from trendweave.store.patterns.finding import find_stretches
+from trendweave.store.patterns.requirements import Requirements, find_requirements
+from trendweave.store.patterns.sections import Section, find_sections
+from trendweave.store.patterns.source import Store
+from trendweave.store.patterns.stretches import NOWHERE, Stretches
+
+#: Times further apart than this are not counted with.
+_FAR = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A query that is to run: its plan, and the column that holds the type, if any."""
+
+    plan: QueryPlan
+    type: str | None
+
+
+def plan_access(
+    wishes: Sequence[Wish],
+    store: Store,
+    read: Sequence[str],
+    low: int | None,
+    high: int | None,
+    using: Using,
+    weights: Weights,
+) -> Access:
+    """How a store is read for some queries that run together.
+
+    Args:
+        wishes: The queries.
+        store: The events.
+        read: The columns that they read.
+        low: The first time that is asked for; None: no bound.
+        high: The last one.
+        using: What may be used.
+        weights: Seconds, for estimates.
+    """
+    shown = min(1.0, len(read) / max(1, len(store.schema)))
+    everything = _everything(store, low, high, shown, weights)
+    reason = _why_everything(wishes, store, using)
+    if reason is not None:
+        return everything.access(reason)
+    plans = [wish.plan for wish in wishes if isinstance(wish.plan, Plan)]
+    sections = find_sections(plans, store, low, high)
+    if not sections:
+        return everything.nothing()
+    requirements = [
+        find_requirements(plan, store, sections, wish.type)
+        for plan, wish in zip(plans, wishes, strict=True)
+    ]
+    chosen = [choose_indexes(one, store, sections, shown, weights) for one in requirements]
+    considered = [*everything.considered, *_join_considered(chosen)]
+    best = min(considered[1:], key=lambda one: one.cost.seconds)
+    if using == "auto" and everything.cost.seconds <= best.cost.seconds:
+        why = "reading everything costs least"
+        return everything.access(why, tuple(considered))
+    stretches = [NOWHERE for _ in sections]
+    entries = 0
+    for one, choice in zip(requirements, chosen, strict=True):
+        found, read_entries = find_stretches(one, choice.asked, store, sections)
+        stretches = [old.united(new) for old, new in zip(stretches, found, strict=True)]
+        entries += read_entries
+    readable = np.logical_or.reduce([one.readable for one in requirements])
+    reads, blocks = [], 0
+    for section, where in zip(sections, stretches, strict=True):
+        where = where.clip(low, high)
+        touched = where.touch(section.firsts, section.lasts) & readable[section.blocks]
+        blocks += int(touched.sum())
+        groups = np.unique(store.blocks.number[section.blocks[touched]])
+        if groups.size:
+            reads.append(ReadSection(section.bucket, where, groups))
+    road: Road = "secondary indexes" if any(choice.asked for choice in chosen) else "light index"
+    return Access(
+        road,
+        None,
+        tuple(reads),
+        any(one.context.apart for one in requirements),
+        low,
+        high,
+        best.cost,
+        tuple(considered),
+        entries,
+        int(store.groups.rows.size),
+        int(store.groups.bytes.sum()),
+        shown,
+        (blocks, int(store.blocks.count.size)),
+        tuple(_show(one) for one in requirements),
+    )
+
+
+def _show(requirements: Requirements) -> str:
+    return "; ".join(
+        ", ".join(symbol.name for symbol in template.necessary.symbols) for template in requirements.templates
+    )
+
+
+def _why_everything(wishes: Sequence[Wish], store: Store, using: Using) -> str | None:
+    if using == "replay":
+        return "it was asked for"
+    for wish in wishes:
+        reason = why_everything(wish.plan)
+        if reason is not None:
+            return reason
+    blocks = store.blocks
+    if blocks.count.size and (int(blocks.first.min()) < -_FAR or int(blocks.last.max()) > _FAR):
+        return "times are too far apart to be counted with"
+    for wish in wishes:
+        length = getattr(wish.plan, "window", None)
+        if max(getattr(length, "length", 0), getattr(length, "gap", 0)) // store.kind.step > _FAR:
+            return "the window is longer than times can be apart"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Everything:
+    """Reading all events between two times."""
+
+    store: Store
+    low: int | None
+    high: int | None
+    shown: float
+    groups: np.ndarray
+    blocks: int
+    cost: Cost
+
+    @property
+    def considered(self) -> tuple[Considered, ...]:
+        return (Considered("replay", self.cost),)
+
+    def access(self, reason: str, considered: tuple[Considered, ...] | None = None) -> Access:
+        """All of it, for a reason."""
+        read = ReadSection(None, None, self.groups)
+        return self._make(reason, (read,), considered or self.considered, self.cost, self.blocks)
+
+    def nothing(self) -> Access:
+        """None of it."""
+        return self._make("no events lie between these times", (), self.considered, Cost(0, 0, 0, 0, 0), 0)
+
+    def _make(
+        self,
+        reason: str,
+        reads: tuple[ReadSection, ...],
+        considered: tuple[Considered, ...],
+        cost: Cost,
+        blocks: int,
+    ) -> Access:
+        store = self.store
+        return Access(
+            "replay",
+            reason,
+            reads,
+            False,
+            self.low,
+            self.high,
+            cost,
+            considered,
+            0,
+            int(store.groups.rows.size),
+            int(store.groups.bytes.sum()),
+            self.shown,
+            (blocks, int(store.blocks.count.size)),
+        )
+
+
+def _everything(store: Store, low: int | None, high: int | None, shown: float, weights: Weights) -> _Everything:
+    blocks, groups = store.blocks, store.groups
+    if low is None and high is None:
+        numbers = np.arange(groups.rows.size)
+        inside = np.ones(blocks.count.size, np.bool_)
+    else:
+        inside = np.ones(blocks.count.size, np.bool_)
+        inside &= True if low is None else blocks.last >= low
+        inside &= True if high is None else blocks.first <= high
+        numbers = np.unique(blocks.number[inside])
+    bytes_ = float(groups.bytes[numbers].sum()) * shown
+    events = float(groups.rows[numbers].sum())
+    seconds = float(weights.of_data(np.float64(bytes_), np.float64(numbers.size), np.float64(events)))
+    cost = Cost(float(numbers.size), bytes_, events, 0.0, seconds)
+    return _Everything(store, low, high, shown, numbers, int(inside.sum()), cost)
+
+
+def _join_considered(chosen: Sequence[Chosen]) -> list[Considered]:
+    """Ways of several queries together: all by their light indexes, or each as it was chosen. What they read may
+    overlap, so the sum is the most that it can cost."""
+    roads: list[Considered] = [_sum("light index", [one.light for one in chosen], ())]
+    if any(one.asked for one in chosen):
+        names = tuple(dict.fromkeys(name for one in chosen for name in one.names))
+        roads.append(_sum("secondary indexes", [one.best for one in chosen], names))
+    return roads
+
+
+def _sum(road: Road, costs: Sequence[Cost], names: tuple[str, ...]) -> Considered:
+    total = Cost(*(sum(getattr(cost, name) for cost in costs) for name in Cost.__slots__))
+    return Considered(road, total, names)

@@ -1,0 +1,74 @@
+"""In which blocks a condition may hold, seen from what the light index knows of their columns. All blocks at once."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.language import syntax_tree as st
+from trendweave.store.patterns.ranges import Constant, read_comparison
+
+
+class KnownOfColumn(Protocol):
+    """What is known of a column, per block."""
+
+    @property
+    def nulls(self) -> np.ndarray:
+        """How many values are NULL."""
+
+    @property
+    def known(self) -> np.ndarray:
+        """Whether anything is known."""
+
+
+class KnownOfBlocks(Protocol):
+    """What is known of blocks."""
+
+    @property
+    def count(self) -> np.ndarray:
+        """How many events each has."""
+
+    def column(self, name: str) -> KnownOfColumn | None:
+        """What is known of a column; None where nothing is."""
+
+    def may_hold(self, name: str, op: str, value: Constant) -> np.ndarray:
+        """Where a comparison may be true; true where nothing is known."""
+
+
+def find_possible(condition: st.Expression | None, blocks: KnownOfBlocks, schema: pa.Schema) -> np.ndarray:
+    """Where a condition may be true.
+
+    Args:
+        condition: On one event; None holds everywhere.
+        blocks: What is known.
+        schema: The columns of the events.
+
+    Returns:
+        True or False per block.
+    """
+    anywhere = np.ones(blocks.count.size, np.bool_)
+    match condition:
+        case st.AllOf(parts=parts):
+            return np.logical_and.reduce([find_possible(part, blocks, schema) for part in parts])
+        case st.AnyOf(parts=parts):
+            return np.logical_or.reduce([find_possible(part, blocks, schema) for part in parts])
+        case st.Between(operand=operand, low=low, high=high, negated=False):
+            bounds = (st.Comparison(">=", operand, low), st.Comparison("<=", operand, high))
+            return np.logical_and.reduce([find_possible(part, blocks, schema) for part in bounds])
+        case st.InList(operand=operand, options=options, negated=False):
+            equal = [find_possible(st.Comparison("=", operand, option), blocks, schema) for option in options]
+            return np.logical_or.reduce(equal)
+        case st.IsNull(operand=st.Attribute(names=(name,)), negated=negated):
+            known = blocks.column(name) if name in schema.names else None
+            if known is None:
+                return anywhere
+            some = known.nulls < blocks.count if negated else known.nulls > 0
+            return some | ~known.known
+        case st.Comparison():
+            found = read_comparison(condition, schema)
+            if found is not None:
+                operator = "<>" if found.operator == "!=" else found.operator
+                return blocks.may_hold(found.column, operator, found.constant)
+    return anywhere

@@ -1,0 +1,104 @@
+"""What a query needs of stored events, before anything is decided: symbols, where they may occur, and what indexes can
+be asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.planning.plan import Plan
+from trendweave.store.patterns.coarse_map import CoarseMap, make_coarse_map
+from trendweave.store.patterns.context import Context
+from trendweave.store.patterns.necessary import Necessary, find_condition, find_necessary
+from trendweave.store.patterns.possible_blocks import find_possible
+from trendweave.store.patterns.reach import Reach, find_reach
+from trendweave.store.patterns.replay_intervals import Pace
+from trendweave.store.patterns.sections import Section
+from trendweave.store.patterns.source import Store
+from trendweave.store.patterns.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.terms import Term, find_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What every trend of one template of a query has.
+
+    Attributes:
+        necessary: The symbols.
+        possible: Per symbol and block of the store, whether the block may hold such an event.
+        terms: Per symbol, what indexes can be asked.
+        maps: The coarse map of each section.
+    """
+
+    necessary: Necessary
+    possible: np.ndarray
+    terms: tuple[tuple[Term, ...], ...]
+    maps: tuple[CoarseMap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a query needs.
+
+    Attributes:
+        plan: Its plan.
+        context: What is read around its trends.
+        reaches: How far apart the events of a trend can be, per section.
+        pace: How far apart neighbours are.
+        templates: One, or those of both sides of a conjunction; none where nothing matches.
+        readable: Per block, whether it may hold an event that the query reads.
+    """
+
+    plan: Plan
+    context: Context
+    reaches: tuple[Reach, ...]
+    pace: Pace
+    templates: tuple[Requirement, ...]
+    readable: np.ndarray
+
+    def coarse(self, section: int) -> Stretches:
+        """Where all trends of a section lie, as far as the light index tells."""
+        found = NOWHERE
+        for template in self.templates:
+            found = found.united(template.maps[section].stretches)
+        return found
+
+
+def find_requirements(plan: Plan, store: Store, sections: Sequence[Section], type_: str | None) -> Requirements:
+    """What a query needs of a store.
+
+    Args:
+        plan: Of trends.
+        store: The events.
+        sections: Those of the store that have events which are asked for.
+        type_: The column that holds the type, if any.
+    """
+    pace = Pace()
+    reaches = tuple(find_reach(plan.window, store.kind, section.firsts, section.lasts) for section in sections)
+    sides = plan.templates[:2] if plan.is_conjunction else plan.templates
+    templates = []
+    for template in sides:
+        necessary = find_necessary(plan, template, type_)
+        if necessary is None:
+            continue
+        possible = np.array([find_possible(one.condition, store.blocks, store.schema) for one in necessary.symbols])
+        terms = tuple(
+            find_terms(one.condition, store.schema, lambda name: bool(store.has_secondary(name).any()))
+            for one in necessary.symbols
+        )
+        maps = tuple(
+            make_coarse_map(necessary, possible[:, section.blocks], section.firsts, section.lasts, reach, pace)
+            for section, reach in zip(sections, reaches, strict=True)
+        )
+        templates.append(Requirement(necessary, possible, terms, maps))
+    return Requirements(plan, Context.of(plan), reaches, pace, tuple(templates), _find_readable(plan, store, type_))
+
+
+def _find_readable(plan: Plan, store: Store, type_: str | None) -> np.ndarray:
+    """Blocks that may hold an event which some variable reads, negated ones included; all where every event counts."""
+    if plan.needs_every_event:
+        return np.ones(store.blocks.count.size, np.bool_)
+    conditions = [find_condition(plan, variable.name, type_) for variable in plan.variables]
+    return np.logical_or.reduce([find_possible(one, store.blocks, store.schema) for one in conditions])
