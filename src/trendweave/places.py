@@ -7,7 +7,7 @@ them. What it is bound to is a program, and every place runs programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from trendweave.errors import DataError, Problem
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from trendweave.runners.options import Place, Settings
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.store.event_store import EventStore
+    from trendweave.store.patterns.plan_access import Wish
 
 
 class Asked(Protocol):
@@ -44,6 +46,9 @@ class Asked(Protocol):
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         """The program on events of these columns, which fit."""
 
+    def wishes(self) -> tuple[Wish, ...]:
+        """The queries, as a store plans for them."""
+
 
 def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """Rows, as the kind of table that the events came in.
@@ -55,6 +60,8 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """
     from trendweave.runners.options import Place
 
+    if is_store(events):
+        return _run_on_store(asked, events, options)
     if is_read_by_tasks(events):
         settings = asked.settings(Place.SPARK_BATCH, options, _settings_of(events))
         program, _ = _bind_on_spark(asked, events.to_spark(), settings)
@@ -80,6 +87,31 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     asked.check(table.schema)
     rows = run_local(asked.bind(table.schema, settings), table, settings.observation)
     return give_back(asked.order(rows))
+
+
+def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.STORE, options, None)
+    from trendweave.store.patterns.running.in_process import Request, run_on_store
+
+    asked.check(store.schema)
+    request = Request(asked.wishes(), settings.between, settings.using)
+    return asked.order(run_on_store(asked.bind(store.schema, settings), store, request, settings.observation))
+
+
+def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
+    """What is read of a store, and why."""
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.STORE, options, None)
+    from trendweave.store.patterns.running.in_process import Request, plan_request
+    from trendweave.store.patterns.running.told import explain_access
+
+    asked.check(store.schema)
+    request = Request(asked.wishes(), settings.between, settings.using)
+    read = asked.bind(store.schema, settings).needs.read
+    return explain_access(plan_request(request, store, read), store)
 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
@@ -144,6 +176,11 @@ def is_spark(events: object) -> bool:
         message = "the events are a pandas-on-Spark frame"
         raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
     return module.startswith("pyspark.")
+
+
+def is_store(events: object) -> TypeGuard[EventStore]:
+    """Whether events are stored ones, with indexes."""
+    return any(kind.__module__ == "trendweave.store.event_store" for kind in type(events).__mro__)
 
 
 def is_read_by_tasks(events: object) -> bool:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names, raise_problems
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from trendweave.runners.options import Options, Place, Settings
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.store.event_store import EventStore
+    from trendweave.store.patterns.plan_access import Wish
 
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
 
@@ -97,20 +99,25 @@ class Query:
         warnings.warn("Query.values is now called Query.value_count", DeprecationWarning, stacklevel=2)
         return self.value_count
 
-    def explain(self, format: ExplainFormat = "text") -> str:
-        """What will be computed and how.
+    def explain(self, format: ExplainFormat | EventStore = "text", **options: Unpack[Options]) -> str:
+        """What will be computed and how; of a store, what would be read of it, and why.
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
-                "json".
+                "json"; or a `trendweave.EventStore`: its indexes are asked as `run` would ask them.
+            **options: With a store, those of `run`.
 
         Raises:
-            OptionError: The format is not known.
+            OptionError: The format or an option is not known.
+            DataError: The query does not fit the store.
         """
+        if places.is_store(format):
+            return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
+        check_no_options(options)
         from trendweave.planning.show import show_plan
 
-        return show_plan(self.plan, format)
+        return show_plan(self.plan, cast("ExplainFormat", format))
 
     def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
         """Find everything that does not fit a table: columns, their types, time and type.
@@ -152,7 +159,7 @@ class Query:
     @overload
     # Arrow and pandas publish no types, so that a checker may see one in both.
     def run(  # type: ignore[overload-cannot-match]
-        self, events: ArrowEvents, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pa.Table: ...
     def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
         """The rows that the query asks for, as the kind of table that the events came in.
@@ -160,7 +167,8 @@ class Query:
         Args:
             events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
                 DataFrame (of a stream, a streaming one), as files of `trendweave.read` do. Rows may be in any order. A
-                query FROM INTERVALS takes intervals instead, and names their columns itself.
+                query FROM INTERVALS takes intervals instead, and names their columns itself. A `trendweave.EventStore`
+                gives an Arrow table; it knows the columns of time and type itself.
             time: The column that holds the time: a timestamp, or a number of seconds.
             type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
                 that look for trends read the column `type`, and all rows are events of interval queries; with it, only
@@ -175,7 +183,7 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query fits, but cannot be carried out on these rows.
         """
-        return places.run(_Asked(self, time, self._type_column(type)), events, options)
+        return places.run(self._asked(events, time, type), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
         """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
@@ -229,7 +237,7 @@ class Query:
             DataError: The query does not fit the events.
             OptionError: An option is not known, or has a wrong value.
         """
-        return places.find_schema(_Asked(self, time, self._type_column(type)), events, options)
+        return places.find_schema(self._asked(events, time, type), events, options)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
@@ -275,6 +283,14 @@ class Query:
         """
         return places.open_session(_Asked(self, time, self._type_column(type)), events, options)
 
+    def _asked(self, events: Any, time: str, type: TypeColumn) -> _Asked:
+        """The query with the columns of time and type, which a store knows."""
+        if not places.is_store(events):
+            return _Asked(self, time, self._type_column(type))
+        if type is AUTO:
+            type = None if isinstance(self.plan, IntervalPlan) else events.type
+        return _Asked(self, store_time(events, time), type)
+
     def _type_column(self, type: TypeColumn) -> str | None:
         if type is not AUTO:
             return type
@@ -307,6 +323,26 @@ class _Asked:
         from trendweave.programs.bind import bind
 
         return bind(self.query.plan, schema, self.time, self.type, settings)
+
+    def wishes(self) -> tuple[Wish, ...]:
+        from trendweave.store.patterns.plan_access import Wish
+
+        return (Wish(self.query.plan, self.type),)
+
+
+def store_time(store: EventStore, time: str) -> str:
+    """The time column of a store; another one cannot be asked for."""
+    if time not in ("time", store.time):
+        message = f"the store is laid out by the time column {store.time}, not {time}"
+        raise OptionError([Problem("TW408", message, f"leave time out, or open the store with time={time!r}")])
+    return store.time
+
+
+def check_no_options(options: Mapping[str, Any]) -> None:
+    """Refuse options where no store is explained."""
+    if options:
+        message = f"explain takes the options {', '.join(options)} with a store"
+        raise OptionError([Problem("TW408", message, "give explain a trendweave.EventStore")])
 
 
 def check_format(format: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import (
@@ -19,7 +19,7 @@ from trendweave.errors import (
 )
 from trendweave.events import Schema, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
-from trendweave.queries import AUTO, Query, TypeColumn, check_format
+from trendweave.queries import AUTO, Query, TypeColumn, check_format, check_no_options, store_time
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_rules
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
+    from trendweave.store.event_store import EventStore
+    from trendweave.store.patterns.plan_access import Wish
 
 #: What `trendweave.workload` takes.
 Source: TypeAlias = (
@@ -161,19 +163,25 @@ class Workload(Mapping[str, Query]):
 
         return select_rows(result, name, shown_columns(plan, time, type_column(plan, type)))
 
-    def explain(self, format: ExplainFormat = "text") -> str:
-        """What is shared with what, what is not, and why.
+    def explain(self, format: ExplainFormat | EventStore = "text", **options: Unpack[Options]) -> str:
+        """What is shared with what, what is not, and why; of a store, what would be read of it.
 
         Args:
-            format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json".
+            format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json"; or a
+                `trendweave.EventStore`.
+            **options: With a store, those of `run`.
 
         Raises:
-            OptionError: The format is not known.
+            OptionError: The format or an option is not known.
+            DataError: Queries do not fit the store.
         """
+        if places.is_store(format):
+            return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
+        check_no_options(options)
         from trendweave.sharing.show import show_sharing
 
-        return show_sharing(self._sharing(), tuple(self._members().values()), format)
+        return show_sharing(self._sharing(), tuple(self._members().values()), cast("ExplainFormat", format))
 
     def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
         """Find everything in all queries that does not fit a table: columns, their types, time and type.
@@ -190,6 +198,9 @@ class Workload(Mapping[str, Query]):
         Raises:
             DataError: With all that does not fit, each with the name of its query.
         """
+        self._check(schema, time, lambda plan: type_column(plan, type))
+
+    def _check(self, schema: Any, time: str, find_type: Callable[[QueryPlan], str | None]) -> None:
         from trendweave.sharing.units import checked_with_others
 
         columns = schema_of(schema)
@@ -197,13 +208,13 @@ class Workload(Mapping[str, Query]):
         plans = self._sharing()
         like_others = {plans.plans[member].text for unit in plans.units for member in checked_with_others(unit)}
         few = [rule for rule in self.rules if rule.query.plan.text not in like_others]
-        errors = self._find_errors(few, columns, time, type)
+        errors = self._find_errors(few, columns, time, find_type)
         if errors and like_others:
-            errors = self._find_errors(self.rules, columns, time, type)
+            errors = self._find_errors(self.rules, columns, time, find_type)
         raise_together(tell_once(errors, len(self)))
 
     def _find_errors(
-        self, rules: Iterable[Rule], columns: Schema, time: str, type: TypeColumn
+        self, rules: Iterable[Rule], columns: Schema, time: str, find_type: Callable[[QueryPlan], str | None]
     ) -> list[TrendweaveError]:
         from trendweave.planning.checks import check_query
 
@@ -211,7 +222,7 @@ class Workload(Mapping[str, Query]):
         for rule in rules:
             tree, plan = rule.query.tree, rule.query.plan
             try:
-                problems = check_query(tree, plan, columns, str(time), type_column(plan, type))
+                problems = check_query(tree, plan, columns, str(time), find_type(plan))
                 raise_problems(problems, rule.query.source)
             except TrendweaveError as error:
                 errors.append(error.about(rule.name))
@@ -240,7 +251,7 @@ class Workload(Mapping[str, Query]):
     @overload
     # Arrow and pandas publish no types, so that a checker may see one in both.
     def run(  # type: ignore[overload-cannot-match]
-        self, events: ArrowEvents, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+        self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pa.Table: ...
     def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
         """The rows of all queries in one table, of the kind that the events came in.
@@ -264,7 +275,7 @@ class Workload(Mapping[str, Query]):
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: A query fits, but cannot be carried out on these rows.
         """
-        return places.run(_Asked(self, time, type), events, options)
+        return places.run(self._asked(events, time, type), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
         """The same rows as `run`, as an iterator over Arrow record batches.
@@ -317,7 +328,7 @@ class Workload(Mapping[str, Query]):
             DataError: As in `run`.
             OptionError: An option is not known, or has a wrong value.
         """
-        return places.find_schema(_Asked(self, time, type), events, options)
+        return places.find_schema(self._asked(events, time, type), events, options)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
@@ -377,6 +388,12 @@ class Workload(Mapping[str, Query]):
         hint = near_names(str(name), self.names) or f"the queries are {shown}{', ...' * (len(self) > _SHOWN_NAMES)}"
         return Problem("TW173", f"the workload has no query {name}", hint)
 
+    def _asked(self, events: Any, time: str, type: TypeColumn) -> _Asked:
+        """The workload with the columns of time and type, which a store knows."""
+        if not places.is_store(events):
+            return _Asked(self, time, type)
+        return _Asked(self, store_time(events, time), type, events.type)
+
     def _members(self) -> dict[str, tuple[str, ...]]:
         """The different queries by their texts, each with the names that it has."""
         members: dict[str, tuple[str, ...]] = {}
@@ -402,6 +419,7 @@ class _Asked:
     workload: Workload
     time: str
     type: TypeColumn
+    of_trends: str | None = "type"
     lacks_columns: ClassVar[bool] = True
 
     def settings(
@@ -418,7 +436,7 @@ class _Asked:
         return in_order(rows, self.workload.names)
 
     def check(self, schema: Any) -> None:
-        self.workload.check(schema, self.time, self.type)
+        self.workload._check(schema, self.time, self._type_column)
 
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         from trendweave.programs.bind import bind
@@ -432,7 +450,7 @@ class _Asked:
             plan = rule.query.plan
             try:
                 if plan.text not in by_text:
-                    by_text[plan.text] = bind(plan, schema, self.time, type_column(plan, self.type), settings)
+                    by_text[plan.text] = bind(plan, schema, self.time, self._type_column(plan), settings)
                 programs[rule.name] = by_text[plan.text]
             except TrendweaveError as error:
                 errors.append(error.about(rule.name))
@@ -440,11 +458,21 @@ class _Asked:
         metrics = settings.observation.sharing if isinstance(settings.observation, Metrics) else None
         return bind_shared(programs, self.workload._sharing(), settings.sharing, metrics)
 
+    def wishes(self) -> tuple[Wish, ...]:
+        from trendweave.store.patterns.plan_access import Wish
 
-def type_column(plan: QueryPlan, type: TypeColumn) -> str | None:
-    """The type column of a query among others: interval queries read one where it is given and they name a type."""
+        plans = {rule.query.plan.text: rule.query.plan for rule in self.workload.rules}
+        return tuple(Wish(plan, self._type_column(plan)) for plan in plans.values())
+
+    def _type_column(self, plan: QueryPlan) -> str | None:
+        return type_column(plan, self.type, self.of_trends)
+
+
+def type_column(plan: QueryPlan, type: TypeColumn, of_trends: str | None = "type") -> str | None:
+    """The type column of a query among others: interval queries read one where it is given and they name a type. Where
+    none is given, trends read `of_trends`."""
     if not isinstance(plan, IntervalPlan):
-        return "type" if type is AUTO else type
+        return of_trends if type is AUTO else type
     return None if type is AUTO or plan.source is None else type
 
 

@@ -38,7 +38,7 @@ from trendweave.runners.option_values import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Observation
+    from pyspark.sql import Observation, SparkSession
 
 #: Whether what queries have in common is computed once, for each burst of events: as it pays, always, or never.
 Sharing: TypeAlias = Literal["auto", "always", "never"]
@@ -46,6 +46,9 @@ SHARING: tuple[Sharing, ...] = ("auto", "always", "never")
 #: How rows of a Spark DataFrame meet: packed into columns by tasks, or one by one, sorted by Spark.
 Exchange: TypeAlias = Literal["auto", "columns", "rows"]
 EXCHANGES: tuple[Exchange, ...] = ("auto", "columns", "rows")
+#: How a store is read: as it costs least, by its indexes, or all of it.
+Using: TypeAlias = Literal["auto", "index", "replay"]
+USING: tuple[Using, ...] = ("auto", "index", "replay")
 
 
 class Options(TypedDict, total=False):
@@ -90,6 +93,14 @@ class Options(TypedDict, total=False):
     """A `pyspark.sql.Observation` that gets the counts of rows. Spark batch."""
     state: bytes | None
     """What another session left with `session.state()`, to go on with. `push`."""
+    between: tuple[Any, Any] | None
+    """Only events from the first of two times on, and before the second: dates or times (without a zone they are UTC),
+    or numbers where times are numbers. Stores."""
+    using: Using | None
+    """How a store is read: "auto" (the default) as it is estimated to cost least, "index" by its indexes, "replay" all
+    of it. The rows are the same. Stores."""
+    spark: SparkSession | None
+    """A session whose tasks read a store; without it this process does. Stores."""
     sharing: Sharing | None
     """Whether Kleene parts and stretches that queries have in common are computed once: "auto" (the default) as it pays
     for each burst of events, "always", or "never". The rows are the same. Workloads, everywhere."""
@@ -103,17 +114,20 @@ class Place(Enum):
     SCHEMA = "schema()"
     INCREMENTAL = "incremental()"
     PUSH = "push()"
+    STORE = "run() on a store"
     SPARK_BATCH = "run() on a Spark DataFrame"
     SPARK_STREAM = "run() on a Spark stream"
 
 
 _EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
 _IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
+_ON_STORES = ("between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.RUN: _EVERYWHERE,
     Place.ITER: _EVERYWHERE,
-    Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS))),
+    Place.STORE: (*_EVERYWHERE, *_ON_STORES),
+    Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
     Place.INCREMENTAL: _EVERYWHERE,
     Place.PUSH: (*_EVERYWHERE, "watermark", "state"),
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
@@ -149,6 +163,9 @@ class Settings:
     observation: Any = None
     state: bytes | None = None
     sharing: Sharing = "auto"
+    between: Any = None
+    using: Using = "auto"
+    spark: Any = None
 
 
 _DEFAULTS = Settings()
@@ -241,6 +258,9 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         metrics=metrics,
         observation=observation,
         state=read_bytes("state", options.get("state")),
+        between=options.get("between"),
+        using=read_word("using", options.get("using", _DEFAULTS.using), USING),
+        spark=options.get("spark"),
         sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
     )
 
@@ -254,6 +274,9 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
         message = "sharing is an option of workloads, and a query alone has nothing to share"
         raise refuse(message, "leave it out, or put queries into a trendweave.workload")
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
+    if set(unknown) <= {"between", "using", "spark"}:
+        message = f"only stores take the options {', '.join(unknown)}"
+        raise refuse(message, "leave them out, or give the query a trendweave.EventStore")
     if place in (Place.RUN, Place.ITER) and set(unknown) <= on_spark:
         message = f"only Spark DataFrames take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a Spark DataFrame")

@@ -1,1 +1,1 @@
-"""Pattern queries over stored events: which stretches of time can hold a trend at all, and what it costs to find out."""
+"""Pattern queries over stored events: which stretches of time can hold a trend, and what it costs to know."""

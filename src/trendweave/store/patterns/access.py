@@ -7,11 +7,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from trendweave.store.patterns.stretches import Stretches
+from trendweave.store.patterns.intervals.stretches import Stretches
 
-#: How a store is read: as it costs least, by indexes, or all of it.
-Using: TypeAlias = Literal["auto", "index", "replay"]
-USING: tuple[Using, ...] = ("auto", "index", "replay")
 Road: TypeAlias = Literal["replay", "light index", "secondary indexes"]
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-import numpy as np
-
-from trendweave.store.patterns.chains import Occurrences, find_candidates
-from trendweave.store.patterns.estimates import Asked
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.costs.estimates import Asked
 from trendweave.store.patterns.index_hits import Named, ask_indexes
-from trendweave.store.patterns.replay_intervals import find_intervals
+from trendweave.store.patterns.intervals.chains import Occurrences, find_candidates
+from trendweave.store.patterns.intervals.replay_intervals import find_intervals
+from trendweave.store.patterns.intervals.stretches import Stretches
 from trendweave.store.patterns.requirements import Requirement, Requirements
 from trendweave.store.patterns.sections import Section
-from trendweave.store.patterns.source import Store
-from trendweave.store.patterns.stretches import Stretches
 
 
 def find_stretches(
-    requirements: Requirements, asked: Sequence[Asked], store: Store, sections: Sequence[Section]
+    requirements: Requirements, asked: Sequence[Asked], store: EventStore, sections: Sequence[Section]
 ) -> tuple[list[Stretches], int]:
     """What is read per section, with what lies around trends.
 
@@ -52,7 +51,7 @@ def _narrow(
     requirement: Requirement,
     symbols: Sequence[int],
     named: Sequence[Named],
-    store: Store,
+    store: EventStore,
     section: Section,
     number: int,
     coarse: Stretches,
@@ -66,7 +65,7 @@ def _narrow(
         # Files that no index knows: their blocks are all that is known.
         blank = one.missing[store.blocks.file[section.blocks]] & requirement.maps[number].possible[symbol]
         occurrences.append(found.and_those(Occurrences.within(section.firsts[blank], section.lasts[blank])))
-    gaps = [necessary.steps_between(*pair).least * pace.least for pair in zip(symbols, symbols[1:], strict=False)]
+    gaps = [necessary.steps_between(*pair).least * pace.least for pair in pairwise(symbols)]
     before = necessary.steps_between(0, symbols[0])
     after = necessary.steps_between(symbols[-1], len(necessary.symbols) - 1)
     around = (before.least * pace.least, after.least * pace.least)

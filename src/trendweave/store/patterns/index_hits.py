@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.source import Store
-from trendweave.store.patterns.terms import Term
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.rewriting.terms import Term
 
 #: Rows of a file have smaller numbers.
 _ROWS = np.int64(40)
@@ -50,7 +50,7 @@ class Named:
         return Named(keys, times, self.missing & other.missing, self.entries + other.entries)
 
 
-def ask_indexes(store: Store, terms: Sequence[Term]) -> Named:
+def ask_indexes(store: EventStore, terms: Sequence[Term]) -> Named:
     """The events that meet all of some terms.
 
     Args:
@@ -63,7 +63,7 @@ def ask_indexes(store: Store, terms: Sequence[Term]) -> Named:
     return named
 
 
-def _ask(store: Store, term: Term) -> Named:
+def _ask(store: EventStore, term: Term) -> Named:
     """The events that meet one of the alternatives of a term."""
     keys, times, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     missing = np.zeros(len(store.files), np.bool_)

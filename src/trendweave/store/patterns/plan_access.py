@@ -9,18 +9,19 @@ import numpy as np
 
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan
-from trendweave.store.patterns.access import Access, Considered, Cost, ReadSection, Road, Using
-from trendweave.store.patterns.choosing import Chosen, choose_indexes
-from trendweave.store.patterns.context import why_everything
-from trendweave.store.patterns.cost_model import Weights
+from trendweave.runners.options import Using
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.access import Access, Considered, Cost, ReadSection, Road
+from trendweave.store.patterns.costs.choosing import Chosen, choose_indexes
+from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.finding import find_stretches
+from trendweave.store.patterns.intervals.context import why_everything
+from trendweave.store.patterns.intervals.stretches import NOWHERE
 from trendweave.store.patterns.requirements import Requirements, find_requirements
-from trendweave.store.patterns.sections import Section, find_sections
-from trendweave.store.patterns.source import Store
-from trendweave.store.patterns.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.sections import find_sections
 
-#: Times further apart than this are not counted with.
-_FAR = 2**60
+#: Times beyond this, and lengths beyond half of it, are not counted with.
+_FAR = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Wish:
 
 def plan_access(
     wishes: Sequence[Wish],
-    store: Store,
+    store: EventStore,
     read: Sequence[str],
     low: int | None,
     high: int | None,
@@ -61,8 +62,7 @@ def plan_access(
     if not sections:
         return everything.nothing()
     requirements = [
-        find_requirements(plan, store, sections, wish.type)
-        for plan, wish in zip(plans, wishes, strict=True)
+        find_requirements(plan, store, sections, wish.type) for plan, wish in zip(plans, wishes, strict=True)
     ]
     chosen = [choose_indexes(one, store, sections, shown, weights) for one in requirements]
     considered = [*everything.considered, *_join_considered(chosen)]
@@ -110,7 +110,7 @@ def _show(requirements: Requirements) -> str:
     )
 
 
-def _why_everything(wishes: Sequence[Wish], store: Store, using: Using) -> str | None:
+def _why_everything(wishes: Sequence[Wish], store: EventStore, using: Using) -> str | None:
     if using == "replay":
         return "it was asked for"
     for wish in wishes:
@@ -118,11 +118,12 @@ def _why_everything(wishes: Sequence[Wish], store: Store, using: Using) -> str |
         if reason is not None:
             return reason
     blocks = store.blocks
-    if blocks.count.size and (int(blocks.first.min()) < -_FAR or int(blocks.last.max()) > _FAR):
-        return "times are too far apart to be counted with"
+    first, last = (int(blocks.first.min()), int(blocks.last.max())) if blocks.count.size else (0, 0)
+    if first < -_FAR or last > _FAR or last - first > _FAR // 2:
+        return "some files tell nothing of their times, or times are too far apart to be counted with"
     for wish in wishes:
         length = getattr(wish.plan, "window", None)
-        if max(getattr(length, "length", 0), getattr(length, "gap", 0)) // store.kind.step > _FAR:
+        if max(getattr(length, "length", 0), getattr(length, "gap", 0)) // store.kind.step > _FAR // 2:
             return "the window is longer than times can be apart"
     return None
 
@@ -131,7 +132,7 @@ def _why_everything(wishes: Sequence[Wish], store: Store, using: Using) -> str |
 class _Everything:
     """Reading all events between two times."""
 
-    store: Store
+    store: EventStore
     low: int | None
     high: int | None
     shown: float
@@ -178,7 +179,7 @@ class _Everything:
         )
 
 
-def _everything(store: Store, low: int | None, high: int | None, shown: float, weights: Weights) -> _Everything:
+def _everything(store: EventStore, low: int | None, high: int | None, shown: float, weights: Weights) -> _Everything:
     blocks, groups = store.blocks, store.groups
     if low is None and high is None:
         numbers = np.arange(groups.rows.size)
@@ -190,7 +191,7 @@ def _everything(store: Store, low: int | None, high: int | None, shown: float, w
         numbers = np.unique(blocks.number[inside])
     bytes_ = float(groups.bytes[numbers].sum()) * shown
     events = float(groups.rows[numbers].sum())
-    seconds = float(weights.of_data(np.float64(bytes_), np.float64(numbers.size), np.float64(events)))
+    seconds = float(weights.of_data(*(np.asarray(number) for number in (bytes_, numbers.size, events))))
     cost = Cost(float(numbers.size), bytes_, events, 0.0, seconds)
     return _Everything(store, low, high, shown, numbers, int(inside.sum()), cost)
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.planning.plan import Plan
-from trendweave.store.patterns.coarse_map import CoarseMap, make_coarse_map
-from trendweave.store.patterns.context import Context
-from trendweave.store.patterns.necessary import Necessary, find_condition, find_necessary
-from trendweave.store.patterns.possible_blocks import find_possible
-from trendweave.store.patterns.reach import Reach, find_reach
-from trendweave.store.patterns.replay_intervals import Pace
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.intervals.coarse_map import CoarseMap, make_coarse_map
+from trendweave.store.patterns.intervals.context import Context
+from trendweave.store.patterns.intervals.reach import Reach, find_reach
+from trendweave.store.patterns.intervals.replay_intervals import Pace
+from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.rewriting.necessary import Necessary, find_condition, find_necessary
+from trendweave.store.patterns.rewriting.possible_blocks import find_possible
+from trendweave.store.patterns.rewriting.terms import Term, find_terms
 from trendweave.store.patterns.sections import Section
-from trendweave.store.patterns.source import Store
-from trendweave.store.patterns.stretches import NOWHERE, Stretches
-from trendweave.store.patterns.terms import Term, find_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Requirements:
         return found
 
 
-def find_requirements(plan: Plan, store: Store, sections: Sequence[Section], type_: str | None) -> Requirements:
+def find_requirements(plan: Plan, store: EventStore, sections: Sequence[Section], type_: str | None) -> Requirements:
     """What a query needs of a store.
 
     Args:
@@ -96,7 +96,7 @@ def find_requirements(plan: Plan, store: Store, sections: Sequence[Section], typ
     return Requirements(plan, Context.of(plan), reaches, pace, tuple(templates), _find_readable(plan, store, type_))
 
 
-def _find_readable(plan: Plan, store: Store, type_: str | None) -> np.ndarray:
+def _find_readable(plan: Plan, store: EventStore, type_: str | None) -> np.ndarray:
     """Blocks that may hold an event which some variable reads, negated ones included; all where every event counts."""
     if plan.needs_every_event:
         return np.ones(store.blocks.count.size, np.bool_)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.planning.plan import Plan
-from trendweave.store.patterns.source import Store
+from trendweave.store.event_store import EventStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Section:
     lasts: np.ndarray
 
 
-def find_sections(plans: Sequence[Plan], store: Store, low: int | None, high: int | None) -> list[Section]:
+def find_sections(plans: Sequence[Plan], store: EventStore, low: int | None, high: int | None) -> list[Section]:
     """The sections that have events between two times, both included; None: no bound.
 
     Args:
@@ -42,9 +42,10 @@ def find_sections(plans: Sequence[Plan], store: Store, low: int | None, high: in
     firsts = blocks.first if low is None else np.maximum(blocks.first, low)
     lasts = blocks.last if high is None else np.minimum(blocks.last, high)
     known = (firsts <= lasts) & (blocks.count > 0)
-    numbers = np.array([-1 if file.bucket is None else file.bucket for file in store.files], np.int64)
-    if not is_apart(plans, store) or (numbers < 0).any():
-        numbers = np.zeros(numbers.size, np.int64)
+    told = {file.bucket for file in store.files}
+    numbers = np.zeros(len(store.files), np.int64)
+    if None not in told and len({bucket[1] for bucket in told if bucket}) == 1 and is_apart(plans, store):
+        numbers = np.array([file.bucket[0] for file in store.files if file.bucket], np.int64)
     sections = []
     for bucket in np.unique(numbers).tolist():
         files = numbers == bucket
@@ -58,9 +59,9 @@ def _only(section: Section) -> Section:
     return Section(None, section.files, section.blocks, section.firsts, section.lasts)
 
 
-def is_apart(plans: Sequence[Plan], store: Store) -> bool:
+def is_apart(plans: Sequence[Plan], store: EventStore) -> bool:
     """Whether no trend has events of two buckets: queries ask all keys of buckets to be equal."""
-    if not store.buckets or not store.keys:
+    if not store.keys:
         return False
     keys = {(name,) for name in store.keys}
     return all(keys <= {key.path for key in plan.partition_key} for plan in plans)

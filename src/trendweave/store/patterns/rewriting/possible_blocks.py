@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import pyarrow as pa
 
 from trendweave.language import syntax_tree as st
-from trendweave.store.patterns.ranges import Constant, read_comparison
+from trendweave.store.index.blocks import Blocks
+from trendweave.store.patterns.rewriting.ranges import read_comparison
 
 
-class KnownOfColumn(Protocol):
-    """What is known of a column, per block."""
-
-    @property
-    def nulls(self) -> np.ndarray:
-        """How many values are NULL."""
-
-    @property
-    def known(self) -> np.ndarray:
-        """Whether anything is known."""
-
-
-class KnownOfBlocks(Protocol):
-    """What is known of blocks."""
-
-    @property
-    def count(self) -> np.ndarray:
-        """How many events each has."""
-
-    def column(self, name: str) -> KnownOfColumn | None:
-        """What is known of a column; None where nothing is."""
-
-    def may_hold(self, name: str, op: str, value: Constant) -> np.ndarray:
-        """Where a comparison may be true; true where nothing is known."""
-
-
-def find_possible(condition: st.Expression | None, blocks: KnownOfBlocks, schema: pa.Schema) -> np.ndarray:
+def find_possible(condition: st.Expression | None, blocks: Blocks, schema: pa.Schema) -> np.ndarray:
     """Where a condition may be true.
 
     Args:

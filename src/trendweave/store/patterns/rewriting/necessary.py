@@ -8,10 +8,11 @@ is `true*`. Conditions between events and NOTs are left out, so more is found th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Plan, Template
-from trendweave.store.patterns.ways_through import Ways
+from trendweave.store.patterns.rewriting.ways_through import Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def find_necessary(plan: Plan, template: Template, type_: str | None) -> Necessa
     ways = Ways.of(template)
     if not ways.starts:
         return None
-    layers = [(state,) for state in ways.on_every_way()]
+    layers: list[tuple[int, ...]] = [(state,) for state in ways.on_every_way()]
     if layers and layers[0] == ways.starts:
         del layers[0]
     if layers and layers[-1] == ways.ends and not ways.is_repeated(layers[-1][0]):
@@ -87,7 +88,7 @@ def find_necessary(plan: Plan, template: Template, type_: str | None) -> Necessa
         layers.append(ways.ends)
     gaps = [
         Steps(ways.shortest(one, other), ways.longest(one, other, until_first=number < len(layers) - 2))
-        for number, (one, other) in enumerate(zip(layers, layers[1:], strict=False))
+        for number, (one, other) in enumerate(pairwise(layers))
     ]
     return Necessary(tuple(_make_symbol(plan, template, layer, type_) for layer in layers), tuple(gaps))
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.access import Cost
-from trendweave.store.patterns.cost_model import ChainModel, Weights
-from trendweave.store.patterns.estimates import Asked, count_entries, make_model
+from trendweave.store.patterns.costs.cost_model import ChainModel, ChainState, Weights
+from trendweave.store.patterns.costs.estimates import Asked, count_entries, make_model
+from trendweave.store.patterns.costs.selection import Choices, select_indexes
 from trendweave.store.patterns.requirements import Requirements
 from trendweave.store.patterns.sections import Section
-from trendweave.store.patterns.selection import Choices, select_indexes
-from trendweave.store.patterns.source import Store
 
 _NOTHING = Cost(0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -39,7 +39,7 @@ class Chosen:
 
 
 def choose_indexes(
-    requirements: Requirements, store: Store, sections: Sequence[Section], shown: float, weights: Weights
+    requirements: Requirements, store: EventStore, sections: Sequence[Section], shown: float, weights: Weights
 ) -> Chosen:
     """The indexes that a query asks.
 
@@ -50,8 +50,10 @@ def choose_indexes(
         shown: Which share of bytes is read.
         weights: Seconds.
     """
-    costs, asked, examined = [], (), 0
-    light = []
+    costs: list[Cost] = []
+    light: list[Cost] = []
+    asked: tuple[Asked, ...] = ()
+    examined = 0
     for requirement in requirements.templates:
         terms = count_entries(requirement, store) if len(requirements.templates) == 1 else []
         model = make_model(requirements, requirement, terms, store, sections, shown, weights)
@@ -78,7 +80,7 @@ def find_runs(requirements: Requirements, terms: Sequence[Asked]) -> list[list[i
     return [runs[symbol] for symbol in sorted(runs)]
 
 
-def _cost(model: ChainModel, choices: Choices, number: int, seconds: float) -> Cost:
+def _cost(model: ChainModel, choices: Choices[ChainState], number: int, seconds: float) -> Cost:
     found = model.estimate(model.take(choices.state, np.array([number])))
     parts = (float(found.pieces[0]), float(found.bytes[0]), float(found.events[0]))
     return Cost(*parts, float(choices.secondary[number]), seconds)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.chains import Occurrences, find_candidates, find_participants
-from trendweave.store.patterns.necessary import Necessary
-from trendweave.store.patterns.reach import Reach
-from trendweave.store.patterns.replay_intervals import Pace, find_intervals
-from trendweave.store.patterns.stretches import Stretches
+from trendweave.store.patterns.intervals.chains import Occurrences, find_candidates, find_participants
+from trendweave.store.patterns.intervals.reach import Reach
+from trendweave.store.patterns.intervals.replay_intervals import Pace, find_intervals
+from trendweave.store.patterns.intervals.stretches import Stretches
+from trendweave.store.patterns.rewriting.necessary import Necessary
 
 
 @dataclass(frozen=True, slots=True)

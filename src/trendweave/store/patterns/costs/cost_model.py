@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.candidate_lengths import POINTS, factor, inside_window
+from trendweave.store.patterns.costs.candidate_lengths import POINTS, factor, inside_window
 
 
 @dataclass(frozen=True, slots=True)

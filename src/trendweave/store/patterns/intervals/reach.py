@@ -11,7 +11,7 @@ import numpy as np
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.sessions import session_gap
 from trendweave.rows.times import TimeType, moving_span, steps_of
-from trendweave.store.patterns.stretches import Stretches
+from trendweave.store.patterns.intervals.stretches import Stretches
 
 
 class Reach(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from trendweave.language import syntax_tree as st
-from trendweave.store.patterns.ranges import Range, read_comparison, read_constant
+from trendweave.store.patterns.rewriting.ranges import Range, read_comparison, read_constant
 
 
 @dataclass(frozen=True, slots=True)

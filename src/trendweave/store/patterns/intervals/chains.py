@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.reach import Reach
+from trendweave.store.patterns.intervals.reach import Reach
 
-_NEVER, _ALWAYS = np.int64(2**62), np.int64(-(2**62))
+_NEVER, _ALWAYS = np.int64(2**63 - 1), np.int64(-(2**63))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import NEVER, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.store.patterns.reach import Reach
-from trendweave.store.patterns.stretches import Stretches
+from trendweave.store.patterns.intervals.reach import Reach
+from trendweave.store.patterns.intervals.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)

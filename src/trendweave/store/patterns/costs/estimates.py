@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.cost_model import ChainModel, Parts, Weights
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.costs.cost_model import ChainModel, Parts, Weights
 from trendweave.store.patterns.requirements import Requirement, Requirements
+from trendweave.store.patterns.rewriting.ranges import Range
+from trendweave.store.patterns.rewriting.terms import Term
 from trendweave.store.patterns.sections import Section
-from trendweave.store.patterns.source import Store
-from trendweave.store.patterns.terms import Term
 
 #: Parts of the stream whose selectivities are known by themselves.
 _PARTS = 8
@@ -29,27 +30,29 @@ class Asked:
     entries: int
 
 
-def count_entries(requirement: Requirement, store: Store) -> list[Asked]:
+def count_entries(requirement: Requirement, store: EventStore) -> list[Asked]:
     """All terms of a query with the entries that they read, those that read the fewest first."""
     counted: dict[Term, int] = {}
     asked = []
     for symbol, terms in enumerate(requirement.terms):
         for term in terms:
             if term not in counted:
-                counted[term] = sum(_count(store, column, one.asks) for column, one in term.alternatives if not one.is_empty)
+                counted[term] = sum(_count(store, column, one) for column, one in term.alternatives)
             asked.append(Asked(symbol, term, counted[term]))
     return sorted(asked, key=lambda one: one.entries)[:MOST_TERMS]
 
 
-def _count(store: Store, column: str, asks: Sequence[tuple[str, object]]) -> int:
-    return int(store.estimate(column, *(part for ask in asks for part in ask)).entries)
+def _count(store: EventStore, column: str, asked: Range) -> int:
+    if asked.is_empty:
+        return 0
+    return int(store.estimate(column, *(part for ask in asked.asks for part in ask)).entries)
 
 
 def make_model(
     requirements: Requirements,
     requirement: Requirement,
     asked: Sequence[Asked],
-    store: Store,
+    store: EventStore,
     sections: Sequence[Section],
     shown: float,
     weights: Weights,
@@ -81,13 +84,21 @@ def make_model(
                 continue
             numbers, inside = np.unique(blocks.number[taken], return_counts=True)
             weight = inside / of_group[numbers]
-            events = float(blocks.count[taken].sum())
-            length = float(blocks.last[taken].max() - blocks.first[taken].min() + 1)
             lengths = (ended[numbers] - began[numbers] + 1).astype(np.float64)
-            rows.append((events, length, weight.sum(), lengths.mean(), (groups.bytes[numbers] * weight).sum() * shown))
+            rows.append(
+                (
+                    blocks.count[taken].sum(),
+                    blocks.last[taken].max() - blocks.first[taken].min() + 1,
+                    weight.sum(),
+                    lengths.mean(),
+                    (groups.bytes[numbers] * weight).sum() * shown,
+                )
+            )
             shares.append([_share(one, requirement.possible[one.symbol], blocks.count, taken) for one in asked])
     window = float(np.mean([reach.typical for reach in requirements.reaches]))
-    parts = Parts(*np.array(rows, np.float64).reshape(-1, 5).T, max(window, 1.0), len(sections) / len(sampled))
+    events, length, pieces, piece_length, sizes = np.array(rows, np.float64).reshape(-1, 5).T
+    times = len(sections) / len(sampled)
+    parts = Parts(events, length, pieces, piece_length, sizes, max(window, 1.0), times)
     bounded = np.zeros((len(requirement.necessary.symbols), 2), np.bool_)
     bounded[0, 0] = bounded[-1, 1] = True
     bounded[:, 0] &= not requirements.context.back

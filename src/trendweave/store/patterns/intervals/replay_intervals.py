@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.chains import Candidates
-from trendweave.store.patterns.necessary import Steps
-from trendweave.store.patterns.reach import Reach
-from trendweave.store.patterns.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.intervals.chains import Candidates
+from trendweave.store.patterns.intervals.reach import Reach
+from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.rewriting.necessary import Steps
 
 
 @dataclass(frozen=True, slots=True)

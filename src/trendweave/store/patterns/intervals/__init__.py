@@ -1,0 +1,1 @@
+"""Stretches of time in which trends can lie."""

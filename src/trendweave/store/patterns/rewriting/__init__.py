@@ -1,0 +1,1 @@
+"""What every trend must contain, as conditions that indexes understand."""

@@ -1,0 +1,1 @@
+"""Queries run on what is read of a store."""

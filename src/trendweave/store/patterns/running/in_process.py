@@ -1,0 +1,86 @@
+"""A query on a store, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave.programs.program import Program
+from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.metrics import Metrics
+from trendweave.runners.options import Using
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.access import Access
+from trendweave.store.patterns.costs.cost_model import Weights
+from trendweave.store.patterns.plan_access import Wish, plan_access
+from trendweave.store.patterns.running.asked_times import read_between
+from trendweave.store.patterns.running.rows_of_access import prepare_stretches
+from trendweave.store.patterns.running.told import tell_access
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a store.
+
+    Attributes:
+        wishes: The queries, which run together.
+        between: Two times, or None; as users write them.
+        using: What may be used.
+    """
+
+    wishes: tuple[Wish, ...]
+    between: Any = None
+    using: Using = "auto"
+
+
+def plan_request(request: Request, store: EventStore, read: Sequence[str]) -> Access:
+    """How a store is read.
+
+    Args:
+        request: What is asked.
+        store: The events.
+        read: The columns that are read.
+    """
+    low, high = read_between(request.between, store.kind)
+    return plan_access(request.wishes, store, read, low, high, request.using, Weights())
+
+
+def run_on_store(program: Program, store: EventStore, request: Request, metrics: Metrics | None) -> pa.Table:
+    """The rows of a program on what is read of a store: those of a run on all of it.
+
+    Args:
+        program: Bound to the columns of the store.
+        store: The events.
+        request: What is asked.
+        metrics: Gets counts of what was read.
+    """
+    began = perf_counter()
+    access = plan_request(request, store, program.needs.read)
+    planned = perf_counter()
+    rows, dropped = read_rows(program, store, access)
+    report_dropped(dropped)
+    batches = list(program.compute(rows).batches)
+    if metrics is not None:
+        metrics.count(asdict(dropped))
+        seconds = {"planning_seconds": planned - began, "actual_seconds": perf_counter() - began}
+        metrics.count({**tell_access(access, store), **seconds})
+    return pa.Table.from_batches(batches, program.schema.with_metadata(dropped.metadata))
+
+
+def read_rows(program: Program, store: EventStore, access: Access) -> tuple[pa.Table, Dropped]:
+    """Prepared rows of what is read, and what was dropped."""
+    columns = program.needs.read
+    if access.reason is not None:
+        end = None if access.high is None else access.high + 1
+        between = None if access.low is None and access.high is None else (access.low, end)
+        return program.prepare(store.read(access.chosen_groups, columns, between))
+    tables = (
+        (store.read(section.groups, columns), section.stretches)
+        for section in access.sections
+        if section.stretches is not None
+    )
+    return prepare_stretches(program, tables, store.kind, access.apart)

@@ -1,0 +1,54 @@
+"""What is read of a store -> prepared rows of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.programs.program import Program
+from trendweave.rows.dropped import NOTHING_DROPPED, Dropped
+from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.rows.times import TimeType, as_steps, has_time
+from trendweave.store.patterns.intervals.stretches import Stretches
+
+
+def prepare_stretches(
+    program: Program, tables: Iterable[tuple[pa.Table, Stretches]], kind: TimeType, apart: bool
+) -> tuple[pa.Table, Dropped]:
+    """Prepared rows of the events that lie in stretches of time.
+
+    Args:
+        program: Prepares rows; it has a time column.
+        tables: Events as they were read, and the stretches that they belong to.
+        kind: How the time column counts.
+        apart: Whether rows of different stretches must not meet: they are numbered as chunks of time are.
+
+    Returns:
+        The rows, and what was dropped.
+    """
+    prepared, dropped, stretches_before = [], NOTHING_DROPPED, 0
+    for table, stretches in tables:
+        rows, lost = program.prepare(keep_inside(table, program.needs.time, kind, stretches))
+        if apart:
+            places = stretches.places(as_steps(rows.column(TIME), kind)) + stretches_before
+            rows = rows.append_column(CHUNK, pa.array(places))
+        prepared.append(rows)
+        dropped += lost
+        stretches_before += stretches.count
+    if not prepared:
+        return program.prepare(program.events.empty_table())
+    return pa.concat_tables(prepared), dropped
+
+
+def keep_inside(events: pa.Table, time: str | None, kind: TimeType, stretches: Stretches) -> pa.Table:
+    """The events of some stretches of time."""
+    assert time is not None, "stretches are of times"
+    column = events.column(time)
+    known = np.asarray(has_time(column))
+    if not known.all():
+        events = events.filter(pa.array(known))
+        column = events.column(time)
+    inside = stretches.places(as_steps(column, kind)) >= 0
+    return events if inside.all() else events.filter(pa.array(inside))

@@ -1,0 +1,65 @@
+"""What is told of a run on a store: counts for metrics, and text for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trendweave.store.event_store import EventStore
+from trendweave.store.patterns.access import Access, Considered, Cost
+
+_LABEL = 13
+
+
+def tell_access(access: Access, store: EventStore) -> dict[str, Any]:
+    """Counts by name: what was read and skipped, and what it was estimated to cost."""
+    groups = access.chosen_groups
+    read = int(store.groups.bytes[groups].sum())
+    return {
+        "road": access.road,
+        "row_groups_read": int(groups.size),
+        "row_groups_skipped": access.groups - int(groups.size),
+        "bytes_read": read,
+        "bytes_skipped": access.bytes - read,
+        "blocks_read": access.blocks[0],
+        "blocks_skipped": access.blocks[1] - access.blocks[0],
+        "index_entries_read": access.entries,
+        "estimated_row_groups": access.estimated.groups,
+        "estimated_entries": access.estimated.entries,
+        "estimated_seconds": access.estimated.seconds,
+    }
+
+
+def explain_access(access: Access, store: EventStore) -> str:
+    """The ways that were considered, the one that was chosen, and what is read."""
+    groups = access.chosen_groups
+    bytes_ = int(store.groups.bytes[groups].sum())
+    rows = [("every trend", one) for one in access.symbols]
+    rows += [("considered", _show(one, one.road == access.road)) for one in access.considered]
+    rows.append(("chosen", access.road if access.reason is None else f"{access.road}: {access.reason}"))
+    if access.reason is None:
+        stretches = [section.stretches for section in access.sections if section.stretches is not None]
+        number = sum(one.count for one in stretches)
+        rows.append(("stretches", f"{number:,} of time, {sum(one.length for one in stretches):,} steps in all"))
+        if access.apart:
+            rows.append(("", "events of different stretches never meet"))
+    rows.append(("reads", f"{groups.size:,} of {access.groups:,} row groups, {_size(bytes_)} of {_size(access.bytes)}"))
+    rows.append(("", f"{access.blocks[0]:,} of {access.blocks[1]:,} blocks, {access.entries:,} index entries"))
+    return "\n".join(f"{label:<{_LABEL}}{text}" for label, text in rows)
+
+
+def _show(one: Considered, chosen: bool) -> str:
+    asked = f" on {'; '.join(one.indexes)}" if one.indexes else ""
+    return f"{'* ' if chosen else '  '}{one.road}{asked}: {_cost(one.cost)}"
+
+
+def _cost(cost: Cost) -> str:
+    entries = f", {cost.entries:,.0f} index entries" if cost.entries else ""
+    return f"about {cost.seconds:.3g} s, {cost.groups:,.0f} row groups, {cost.events:,.0f} events{entries}"
+
+
+def _size(number: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if number < 1024 or unit == "GB":
+            return f"{number:,.0f} {unit}" if unit == "B" else f"{number:,.1f} {unit}"
+        number /= 1024
+    raise AssertionError("the last unit is returned")
