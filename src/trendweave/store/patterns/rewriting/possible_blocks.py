@@ -38,7 +38,7 @@ def find_possible(condition: st.Expression | None, blocks: Blocks, schema: pa.Sc
             if known is None:
                 return anywhere
             some = known.nulls < blocks.count if negated else known.nulls > 0
-            return some | ~known.known
+            return some | ~known.known | ~blocks.exact
         case st.Comparison():
             found = read_comparison(condition, schema)
             if found is not None:
