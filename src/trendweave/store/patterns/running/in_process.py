@@ -14,10 +14,10 @@ from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
+from trendweave.store.layout.moments import read_between
 from trendweave.store.patterns.access import Access
 from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.plan_access import Wish, plan_access
-from trendweave.store.patterns.running.asked_times import read_between
 from trendweave.store.patterns.running.rows_of_access import prepare_stretches
 from trendweave.store.patterns.running.told import tell_access
 
@@ -45,7 +45,8 @@ def plan_request(request: Request, store: EventStore, read: Sequence[str]) -> Ac
         store: The events.
         read: The columns that are read.
     """
-    low, high = read_between(request.between, store.kind)
+    low, end = read_between(request.between, store.kind)
+    high = None if end is None else end - 1
     return plan_access(request.wishes, store, read, low, high, request.using, Weights())
 
 

@@ -19,7 +19,7 @@ from tests.runners.test_crossed_against_reference import list_text
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import counted
 from tests.runners.test_trends_against_reference import planned as list_planned
-from tests.store.random_stores import Layout, chosen_at_random, far_apart, read_all, stores
+from tests.store.patterns.layouts import Layout, chosen_at_random, far_apart, read_all, stores
 from trendweave.errors import TrendweaveError
 
 

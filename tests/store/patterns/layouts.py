@@ -119,5 +119,3 @@ def chosen_at_random(data: hs.DataObject) -> Iterator[None]:
 def read_all(layout: Layout) -> pa.Table:
     """All events in one table."""
     return table_of([event for events in layout.files for event in events])
-
-
