@@ -22,7 +22,7 @@ from trendweave.store.index.building import Told, build_indexes
 from trendweave.store.layout.commits import Commit, is_committed, list_files, new_number, settle
 from trendweave.store.layout.compacting import ENOUGH_ROWS, Extent, choose_files
 from trendweave.store.layout.declaration import BUCKETS, GROUP_ROWS, Declaration, load_declaration
-from trendweave.store.layout.delta import append_to_delta, is_delta, list_delta_files
+from trendweave.store.layout.delta import append_to_delta, delta_schema, is_delta, list_delta_files
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.locking import alone
 from trendweave.store.layout.moments import read_between
@@ -79,7 +79,8 @@ class EventStore(Snapshot):
         if not files and known is None:
             raise DataError([Problem("TW331", f"no Parquet file lies in {place.address}", "is the path right?")])
         if known is None:
-            declared = Declaration(pa.schema([]), time, type, tuple(keys), buckets=BUCKETS if keys else 1)
+            columns = arrow_schema(delta_schema(place)) if is_delta(place) else pa.schema([])
+            declared = Declaration(columns, time, type, tuple(keys), buckets=BUCKETS if keys else 1)
         else:
             declared = replace(known, time=time, type=type, keys=tuple(keys) or known.keys)
         store = cls(place, files, declared)

@@ -92,7 +92,8 @@ class Snapshot:
             ("the store", self._declared),
             *((file.name, part.schema) for file, part in zip(self.files, self._schemas, strict=True)),
         ]
-        folders = folder_types(self.files)
+        said = {field.name: field.type for field in self._declared}
+        folders = {name: said.get(name, kind) for name, kind in folder_types(self.files).items()}
         if folders:
             of_files = unite(parts)
             kept = pa.schema([field for field in of_files if field.name not in folders])
@@ -155,7 +156,8 @@ class Snapshot:
     def blocks(self) -> Blocks:
         """All blocks, in order of time."""
         sizes = np.array([part.rows.size for part in self._parts], np.int64)
-        return Blocks(self._parts, np.cumsum(sizes) - sizes, self.schema, self.kind, self._drop)
+        folders = [dict(file.folders) for file in self.files]
+        return Blocks(self._parts, folders, np.cumsum(sizes) - sizes, self.schema, self.kind, self._drop)
 
     @cached_property
     def pace(self) -> np.ndarray:

@@ -5,7 +5,7 @@ A file without an index has one block per row group, with what the footer of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ from trendweave.rows.times import TimeType
 from trendweave.store.index.array_file import DamagedIndex
 from trendweave.store.index.footers import FileGroups
 from trendweave.store.index.light_index import LightIndex, NumberColumn
-from trendweave.store.index.measured import is_float, is_measured, is_text
+from trendweave.store.index.measured import is_float, is_measured, is_text, measure
 from trendweave.store.index.ranges import NAN_CODE, code_ranges, codes_of
-from trendweave.store.tree.exact_sums import ExactSums, join
+from trendweave.store.index.texts import compare_texts
+from trendweave.store.tree.exact_sums import ExactSums, join, trimmed
 
 Dropped = Callable[[int, DamagedIndex], None]
 
@@ -30,7 +31,7 @@ class BlockColumn:
     Attributes:
         low: The smallest value that is no NaN, int64 or float64; above the largest where there is none.
         high: The largest one.
-        nulls: How many values are NULL.
+        nulls: How many values are NULL; where blocks are not exact, at most so many.
         nans: How many are NaN.
         known: Whether the rest is known. Where it is not, values may be anything.
         sums: The exact sums of finite values; zero where nothing is known.
@@ -60,12 +61,13 @@ class Blocks:
     def __init__(
         self,
         parts: Sequence[LightIndex | FileGroups],
+        folders: Sequence[Mapping[str, str | None]],
         starts: np.ndarray,
         schema: pa.Schema,
         kind: TimeType,
         dropped: Dropped,
     ) -> None:
-        self._parts, self._schema, self._dropped = parts, schema, dropped
+        self._parts, self._folders, self._schema, self._dropped = parts, folders, schema, dropped
         sizes = [part.size for part in parts]
         file = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
         group, count, first, last = (
@@ -120,7 +122,10 @@ class Blocks:
         answers = []
         for number, part in enumerate(self._parts):
             answer = np.ones(part.size, np.bool_)
-            if isinstance(part, LightIndex):
+            if name in self._folders[number]:
+                own = self._folders[number][name]
+                answer &= own is not None and compare_texts([own], operator, value)[0]
+            elif isinstance(part, LightIndex):
                 try:
                     answer = part.may_hold_text(name, operator, value)
                 except DamagedIndex as error:
@@ -145,6 +150,9 @@ class Blocks:
 
     def _part(self, number: int, name: str, kind: pa.DataType) -> tuple[NumberColumn, np.ndarray]:
         part = self._parts[number]
+        if name in self._folders[number]:
+            same = _same_value(self._folders[number][name], part.count, kind)
+            return same or _all_null(part.size, kind), np.full(part.size, same is not None)
         if isinstance(part, FileGroups):
             return part.column(name, kind)
         try:
@@ -166,6 +174,21 @@ def _same_codes(own: pa.DataType, wanted: pa.DataType) -> bool:
     if pa.types.is_integer(own) or pa.types.is_floating(own):
         return is_float(own) == is_float(wanted) and (pa.types.is_integer(wanted) or pa.types.is_floating(wanted))
     return pa.types.is_decimal(own) and pa.types.is_decimal(wanted) and own.scale == wanted.scale
+
+
+def _same_value(text: str | None, count: np.ndarray, kind: pa.DataType) -> NumberColumn | None:
+    """A column whose values are the name of a folder; None where they are floats."""
+    if text is None:
+        return _all_null(count.size, kind)
+    found = measure(pa.chunked_array([pa.array([text], pa.string()).cast(kind)])) if not is_float(kind) else None
+    if found is None:
+        return None
+    value = int(found.values[0])
+    sums = [value * events for events in count.tolist()]
+    limbs = np.array([[total & 0xFFFFFFFF, total >> 32 & 0xFFFFFFFF, total >> 64] for total in sums], np.int64)
+    exact = trimmed(np.ascontiguousarray(limbs.reshape(-1, 3).T), 0)
+    same = np.full(count.size, value)
+    return NumberColumn(same, same, count, np.zeros(count.size, np.int64), exact)
 
 
 def _all_null(size: int, kind: pa.DataType) -> NumberColumn:

@@ -63,6 +63,13 @@ class FileGroups:
             return None
         return None if pair.null_count else pair
 
+    def _count_known(self, number: int, name: str) -> int:
+        """How many values are not NULL, at least."""
+        if name not in self._places or name in self._folders:
+            return 0
+        found = self._groups[number].column(self._places[name]).statistics
+        return int(self.rows[number]) - found.null_count if found is not None and found.has_null_count else 0
+
     def column(self, name: str, kind: pa.DataType) -> tuple[NumberColumn, np.ndarray]:
         """Bounds of a column, and in which row groups they are known. A float may always be NaN."""
         floats = is_float(kind)
@@ -78,8 +85,9 @@ class FileGroups:
                 low[number], high[number] = found.values
                 told[number] = True
         none = np.zeros(self.size, np.int64)
+        at_least = np.array([self._count_known(number, name) for number in range(self.size)], np.int64)
         nans = np.where(told, self.count, 0) if floats and name in self.schema.names else none
-        return NumberColumn(low, high, none, nans, ExactSums(np.zeros((1, self.size), np.int64), 0)), told
+        return NumberColumn(low, high, at_least, nans, ExactSums(np.zeros((1, self.size), np.int64), 0)), told
 
 
 def _compressed(group: pq.RowGroupMetaData) -> int:

@@ -120,8 +120,7 @@ def build_light(
         for name in numbers:
             columns[name] = _gather(columns[name], table.column(name), order, starts)
         for name in texts:
-            share = _column_bytes(groups[number], name)
-            sets[name].add(table.column(name), order, starts, share)
+            sets[name].add(table.column(name), order, starts, sizes[number] / len(texts))
         if told is not None:
             told(int(rows[number]))
     arrays = {
@@ -204,8 +203,3 @@ def _gather(
 
 def _compressed(group: pq.RowGroupMetaData) -> int:
     return sum(group.column(place).total_compressed_size for place in range(group.num_columns))
-
-
-def _column_bytes(group: pq.RowGroupMetaData, name: str) -> float:
-    own = (group.column(place) for place in range(group.num_columns))
-    return float(sum(column.total_compressed_size for column in own if column.path_in_schema == name))

@@ -91,7 +91,8 @@ class LightIndex:
             texts = from_bytes(source.array(f"{start}texts"))
             return may_hold_words(compare_texts(texts, operator, value), source.array(f"{start}words"))
         if f"{start}filters" in source and operator == "=":
-            groups = may_hold_text(value, source.array(f"{start}filters"), source.array(f"{start}filter_ends"))
+            kept = (source.array(start + key) for key in ("filters", "filter_ends", "filter_places"))
+            groups = may_hold_text(value, *kept)
             return groups[self.group]
         return np.ones(self.size, np.bool_)
 

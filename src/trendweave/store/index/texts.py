@@ -13,10 +13,11 @@ from trendweave.rows.hashing import hash_rows
 
 #: So many different strings have a bit each.
 _MOST = 64
-#: Bits of a filter per different string, and places that each sets: one string in a hundred is found that is not there.
-_BITS, _PLACES = 10, 6
-#: The part of a row group's own bytes that a filter may take.
-_SHARE = 0.01
+#: Bits of a filter per different string: with so many, one string in a hundred is found that is not there; with fewer
+#: than so few a filter says too little.
+_BITS, _FEWEST_BITS = 10.0, 3.0
+#: The part of a row group's bytes that the filters of its columns may take.
+_SHARE = 0.03
 
 
 @dataclass
@@ -26,6 +27,7 @@ class TextSets:
     numbers: dict[str, int] = field(default_factory=dict)
     words: list[np.ndarray] = field(default_factory=list)
     filters: list[np.ndarray] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     too_many: bool = False
 
     def add(self, column: pa.ChunkedArray, order: np.ndarray | None, starts: np.ndarray, room: float) -> None:
@@ -35,7 +37,7 @@ class TextSets:
             column: Of rows that have a time.
             order: The rows in order of time, where they are in another.
             starts: Where blocks begin among them, and their end.
-            room: Bytes that the row group takes in the data file.
+            room: Bytes of the data file, a small part of which a filter may take.
         """
         codes = column.combine_chunks().dictionary_encode()
         found = codes.dictionary
@@ -53,16 +55,19 @@ class TextSets:
         self.words.append(np.bitwise_or.reduceat(rows, starts[:-1]) if starts.size > 1 else np.empty(0, np.uint64))
 
     def _add_filter(self, found: pa.Array, room: float) -> None:
-        size = 64
-        while size < _BITS * len(found):
-            size *= 2
-        bits = np.zeros(size // 64, np.uint64)
-        if size / 8 > max(64.0, _SHARE * room):
-            bits = np.empty(0, np.uint64)  # too many for a filter of this size: anything may be there
-        elif len(found):
-            places = filter_places(hash_rows([found], len(found)), size)
-            np.bitwise_or.at(bits, places >> 6, np.uint64(1) << (places & 63).astype(np.uint64))
+        bits_each = min(_BITS, 8 * _SHARE * room / max(1, len(found)))
+        if bits_each < _FEWEST_BITS:
+            # Too many strings for a small filter: anything may be there.
+            self.filters.append(np.empty(0, np.uint64))
+            self.places.append(0)
+            return
+        words = int(bits_each * len(found)) // 64 + 1
+        bits, places = np.zeros(words, np.uint64), max(1, round(bits_each * 0.69))
+        if len(found):
+            chosen = filter_places(hash_rows([found], len(found)), words * 64, places)
+            np.bitwise_or.at(bits, chosen >> 6, np.uint64(1) << (chosen & 63).astype(np.uint64))
         self.filters.append(bits)
+        self.places.append(places)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is kept: the set of every block, or the filter of every row group."""
@@ -70,17 +75,18 @@ class TextSets:
             words = np.concatenate(self.words) if self.words else np.empty(0, np.uint64)
             return {"words": words, "texts": _as_bytes(list(self.numbers))}
         ends = np.cumsum([bits.size for bits in self.filters])
-        return {"filters": np.concatenate(self.filters), "filter_ends": ends}
+        places = np.array(self.places, np.uint8)
+        return {"filters": np.concatenate(self.filters), "filter_ends": ends, "filter_places": places}
 
 
-def filter_places(hashes: np.ndarray, size: int) -> np.ndarray:
+def filter_places(hashes: np.ndarray, size: int, places: int) -> np.ndarray:
     """The bits of a filter that stand for some strings."""
     first, step = hashes & np.uint64(0xFFFFFFFF), (hashes >> np.uint64(32)) | np.uint64(1)
-    many = first[:, None] + step[:, None] * np.arange(_PLACES, dtype=np.uint64)[None, :]
-    return (many & np.uint64(size - 1)).astype(np.int64).reshape(-1)
+    many = first[:, None] + step[:, None] * np.arange(places, dtype=np.uint64)[None, :]
+    return (many % np.uint64(size)).astype(np.int64).reshape(-1)
 
 
-def may_hold_text(value: str, filters: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def may_hold_text(value: str, filters: np.ndarray, ends: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Which row groups may have a string, by their filters."""
     hashed = hash_rows([pa.array([value], pa.string())], 1)
     answers = np.ones(ends.size, np.bool_)
@@ -88,8 +94,8 @@ def may_hold_text(value: str, filters: np.ndarray, ends: np.ndarray) -> np.ndarr
     for group, end in enumerate(ends.tolist()):
         bits = filters[begin:end]
         if bits.size:
-            places = filter_places(hashed, bits.size * 64)
-            answers[group] = bool(((bits[places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1)).all())
+            chosen = filter_places(hashed, bits.size * 64, int(places[group]))
+            answers[group] = bool(((bits[chosen >> 6] >> (chosen & 63).astype(np.uint64)) & np.uint64(1)).all())
         begin = end
     return answers
 

@@ -7,21 +7,23 @@ import numpy as np
 from trendweave.kernels.columns import read_only
 from trendweave.kernels.compiling import outer
 
+_MOST = np.int64(9223372036854775807)
+
 
 @outer
 def _cut_blocks(times: np.ndarray, grain: int, most: int, starts: np.ndarray) -> int:
     count = 0
-    edge = np.int64(0)
+    last = np.int64(0)
     held = 0
     for row in range(times.size):
         time = times[row]
-        if row == 0 or time >= edge or (held >= most and time != times[row - 1]):
+        if row == 0 or time > last or (held >= most and time != times[row - 1]):
             starts[count] = row
             count += 1
             held = 0
             begin = (time // grain) * grain
-            # Beyond the last whole grain of 64 bits there is no further edge.
-            edge = begin + grain if begin <= np.int64(9223372036854775807) - grain else np.int64(9223372036854775807)
+            # The last grain of 64 bits need not be whole.
+            last = begin + (grain - 1) if begin <= _MOST - (grain - 1) else _MOST
         held += 1
     starts[count] = times.size
     return count

@@ -46,6 +46,11 @@ def list_delta_files(place: Place) -> list[DataFile]:
     return sorted(files, key=lambda file: file.name)
 
 
+def delta_schema(place: Place) -> pa.Schema:
+    """The columns of the newest version."""
+    return pa.schema(open_table(place).schema().to_arrow())
+
+
 def _hidden_features(table: Any) -> list[str]:
     protocol = table.protocol()
     settings = table.metadata().configuration
