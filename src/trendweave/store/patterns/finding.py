@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.costs.estimates import Asked
 from trendweave.store.patterns.index_hits import Named, ask_indexes
 from trendweave.store.patterns.intervals.chains import Occurrences, find_candidates
 from trendweave.store.patterns.intervals.replay_intervals import find_intervals
 from trendweave.store.patterns.intervals.stretches import Stretches
+from trendweave.store.patterns.numbering import Numbering, find_runs
 from trendweave.store.patterns.requirements import Requirement, Requirements
+from trendweave.store.patterns.rewriting.necessary import Necessary
 from trendweave.store.patterns.sections import Section
 
 
@@ -49,7 +53,7 @@ def find_stretches(
 def _narrow(
     requirements: Requirements,
     requirement: Requirement,
-    symbols: Sequence[int],
+    symbols: list[int],
     named: Sequence[Named],
     store: EventStore,
     section: Section,
@@ -58,16 +62,36 @@ def _narrow(
 ) -> Stretches:
     """The replay intervals of candidates in a section."""
     necessary, pace, reach = requirement.necessary, requirements.pace, requirements.reaches[number]
+    numbering = None if any(one.missing.any() for one in named) else requirements.numbering
+    runs = find_runs(necessary, symbols, numbering)
+    inside = {
+        symbol: one.take(section.files[one.files] & (coarse.places(one.times) >= 0))
+        for symbol, one in zip(symbols, named, strict=True)
+    }
     occurrences = []
-    for symbol, one in zip(symbols, named, strict=True):
-        times = one.times[section.files[one.files]]
-        found = Occurrences.at(times[coarse.places(times) >= 0])
+    for run in runs:
+        if numbering is not None and len(run) > 1:
+            occurrences.append(_join_run(necessary, run, [inside[symbol] for symbol in run], numbering))
+            continue
+        (symbol,) = run
         # Files that no index knows: their blocks are all that is known.
-        blank = one.missing[store.blocks.file[section.blocks]] & requirement.maps[number].possible[symbol]
-        occurrences.append(found.and_those(Occurrences.within(section.firsts[blank], section.lasts[blank])))
-    gaps = [necessary.steps_between(*pair).least * pace.least for pair in pairwise(symbols)]
+        blank = inside[symbol].missing[store.blocks.file[section.blocks]] & requirement.maps[number].possible[symbol]
+        known = Occurrences.within(section.firsts[blank], section.lasts[blank])
+        occurrences.append(Occurrences.at(inside[symbol].times).and_those(known))
+    gaps = [necessary.steps_between(one[-1], other[0]).least * pace.least for one, other in pairwise(runs)]
     before = necessary.steps_between(0, symbols[0])
     after = necessary.steps_between(symbols[-1], len(necessary.symbols) - 1)
     around = (before.least * pace.least, after.least * pace.least)
     candidates = find_candidates(occurrences, gaps, reach, around)
     return find_intervals(candidates, before, after, reach, pace).common(coarse)
+
+
+def _join_run(necessary: Necessary, run: list[int], named: Sequence[Named], numbering: Numbering) -> Occurrences:
+    """Where all symbols of a run occur at their distances (the first merge of Algorithm 3.1)."""
+    numbers, first = np.unique(numbering.numbers(named[0]), return_index=True)
+    begins = ends = named[0].times[first]
+    for symbol, one in zip(run[1:], named[1:], strict=True):
+        shifted = numbering.numbers(one) - necessary.steps_between(run[0], symbol).least
+        numbers, kept, place = np.intersect1d(numbers, shifted, return_indices=True)
+        begins, ends = begins[kept], one.times[place]
+    return Occurrences.runs(begins, ends)

@@ -15,6 +15,7 @@ from trendweave.store.patterns.intervals.context import Context
 from trendweave.store.patterns.intervals.reach import Reach, find_reach
 from trendweave.store.patterns.intervals.replay_intervals import Pace
 from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.numbering import Numbering, find_numbering
 from trendweave.store.patterns.rewriting.necessary import Necessary, find_condition, find_necessary
 from trendweave.store.patterns.rewriting.possible_blocks import find_possible
 from trendweave.store.patterns.rewriting.terms import Term, find_terms
@@ -46,7 +47,7 @@ class Requirements:
         plan: Its plan.
         context: What is read around its trends.
         reaches: How far apart the events of a trend can be, per section.
-        pace: How far apart neighbours are.
+        numbering: How events are numbered, where neighbours of a trend stand at fixed distances.
         templates: One, or those of both sides of a conjunction; none where nothing matches.
         readable: Per block, whether it may hold an event that the query reads.
     """
@@ -54,9 +55,14 @@ class Requirements:
     plan: Plan
     context: Context
     reaches: tuple[Reach, ...]
-    pace: Pace
+    numbering: Numbering | None
     templates: tuple[Requirement, ...]
     readable: np.ndarray
+
+    @property
+    def pace(self) -> Pace:
+        """How far apart neighbours are."""
+        return Pace() if self.numbering is None else self.numbering.pace
 
     def coarse(self, section: int) -> Stretches:
         """Where all trends of a section lie, as far as the light index tells."""
@@ -75,7 +81,8 @@ def find_requirements(plan: Plan, store: EventStore, sections: Sequence[Section]
         sections: Those of the store that have events which are asked for.
         type_: The column that holds the type, if any.
     """
-    pace = Pace()
+    numbering = find_numbering(plan, store, type_)
+    pace = Pace() if numbering is None else numbering.pace
     reaches = tuple(find_reach(plan.window, store.kind, section.firsts, section.lasts) for section in sections)
     sides = plan.templates[:2] if plan.is_conjunction else plan.templates
     templates = []
@@ -93,7 +100,8 @@ def find_requirements(plan: Plan, store: EventStore, sections: Sequence[Section]
             for section, reach in zip(sections, reaches, strict=True)
         )
         templates.append(Requirement(necessary, possible, terms, maps))
-    return Requirements(plan, Context.of(plan), reaches, pace, tuple(templates), _find_readable(plan, store, type_))
+    readable = _find_readable(plan, store, type_)
+    return Requirements(plan, Context.of(plan), reaches, numbering, tuple(templates), readable)
 
 
 def _find_readable(plan: Plan, store: EventStore, type_: str | None) -> np.ndarray:

@@ -12,7 +12,9 @@ from trendweave.store.patterns.access import Cost
 from trendweave.store.patterns.costs.cost_model import ChainModel, ChainState, Weights
 from trendweave.store.patterns.costs.estimates import Asked, count_entries, make_model
 from trendweave.store.patterns.costs.selection import Choices, select_indexes
+from trendweave.store.patterns.numbering import find_runs
 from trendweave.store.patterns.requirements import Requirements
+from trendweave.store.patterns.rewriting.necessary import Necessary
 from trendweave.store.patterns.sections import Section
 
 _NOTHING = Cost(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -58,7 +60,7 @@ def choose_indexes(
         terms = count_entries(requirement, store) if len(requirements.templates) == 1 else []
         model = make_model(requirements, requirement, terms, store, sections, shown, weights)
         entries = np.array([one.entries for one in terms], np.float64)
-        choices = select_indexes(find_runs(requirements, terms), entries, model)
+        choices = select_indexes(_group_terms(requirements, requirement.necessary, terms), entries, model)
         seconds = choices.primary + weights.of_indexes(choices.secondary, choices.sizes * len(store.files))
         best = int(seconds.argmin())
         bits = int(choices.bits[best])
@@ -70,14 +72,12 @@ def choose_indexes(
     return Chosen(asked, _total(light), _total(costs), examined)
 
 
-def find_runs(requirements: Requirements, terms: Sequence[Asked]) -> list[list[int]]:
+def _group_terms(requirements: Requirements, necessary: Necessary, terms: Sequence[Asked]) -> list[list[int]]:
     """Terms of symbols whose events stand at fixed distances from each other, those that name the fewest events first.
     Where events may be skipped, each symbol is a run of its own."""
-    del requirements
-    runs: dict[int, list[int]] = {}
-    for number, one in enumerate(terms):
-        runs.setdefault(one.symbol, []).append(number)
-    return [runs[symbol] for symbol in sorted(runs)]
+    symbols = sorted({one.symbol for one in terms})
+    runs = find_runs(necessary, symbols, requirements.numbering)
+    return [[number for number, one in enumerate(terms) if one.symbol in run] for run in runs]
 
 
 def _cost(model: ChainModel, choices: Choices[ChainState], number: int, seconds: float) -> Cost:

@@ -11,7 +11,6 @@ import numpy as np
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.costs.cost_model import ChainModel, Parts, Weights
 from trendweave.store.patterns.requirements import Requirement, Requirements
-from trendweave.store.patterns.rewriting.ranges import Range
 from trendweave.store.patterns.rewriting.terms import Term
 from trendweave.store.patterns.sections import Section
 
@@ -23,29 +22,47 @@ MOST_TERMS = 62
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A term of a symbol that indexes can be asked for, and how many entries they would read."""
+    """A term of a symbol that indexes can be asked for.
+
+    Attributes:
+        symbol: Its number.
+        term: The term.
+        per_file: How many entries it reads in each file.
+        missing: The files that have none to read.
+    """
 
     symbol: int
     term: Term
-    entries: int
+    per_file: np.ndarray
+    missing: np.ndarray
+
+    @property
+    def entries(self) -> int:
+        """How many entries it reads."""
+        return int(self.per_file.sum())
 
 
 def count_entries(requirement: Requirement, store: EventStore) -> list[Asked]:
     """All terms of a query with the entries that they read, those that read the fewest first."""
-    counted: dict[Term, int] = {}
+    counted: dict[Term, tuple[np.ndarray, np.ndarray]] = {}
     asked = []
     for symbol, terms in enumerate(requirement.terms):
         for term in terms:
             if term not in counted:
-                counted[term] = sum(_count(store, column, one) for column, one in term.alternatives)
-            asked.append(Asked(symbol, term, counted[term]))
+                counted[term] = _count(store, term)
+            asked.append(Asked(symbol, term, *counted[term]))
     return sorted(asked, key=lambda one: one.entries)[:MOST_TERMS]
 
 
-def _count(store: EventStore, column: str, asked: Range) -> int:
-    if asked.is_empty:
-        return 0
-    return int(store.estimate(column, *(part for ask in asked.asks for part in ask)).entries)
+def _count(store: EventStore, term: Term) -> tuple[np.ndarray, np.ndarray]:
+    per_file, missing = np.zeros(len(store.files), np.int64), np.zeros(len(store.files), np.bool_)
+    for column, asked in term.alternatives:
+        missing |= ~store.has_secondary(column)
+        if not asked.is_empty:
+            found = store.estimate(column, *(part for ask in asked.asks for part in ask))
+            per_file += found.per_file
+            missing[list(found.missing)] = True
+    return per_file, missing
 
 
 def make_model(
@@ -69,47 +86,57 @@ def make_model(
         weights: Seconds.
     """
     blocks, groups = store.blocks, store.groups
-    of_group = np.bincount(blocks.number, minlength=groups.rows.size)
+    held = np.bincount(blocks.number, minlength=groups.rows.size)
+    nothing = np.empty(0, np.int64)
     began = np.full(groups.rows.size, np.iinfo(np.int64).max)
     ended = np.full(groups.rows.size, np.iinfo(np.int64).min)
     np.minimum.at(began, blocks.number, blocks.first)
     np.maximum.at(ended, blocks.number, blocks.last)
-    rows, shares = [], []
     each = max(1, _PARTS // len(sections))
     sampled = list(enumerate(sections))[:: -(-len(sections) // _PARTS)]
-    for number, section in sampled:
-        touched = requirement.maps[number].stretches.touch(section.firsts, section.lasts)
-        for taken in np.array_split(section.blocks[touched], each):
-            if not taken.size:
-                continue
-            numbers, inside = np.unique(blocks.number[taken], return_counts=True)
-            weight = inside / of_group[numbers]
-            lengths = (ended[numbers] - began[numbers] + 1).astype(np.float64)
-            rows.append(
-                (
-                    blocks.count[taken].sum(),
-                    blocks.last[taken].max() - blocks.first[taken].min() + 1,
-                    weight.sum(),
-                    lengths.mean(),
-                    (groups.bytes[numbers] * weight).sum() * shown,
-                )
-            )
-            shares.append([_share(one, requirement.possible[one.symbol], blocks.count, taken) for one in asked])
+    taken = [
+        part
+        for number, section in sampled
+        for part in np.array_split(section.blocks[_touched(requirement, number, section)], each)
+        if part.size
+    ]
+    numbers = [np.unique(blocks.number[part], return_counts=True) for part in taken]
+    # A row group is read once, whichever of its parts ask for it.
+    sharing = np.bincount(np.concatenate([nothing, *(own for own, _ in numbers)]), minlength=groups.rows.size)
+    rows = []
+    for part, (own, inside) in zip(taken, numbers, strict=True):
+        weight = 1 / sharing[own]
+        lengths = (ended[own] - began[own] + 1) * (inside / held[own])
+        length = blocks.last[part].max() - blocks.first[part].min() + 1
+        read = (groups.bytes[own] * weight).sum() * shown
+        rows.append((blocks.count[part].sum(), length, weight.sum(), lengths.mean(), read))
+    shares = [[_share(one, requirement.possible[one.symbol], store, part) for part in taken] for one in asked]
     window = float(np.mean([reach.typical for reach in requirements.reaches]))
     events, length, pieces, piece_length, sizes = np.array(rows, np.float64).reshape(-1, 5).T
     times = len(sections) / len(sampled)
     parts = Parts(events, length, pieces, piece_length, sizes, max(window, 1.0), times)
     bounded = np.zeros((len(requirement.necessary.symbols), 2), np.bool_)
-    bounded[0, 0] = bounded[-1, 1] = True
+    pace, last = requirements.pace, len(bounded) - 1
+    for symbol in range(len(bounded)):
+        bounded[symbol, 0] = pace.at_most(requirement.necessary.steps_between(0, symbol)) is not None
+        bounded[symbol, 1] = pace.at_most(requirement.necessary.steps_between(symbol, last)) is not None
     bounded[:, 0] &= not requirements.context.back
     bounded[:, 1] &= not requirements.context.ahead
     symbols = np.array([one.symbol for one in asked], np.int64)
-    return ChainModel(parts, weights, symbols, np.array(shares).reshape(len(rows), len(asked)).T, bounded)
+    return ChainModel(parts, weights, symbols, np.array(shares).reshape(len(asked), len(rows)), bounded)
 
 
-def _share(asked: Asked, possible: np.ndarray, counts: np.ndarray, taken: np.ndarray) -> float:
-    """Which share of the events of some blocks an index names: its entries are in blocks that may hold them."""
-    held = float(counts[possible].sum())
-    here = float(counts[taken].sum())
-    inside = float(counts[taken][possible[taken]].sum())
-    return min(1.0, asked.entries / held * inside / here) if held and here else 0.0
+def _touched(requirement: Requirement, number: int, section: Section) -> np.ndarray:
+    return requirement.maps[number].stretches.touch(section.firsts, section.lasts)
+
+
+def _share(asked: Asked, possible: np.ndarray, store: EventStore, part: np.ndarray) -> float:
+    """Which share of the events of some blocks an index names: the entries of a file are spread over those of its
+    blocks that may hold them; of files without entries, all events of such blocks are named."""
+    blocks = store.blocks
+    held = np.bincount(blocks.file[possible], blocks.count[possible], len(store.files))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.where(asked.missing, 1.0, np.minimum(1.0, np.where(held > 0, asked.per_file / held, 0.0)))
+    kept = part[possible[part]]
+    named = float((blocks.count[kept] * density[blocks.file[kept]]).sum())
+    return named / max(1.0, float(blocks.count[part].sum()))
