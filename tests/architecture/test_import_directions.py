@@ -71,6 +71,7 @@ ALLOWED_IN_KERNELS = {
 MAY_IMPORT_PYSPARK = (
     "runners/spark/*.py",
     "store/spark/*.py",
+    "store/event_store.py",
     "cli/spark_*.py",
     "cli/stream_*.py",
     "places.py",

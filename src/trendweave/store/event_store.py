@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -32,6 +32,9 @@ from trendweave.store.layout.writing import deal, file_name, fit_columns, write_
 from trendweave.store.snapshot import Snapshot
 from trendweave.store.spark.sink import Sink
 from trendweave.store.upkeep import Description, Verified, describe, vacuum, verify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class EventStore(Snapshot):
@@ -312,6 +315,7 @@ class EventStore(Snapshot):
         slide: str | None = None,
         between: Sequence[Any] | None = None,
         using: Using = "auto",
+        spark: SparkSession | None = None,
     ) -> pa.Table:
         """Aggregates of events in windows.
 
@@ -321,6 +325,7 @@ class EventStore(Snapshot):
             slide: How far it moves. Windows begin at multiples of it, counted from 1970, or from the first event.
             between: Two moments; only events from the first on and before the second are looked at.
             using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
+            spark: A session whose tasks read what has to be read; else this process does.
 
         Returns:
             A row per window that has an event, in order; of windows of events, a row per full window.
@@ -330,8 +335,16 @@ class EventStore(Snapshot):
         """
         question = self._question(aggregates, within, slide, between)
         if question.windows is not None and question.windows.of_events:
+            if spark is not None:
+                hint = "leave spark= out"
+                raise OptionError([Problem("TW408", "windows of events are answered in this process", hint)])
             return answer_counted(self, question, using)
-        return answer(self, question, make_plan(self, question, using, self.costs))
+        plan = make_plan(self, question, using, self.costs)
+        if spark is None:
+            return answer(self, question, plan)
+        from trendweave.store.spark.aggregate import answer_on_spark
+
+        return answer_on_spark(spark, self, question, plan)
 
     def explain_aggregate(
         self,

@@ -1,0 +1,90 @@
+"""The same answers by the tasks of Spark, DataFrames that are appended, and streams that come once."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from trendweave.errors import DataError
+from trendweave.store.event_store import EventStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_same_rows_as_in_this_process(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trendweave.store.spark.aggregate._ROWS", 700)  # several tasks
+    generator = np.random.default_rng(3)
+    for number in range(3):
+        times = np.sort(generator.integers(0, 10**8, 1000)) if number else generator.integers(0, 10**8, 1000)
+        table = pa.table({"time": pa.array(times, pa.timestamp("us")), "x": generator.normal(size=1000) * 1e10,
+                          "k": generator.integers(-(2**62), 2**62, 1000)})  # fmt: skip
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=100)
+        if number < 2:
+            store = EventStore.over(tmp_path).build_index(events_per_block=20)
+    store = EventStore.over(tmp_path)
+    choose = random.Random(5)
+    for using in ("index", "replay"):
+        for _ in range(3):
+            slide = choose.randrange(10**5, 10**7)
+            windows = f"{slide + choose.randrange(0, 10**7)} microseconds", f"{slide} microseconds"
+            question = ("COUNT(*), SUM(x), AVG(k), MIN(x), MAX(k)", *windows, (datetime(1970, 1, 1, 0, 0, 7), None))
+            expected = store.aggregate(*question, using=using)
+            assert store.aggregate(*question, using=using, spark=spark).equals(expected)
+            assert expected.num_rows > 3
+
+
+def test_frames_are_appended_whole(spark: SparkSession, tmp_path: Path) -> None:
+    schema = pa.schema({"time": pa.timestamp("us", "UTC"), "company": pa.string(), "price": pa.float64()})
+    store = EventStore.create(tmp_path, schema, keys=["company"], buckets=3)
+    frame = spark.range(0, 100, 1, 4).selectExpr(
+        "timestamp_micros(id * 1000) AS time", "concat('company ', id % 7) AS company", "id / 4D AS price"
+    )
+
+    assert store.append(frame) == 100
+
+    assert store.aggregate("COUNT(*), SUM(price)").to_pylist()[0]["sum_price"] == 99 * 100 / 8
+    assert {file.bucket[1] for file in store.files if file.bucket} == {3}
+    assert spark.read.parquet(str(tmp_path)).count() == 100, "Spark reads the same files"
+    with pytest.raises(DataError):
+        store.append(frame.selectExpr("time", "company", "true AS price"))
+
+
+def test_a_stream_comes_once(spark: SparkSession, tmp_path: Path) -> None:
+    first = datetime(2024, 1, 1)
+    source = tmp_path / "source"
+    source.mkdir()
+    schema = pa.schema({"time": pa.timestamp("us", "UTC"), "x": pa.int64()})
+    store = EventStore.create(tmp_path / "store", schema)
+    frame = spark.readStream.schema("time TIMESTAMP, x LONG").option("maxFilesPerTrigger", 1).parquet(str(source))
+    seen: list[int] = []
+
+    def twice(batch: object, number: int) -> None:
+        """A batch that Spark hands over again, as after a failure between the append and the end of the batch."""
+        for _ in range(2):
+            store.sink("numbers")(batch, number)
+        seen.append(number)
+
+    for run in range(2):
+        for number in range(2):
+            times = pa.array([first + timedelta(seconds=10 * run + number)], schema.field("time").type)
+            pq.write_table(pa.table({"time": times, "x": [2 * run + number]}), source / f"{run}-{number}.parquet")
+        query = (
+            frame.writeStream.foreachBatch(twice)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(120)
+
+    assert len(seen) == 4
+    assert sorted(EventStore.open(tmp_path / "store").read(columns=["x"]).column("x").to_pylist()) == [0, 1, 2, 3]
