@@ -13,7 +13,7 @@ from trendweave.errors import DataError, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
@@ -92,11 +92,16 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
     from trendweave.runners.options import Place
 
-    settings = asked.settings(Place.STORE, options, None)
+    spark = options.get("spark")
+    settings = asked.settings(Place.STORE, options, None if spark is None else _settings_of_session(spark))
     from trendweave.store.patterns.running.in_process import Request, run_on_store
 
     asked.check(store.schema)
     request = Request(asked.wishes(), settings.between, settings.using)
+    if spark is not None:
+        from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
+
+        return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
     return asked.order(run_on_store(asked.bind(store.schema, settings), store, request, settings.observation))
 
 
@@ -207,8 +212,11 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
 
 def _settings_of(events: DataFrame | ParquetEvents) -> Callable[[str], str | None]:
     """Settings of the session that has the events."""
+    return _settings_of_session(events.sparkSession)
 
+
+def _settings_of_session(spark: SparkSession) -> Callable[[str], str | None]:
     def read(name: str) -> str | None:
-        return events.sparkSession.conf.get(name, "") or None
+        return spark.conf.get(name, "") or None
 
     return read

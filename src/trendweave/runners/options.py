@@ -27,6 +27,7 @@ from trendweave.results.types import NUMBERS, Numbers
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
     SETTINGS,
+    read_between,
     read_bytes,
     read_chunks,
     read_flag,
@@ -258,7 +259,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         metrics=metrics,
         observation=observation,
         state=read_bytes("state", options.get("state")),
-        between=options.get("between"),
+        between=read_between(options.get("between")),
         using=read_word("using", options.get("using", _DEFAULTS.using), USING),
         spark=options.get("spark"),
         sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),

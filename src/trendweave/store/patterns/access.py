@@ -40,11 +40,13 @@ class ReadSection:
         bucket: Its number; None where it is the only section.
         stretches: The stretches of time; None: all.
         groups: The numbers of the row groups in the store.
+        free: Per stretch, whether no window lies across its end and the begin of the next one.
     """
 
     bucket: int | None
     stretches: Stretches | None
     groups: np.ndarray
+    free: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from trendweave.store.patterns.costs.choosing import Chosen, choose_indexes
 from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.finding import find_stretches
 from trendweave.store.patterns.intervals.context import why_everything
-from trendweave.store.patterns.intervals.stretches import NOWHERE
+from trendweave.store.patterns.intervals.reach import Reach
+from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
 from trendweave.store.patterns.requirements import Requirements, find_requirements
 from trendweave.store.patterns.sections import find_sections
 
@@ -78,13 +79,14 @@ def plan_access(
         entries += read_entries
     readable = np.logical_or.reduce([one.readable for one in requirements])
     reads, blocks = [], 0
-    for section, where in zip(sections, stretches, strict=True):
+    for number, (section, where) in enumerate(zip(sections, stretches, strict=True)):
         where = where.clip(low, high)
         touched = where.touch(section.firsts, section.lasts) & readable[section.blocks]
         blocks += int(touched.sum())
         groups = np.unique(store.blocks.number[section.blocks[touched]])
         if groups.size:
-            reads.append(ReadSection(section.bucket, where, groups))
+            reaches = [one.reaches[number] for one in requirements]
+            reads.append(ReadSection(section.bucket, where, groups, _find_free(where, reaches)))
     road: Road = "secondary indexes" if any(choice.asked for choice in chosen) else "light index"
     return Access(
         road,
@@ -102,6 +104,14 @@ def plan_access(
         (blocks, int(store.blocks.count.size)),
         tuple(_show(one) for one in requirements),
     )
+
+
+def _find_free(stretches: Stretches, reaches: Sequence[Reach]) -> np.ndarray:
+    """Where no window of any query holds events of two stretches."""
+    free = np.ones(stretches.count, np.bool_)
+    for reach in reaches:
+        free[:-1] &= reach.latest_end(stretches.highs[:-1]) < stretches.lows[1:]
+    return free
 
 
 def _show(requirements: Requirements) -> str:

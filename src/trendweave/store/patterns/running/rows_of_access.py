@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +10,17 @@ import pyarrow as pa
 from trendweave.programs.program import Program
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.rows.times import TimeType, as_steps, has_time
+from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.store.patterns.intervals.stretches import Stretches
 
 
 def prepare_stretches(
-    program: Program, tables: Iterable[tuple[pa.Table, Stretches]], kind: TimeType, apart: bool
+    program: Program,
+    tables: Iterable[tuple[pa.Table, Stretches]],
+    kind: TimeType,
+    apart: bool,
+    fit: Callable[[pa.Table], pa.Table] = lambda table: table,
+    first: int = 0,
 ) -> tuple[pa.Table, Dropped]:
     """Prepared rows of the events that lie in stretches of time.
 
@@ -24,19 +29,23 @@ def prepare_stretches(
         tables: Events as they were read, and the stretches that they belong to.
         kind: How the time column counts.
         apart: Whether rows of different stretches must not meet: they are numbered as chunks of time are.
+        fit: Gives events the types that the program is bound to.
+        first: The number of the first stretch.
 
     Returns:
         The rows, and what was dropped.
     """
-    prepared, dropped, stretches_before = [], NOTHING_DROPPED, 0
+    prepared, dropped = [], NOTHING_DROPPED
+    finer = kind.step // time_type(program.moment).step
     for table, stretches in tables:
-        rows, lost = program.prepare(keep_inside(table, program.needs.time, kind, stretches))
+        rows, lost = program.prepare(fit(keep_inside(table, program.needs.time, kind, stretches)))
         if apart:
-            places = stretches.places(as_steps(rows.column(TIME), kind)) + stretches_before
-            rows = rows.append_column(CHUNK, pa.array(places))
+            # Spark may count in finer steps.
+            steps = np.floor_divide(as_steps(rows.column(TIME), time_type(program.moment)), finer)
+            rows = rows.append_column(CHUNK, pa.array(stretches.places(steps) + first))
         prepared.append(rows)
         dropped += lost
-        stretches_before += stretches.count
+        first += stretches.count
     if not prepared:
         return program.prepare(program.events.empty_table())
     return pa.concat_tables(prepared), dropped
