@@ -14,6 +14,8 @@ import pyarrow.fs as pafs
 from trendweave.errors import DataError, OptionError, Problem, raise_problems
 from trendweave.language.durations import read_duration
 from trendweave.rows.tables import arrow_schema, as_arrow
+from trendweave.store.aggregate.calibration import measure_costs
+from trendweave.store.aggregate.costs import Costs, save_costs
 from trendweave.store.aggregate.event_windows import answer_counted
 from trendweave.store.aggregate.question import read_question
 from trendweave.store.aggregate.run import Plan, Question, Using, answer, make_plan
@@ -307,6 +309,13 @@ class EventStore(Snapshot):
             removed = vacuum(self.place, self, age / 1e9)
         self.refresh()
         return removed
+
+    def calibrate(self) -> Costs:
+        """Measure what reading costs on this machine, and keep it beside the data; plans are chosen by it."""
+        costs = measure_costs(self)
+        save_costs(self.place, costs)
+        self.__dict__.pop("costs", None)
+        return costs
 
     def aggregate(
         self,

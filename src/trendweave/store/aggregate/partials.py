@@ -68,7 +68,7 @@ def merge(parts: Sequence[Partials], columns: int) -> Partials:
     joined = _join(parts) if len(parts) > 1 else parts[0]
     number = joined.number
     if joined.size > 1 and (number[1:] < number[:-1]).any():
-        joined = _choose(joined, np.argsort(number, kind="stable"))
+        joined = choose(joined, np.argsort(number, kind="stable"))
         number = joined.number
     starts = np.flatnonzero(np.concatenate(([True], number[1:] != number[:-1])))
     if starts.size == joined.size:
@@ -99,7 +99,8 @@ def _join(parts: Sequence[Partials]) -> Partials:
     )
 
 
-def _choose(part: Partials, places: np.ndarray) -> Partials:
+def choose(part: Partials, places: np.ndarray) -> Partials:
+    """Some of the slices."""
     columns = [
         ColumnPart(own.low[places], own.high[places], own.known[places], own.nans[places], own.sums.take(places))
         for own in part.columns

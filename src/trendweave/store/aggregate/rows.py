@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
-from trendweave.store.aggregate.partials import ColumnPart, Partials
+from trendweave.store.aggregate.partials import ColumnPart, Partials, choose
 from trendweave.store.aggregate.windows import Windows
 from trendweave.store.index.light import in_time_order
 from trendweave.store.index.measured import Measured, is_float, is_measured, measure
@@ -28,7 +28,7 @@ _ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Rows:
-    """Events in the order in which they lie in files.
+    """Events in the order of files and row groups.
 
     Attributes:
         times: In steps.
@@ -40,9 +40,28 @@ class Rows:
     groups: np.ndarray
     columns: tuple[Measured, ...]
 
-    def take(self, places: np.ndarray) -> Rows:
+    def take(self, places: np.ndarray | slice) -> Rows:
         """Some of them."""
         return Rows(self.times[places], self.groups[places], tuple(column.take(places) for column in self.columns))
+
+    def within(self, bounds: tuple[int | None, int | None]) -> Rows:
+        """Those from the first moment on and before the second one."""
+        first, end = bounds
+        if first is None and end is None:
+            return self
+        inside = np.ones(self.times.size, np.bool_)
+        if first is not None:
+            inside &= self.times >= first
+        if end is not None:
+            inside &= self.times < end
+        return self if inside.all() else self.take(np.flatnonzero(inside))
+
+    def sorted_by_group(self) -> Rows:
+        """In the order of row groups, and of time inside each; rows of one time stay in theirs."""
+        same = self.groups[1:] == self.groups[:-1]
+        if not (same & (self.times[1:] < self.times[:-1])).any():
+            return self
+        return self.take(np.lexsort((self.times, self.groups)))
 
 
 @dataclass(frozen=True)
@@ -92,12 +111,7 @@ class GroupRows:
         times = as_steps(table.column(self.time), self.kind)
         columns = tuple(self._measure(table.column(name), name) for name in self.columns)
         found = Rows(times, of_group, columns)
-        inside = np.ones(times.size, np.bool_)
-        if self.bounds[0] is not None:
-            inside &= times >= self.bounds[0]
-        if self.bounds[1] is not None:
-            inside &= times < self.bounds[1]
-        return found if inside.all() else found.take(np.flatnonzero(inside))
+        return found.within(self.bounds)
 
     def _measure(self, column: pa.ChunkedArray, name: str) -> Measured:
         if not is_measured(column.type):
@@ -110,15 +124,26 @@ class GroupRows:
         return found
 
 
-def fold(rows: Rows, windows: Windows | None, columns: Sequence[pa.DataType]) -> Partials:
+def fold(
+    rows: Rows,
+    windows: Windows | None,
+    kinds: Sequence[pa.DataType],
+    kept: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Partials:
     """The slices of some events.
 
     Args:
-        rows: In any order.
+        rows: In any order; with `kept`, in order of time inside each row group.
         windows: Of time; None for one slice over all.
-        columns: The types of their columns.
+        kinds: The types of their columns.
+        kept: Where rows begin and end that are wanted, where others lie between them.
     """
     times, order = in_time_order(rows.times)
+    if kept is not None and order is not None:
+        chosen = np.zeros(times.size + 1, np.int64)
+        np.add.at(chosen, kept[0], 1)
+        np.add.at(chosen, kept[1], -1)
+        return fold(rows.take(np.flatnonzero(np.cumsum(chosen[:-1]))), windows, kinds)
     if windows is None:
         starts = np.array([0, times.size]) if times.size else np.zeros(1, np.int64)
         numbers = np.zeros(starts.size - 1, np.int64)
@@ -126,7 +151,13 @@ def fold(rows: Rows, windows: Windows | None, columns: Sequence[pa.DataType]) ->
         check_edges(times, windows.length)
         starts, numbers = cut_slices(times, windows.slide, windows.rest)
     measured = [own if order is None else own.take(order) for own in rows.columns]
-    return summarise(times, measured, columns, starts, numbers)
+    if kept is None:
+        return summarise(times, measured, kinds, starts, numbers)
+    # Runs end with slices and with stretches; those that begin outside of all stretches are left out.
+    edges = np.unique(np.concatenate((starts, *kept)))
+    numbers = numbers[np.searchsorted(starts, edges[:-1], "right") - 1]
+    inside = np.searchsorted(kept[0], edges[:-1], "right") > np.searchsorted(kept[1], edges[:-1], "right")
+    return choose(summarise(times, measured, kinds, edges, numbers), np.flatnonzero(inside))
 
 
 def summarise(

@@ -13,6 +13,7 @@ from trendweave.errors import OptionError, Problem
 from trendweave.rows.times import check_edges
 from trendweave.store.aggregate.answers import write_answer
 from trendweave.store.aggregate.costs import Costs
+from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import Bounds, Walk, add_up, walk
 from trendweave.store.aggregate.partials import Partials, merge
 from trendweave.store.aggregate.question import Wanted
@@ -121,7 +122,7 @@ def answer(store: Snapshot, question: Question, plan: Plan) -> pa.Table:
     """Carry a plan out in this process."""
     columns = question.columns
     reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds, threads=True)
-    kept = Membership.of(store, plan)
+    kept = Membership.of(store, plan.found.read)
     parts = fold_groups(reader.read(group_files(store, plan.groups)), kept, question)
     whole = add_up(store.tree, plan.found, question.windows, columns)
     return finish(merge([whole, *parts], len(columns)), question, store)
@@ -139,7 +140,8 @@ def fold_groups(rows: Iterable[Rows], kept: Membership, question: Question) -> l
     parts: list[Partials] = []
     held = 0
     for some in rows:
-        part = fold(kept.keep(some), question.windows, question.kinds)
+        own, stretches = kept.find(some)
+        part = fold(own, question.windows, question.kinds, stretches)
         parts.append(part)
         held += part.size
         if held > _MERGED:
@@ -155,45 +157,3 @@ def group_files(store: Snapshot, numbers: np.ndarray) -> Iterator[tuple[DataFile
     for file in np.unique(files):
         own = numbers[files == file]
         yield store.files[file], groups.group[own], own, groups.rows[own]
-
-
-@dataclass(frozen=True)
-class Membership:
-    """Tells rows of blocks that are read from those of blocks that were taken whole.
-
-    Attributes:
-        number: The row groups of which only some blocks are read, once per such block.
-        first: When these blocks begin, in order of row group and time.
-        last: When they end.
-    """
-
-    number: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-
-    @classmethod
-    def of(cls, store: Snapshot, plan: Plan) -> Membership:
-        """For the row groups of a plan."""
-        blocks, read = store.blocks, plan.found.read
-        total = np.bincount(blocks.number, minlength=store.groups.file.size)
-        own = np.bincount(blocks.number[read], minlength=total.size)
-        partly = read[own[blocks.number[read]] < total[blocks.number[read]]]
-        order = partly[np.lexsort((blocks.first[partly], blocks.number[partly]))]
-        return cls(blocks.number[order], blocks.first[order], blocks.last[order])
-
-    def keep(self, rows: Rows) -> Rows:
-        """Only rows of blocks that are read. Blocks of one row group share no moment."""
-        if not self.number.size or not rows.times.size:
-            return rows
-        chosen: list[np.ndarray] = []
-        edges = np.flatnonzero(np.concatenate(([True], rows.groups[1:] != rows.groups[:-1], [True])))
-        for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            group = rows.groups[begin]
-            low, high = np.searchsorted(self.number, group), np.searchsorted(self.number, group, "right")
-            places = np.arange(begin, end)
-            if high > low:
-                times = rows.times[begin:end]
-                block = np.searchsorted(self.first[low:high], times, "right") - 1
-                places = places[(block >= 0) & (times <= self.last[low:high][block])]
-            chosen.append(places)
-        return rows.take(np.concatenate(chosen))

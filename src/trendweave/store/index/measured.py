@@ -24,7 +24,7 @@ class Measured:
     values: np.ndarray
     valid: np.ndarray | None
 
-    def take(self, rows: np.ndarray) -> Measured:
+    def take(self, rows: np.ndarray | slice) -> Measured:
         """The values of some rows."""
         return Measured(self.values[rows], None if self.valid is None else self.valid[rows])
 

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import add_up
 from trendweave.store.aggregate.partial_bytes import from_bytes, to_bytes
 from trendweave.store.aggregate.partials import merge
 from trendweave.store.aggregate.rows import GroupRows
-from trendweave.store.aggregate.run import Membership, Plan, Question, finish, fold_groups, group_files
+from trendweave.store.aggregate.run import Plan, Question, finish, fold_groups, group_files
 from trendweave.store.layout.files import DataFile
 from trendweave.store.snapshot import Snapshot
 
@@ -62,7 +63,7 @@ def answer_on_spark(spark: SparkSession, store: Snapshot, question: Question, pl
     parts = [add_up(store.tree, plan.found, question.windows, columns)]
     if tasks:
         reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds)
-        task = AggregateTask(replace(reader, threads=False), tasks, Membership.of(store, plan), question)
+        task = AggregateTask(replace(reader, threads=False), tasks, Membership.of(store, plan.found.read), question)
         numbers = spark.range(0, len(tasks), 1, len(tasks))
         found = numbers.mapInArrow(task.__call__, "slices BINARY").collect()
         parts += [from_bytes(bytes(row["slices"])) for row in found]
