@@ -136,6 +136,8 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
     from trendweave.runners.options import Place
 
+    if is_store(events):
+        events = events.schema
     if is_read_by_tasks(events):
         events = events.to_spark()
     if is_spark(events):
