@@ -35,7 +35,8 @@ def test_points_that_are_part_of_a_candidate(symbols: list[list[int]], window: i
     found = find_participants([at(times) for times in symbols], gaps, Span(window))
     expected = list(candidates(symbols, gaps, window))
     for place, (times, kept) in enumerate(zip(symbols, found, strict=True)):
-        assert {time for time, one in zip(times, kept, strict=True) if one} == {chain[place] for chain in expected}
+        taken = {time for time, one in zip(sorted(times), kept, strict=True) if one}
+        assert taken == {chain[place] for chain in expected}
 
 
 @given(hs.lists(TIMES, min_size=1, max_size=3), hs.integers(1, 12), hs.booleans(), hs.booleans())

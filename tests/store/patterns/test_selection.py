@@ -71,7 +71,7 @@ def test_greedy_and_dynamic_programming_fail_and_the_frontier_does_not() -> None
 
 def test_two_that_must_be_neighbours_beat_the_two_most_selective() -> None:
     """Thesis, 3.4.3: `A, B*, C, D` in windows of 100 events, with 1, 2 and 3 percent: C and D together, not A and C."""
-    parts = Parts(*(np.array([one]) for one in (1e6, 1e6, 1e4, 100.0, 1e8)), 100.0)
+    parts = Parts(*(np.array([one]) for one in (1e6, 1e6, 1e4, 100.0, 1e8, 1e6)), 100.0)
     shares = np.array([[0.01], [0.02], [0.03]])
     model = ChainModel(parts, Weights(), np.arange(3), shares, np.zeros((3, 2), np.bool_))
     choices = select_indexes([[0], [1, 2]], shares[:, 0], model)
@@ -96,7 +96,7 @@ def test_the_best_of_all_choices_is_found(data: hs.DataObject) -> None:
     runs = [sorted(run, key=lambda symbol: shares[symbol, 0]) for run in runs]
     window = data.draw(hs.sampled_from([30.0, 300.0, 3000.0]))
     bounded = np.zeros((number, 2), np.bool_)
-    parts = Parts(*(np.array([one]) for one in (1e6, 1e6, 100.0, 1e4, 4e7)), window)
+    parts = Parts(*(np.array([one]) for one in (1e6, 1e6, 100.0, 1e4, 4e7, 1e6)), window)
     model, weights = ChainModel(parts, Weights(), np.arange(number), shares, bounded), Weights()
     entries = shares[:, 0] * 1e6
 
@@ -114,7 +114,7 @@ def test_the_best_of_all_choices_is_found(data: hs.DataObject) -> None:
 
 
 def test_thirty_two_symbols_take_little_time() -> None:
-    parts = Parts(*(np.full(8, one) for one in (6e6, 6e6, 60.0, 1e5, 2e8)), 300.0)
+    parts = Parts(*(np.full(8, one) for one in (6e6, 6e6, 60.0, 1e5, 2e8, 6e6)), 300.0)
     shares = np.repeat(np.random.default_rng(1).uniform(0.001, 0.1, (32, 1)), 8, 1)
     model = ChainModel(parts, Weights(), np.arange(32), shares, np.zeros((32, 2), np.bool_))
     select_indexes([[symbol] for symbol in range(32)], shares[:, 0] * 5e7, model)

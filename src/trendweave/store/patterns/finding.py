@@ -87,11 +87,32 @@ def _narrow(
 
 
 def _join_run(necessary: Necessary, run: list[int], named: Sequence[Named], numbering: Numbering) -> Occurrences:
-    """Where all symbols of a run occur at their distances (the first merge of Algorithm 3.1)."""
-    numbers, first = np.unique(numbering.numbers(named[0]), return_index=True)
-    begins = ends = named[0].times[first]
-    for symbol, one in zip(run[1:], named[1:], strict=True):
-        shifted = numbering.numbers(one) - necessary.steps_between(run[0], symbol).least
-        numbers, kept, place = np.intersect1d(numbers, shifted, return_indices=True)
-        begins, ends = begins[kept], one.times[place]
-    return Occurrences.runs(begins, ends)
+    """Where all symbols of a run occur at their distances (the first merge of Algorithm 3.1). Those of which there are
+    the fewest come first, so that only few have to be sorted."""
+    steps = [necessary.steps_between(run[0], symbol).least for symbol in run]
+    order = sorted(range(len(run)), key=lambda place: named[place].times.size)
+    met = _sort(numbering.numbers(named[order[0]]) - steps[order[0]])
+    for place in order[1:]:
+        numbers = numbering.numbers(named[place]) - steps[place]
+        met = _sort(numbers[_is_one_of(numbers, met)])
+    first, last = (
+        _sort(named[place].times[_is_one_of(numbering.numbers(named[place]) - steps[place], met)]) for place in (0, -1)
+    )
+    # Numbers rise as times do, so all of them stand in one order.
+    return Occurrences.runs(first, last)
+
+
+def _is_one_of(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Whether each number is one of some that rise."""
+    if not known.size:
+        return np.zeros(numbers.size, np.bool_)
+    place = np.minimum(np.searchsorted(known, numbers), known.size - 1)
+    return known[place] == numbers
+
+
+def _sort(values: np.ndarray) -> np.ndarray:
+    """Different values, rising."""
+    values = np.sort(values)
+    different = np.ones(values.size, np.bool_)
+    different[1:] = values[1:] != values[:-1]
+    return values[different]

@@ -71,7 +71,7 @@ def _ask(store: EventStore, term: Term) -> Named:
         missing |= ~store.has_secondary(column)
         if asked.is_empty:
             continue
-        hits = store.lookup(column, *(part for ask in asked.asks for part in ask))
+        hits = store.lookup(column, *(part for ask in asked.asks for part in ask), in_order=False)
         missing[np.asarray(hits.missing, np.int64)] = True
         keys.append((hits.file.astype(np.int64) << _ROWS) | hits.row.astype(np.int64))
         times.append(hits.time)

@@ -15,7 +15,7 @@ from trendweave.store.patterns.access import Access, Considered, Cost, ReadSecti
 from trendweave.store.patterns.costs.choosing import Chosen, choose_indexes
 from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.finding import find_stretches
-from trendweave.store.patterns.intervals.context import why_everything
+from trendweave.store.patterns.intervals.context import count_comparisons, why_everything
 from trendweave.store.patterns.intervals.reach import Reach
 from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
 from trendweave.store.patterns.requirements import Requirements, find_requirements
@@ -23,6 +23,10 @@ from trendweave.store.patterns.sections import find_sections
 
 #: Times beyond this, and lengths beyond half of it, are not counted with.
 _FAR = 2**62
+#: Indexes are used where they are estimated to cost less than this part of reading everything.
+_WORTH = 0.85
+#: Seconds of reading everything below which nothing is planned.
+_LITTLE = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,14 @@ def plan_access(
         weights: Seconds, for estimates.
     """
     shown = min(1.0, len(read) / max(1, len(store.schema)))
-    everything = _everything(store, low, high, shown, weights)
+    compared = [count_comparisons(wish.plan) for wish in wishes]
+    own = [weights.comparing(number) for number in compared]
+    everything = _everything(store, low, high, shown, weights.comparing(sum(compared)))
     reason = _why_everything(wishes, store, using)
     if reason is not None:
         return everything.access(reason)
+    if using == "auto" and everything.cost.seconds < _LITTLE:
+        return everything.access("so little is stored that reading it costs less than asking what to read")
     plans = [wish.plan for wish in wishes if isinstance(wish.plan, Plan)]
     sections = find_sections(plans, store, low, high)
     if not sections:
@@ -65,10 +73,12 @@ def plan_access(
     requirements = [
         find_requirements(plan, store, sections, wish.type) for plan, wish in zip(plans, wishes, strict=True)
     ]
-    chosen = [choose_indexes(one, store, sections, shown, weights) for one in requirements]
+    chosen = [
+        choose_indexes(one, store, sections, shown, weight) for one, weight in zip(requirements, own, strict=True)
+    ]
     considered = [*everything.considered, *_join_considered(chosen)]
     best = min(considered[1:], key=lambda one: one.cost.seconds)
-    if using == "auto" and everything.cost.seconds <= best.cost.seconds:
+    if using == "auto" and _WORTH * everything.cost.seconds <= best.cost.seconds:
         why = "reading everything costs least"
         return everything.access(why, tuple(considered))
     stretches = [NOWHERE for _ in sections]

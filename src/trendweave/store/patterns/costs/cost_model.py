@@ -7,7 +7,7 @@ stream, whose events, length and selectivities are known by themselves. So all a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,15 +16,31 @@ from trendweave.store.patterns.costs.candidate_lengths import POINTS, factor, in
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Seconds, for each: byte of data that is read, piece of data that is opened, event that is computed, index entry
-    that is read, entry that is sorted (times the logarithm of their number), index that is asked in a file."""
+    """Seconds, as they were measured on one machine.
 
-    byte: float = 1.2e-9
-    piece: float = 1.5e-4
-    event: float = 6e-8
-    entry: float = 8e-9
-    sorting: float = 4e-9
-    lookup: float = 5e-5
+    Attributes:
+        byte: To read a byte of data.
+        piece: To begin with a piece of data, that is with a row group.
+        event: To compute an event.
+        comparison: To compare a value of an event with a constant.
+        choosing: To look at an event that is read, whether it lies in a stretch that is asked for.
+        entry: To read an entry of an index.
+        sorting: To sort an entry, times the logarithm of their number.
+        lookup: To ask an index of a file.
+    """
+
+    byte: float = 4e-10
+    piece: float = 6e-5
+    event: float = 2.5e-8
+    comparison: float = 3e-9
+    choosing: float = 1.8e-8
+    entry: float = 2.5e-8
+    sorting: float = 2e-9
+    lookup: float = 1e-4
+
+    def comparing(self, number: int) -> Weights:
+        """The same for a query that compares so many values of each event."""
+        return replace(self, event=self.event + self.comparison * number)
 
     def of_data(self, bytes_: np.ndarray, pieces: np.ndarray, events: np.ndarray) -> np.ndarray:
         """Seconds to read and compute (f in Equation 3.1)."""
@@ -45,6 +61,7 @@ class Parts:
         pieces: How many pieces of data each has that are read whole.
         piece_length: How many steps of time such a piece takes, on average.
         bytes: How many bytes of data each has.
+        read: How many events these pieces have.
         window: How many steps a trend can be long.
         times: How often such parts are there in all.
     """
@@ -54,16 +71,18 @@ class Parts:
     pieces: np.ndarray
     piece_length: np.ndarray
     bytes: np.ndarray
+    read: np.ndarray
     window: float
     times: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of many choices: what of the data is read and computed."""
+    """Of many choices: what of the data is read, and which events of it are computed."""
 
     bytes: np.ndarray
     pieces: np.ndarray
+    read: np.ndarray
     events: np.ndarray
 
 
@@ -146,7 +165,8 @@ class ChainModel:
 
     def primary(self, state: ChainState) -> np.ndarray:
         found = self.estimate(state)
-        return self.weights.of_data(found.bytes, found.pieces, found.events)
+        data = self.weights.of_data(found.bytes, found.pieces, found.events)
+        return data + self.weights.choosing * found.read
 
     def estimate(self, state: ChainState) -> Estimate:
         """What is read of the data, and computed, per choice (Equations 3.5 to 3.7)."""
@@ -158,7 +178,7 @@ class ChainModel:
         inside = _cover(extent, parts.length, candidates)
         nothing = state.first < 0
         touched[nothing], inside[nothing] = 1, 1
-        totals = (touched @ parts.bytes, touched @ parts.pieces, inside @ parts.events)
+        totals = (touched @ parts.bytes, touched @ parts.pieces, touched @ parts.read, inside @ parts.events)
         return Estimate(*(parts.times * total for total in totals))
 
     def _extent(self, state: ChainState, mean: np.ndarray) -> np.ndarray:

@@ -108,13 +108,14 @@ def make_model(
         weight = 1 / sharing[own]
         lengths = (ended[own] - began[own] + 1) * (inside / held[own])
         length = blocks.last[part].max() - blocks.first[part].min() + 1
-        read = (groups.bytes[own] * weight).sum() * shown
-        rows.append((blocks.count[part].sum(), length, weight.sum(), lengths.mean(), read))
-    shares = [[_share(one, requirement.possible[one.symbol], store, part) for part in taken] for one in asked]
+        taken_bytes, taken_rows = ((kind[own] * weight).sum() for kind in (groups.bytes, groups.rows))
+        counted = blocks.count[part].sum()
+        rows.append((counted, length, weight.sum(), lengths.mean(), taken_bytes * shown, taken_rows))
+    shares = [_find_shares(one, requirement.possible[one.symbol], store, taken) for one in asked]
     window = float(np.mean([reach.typical for reach in requirements.reaches]))
-    events, length, pieces, piece_length, sizes = np.array(rows, np.float64).reshape(-1, 5).T
+    events, length, pieces, piece_length, sizes, read = np.array(rows, np.float64).reshape(-1, 6).T
     times = len(sections) / len(sampled)
-    parts = Parts(events, length, pieces, piece_length, sizes, max(window, 1.0), times)
+    parts = Parts(events, length, pieces, piece_length, sizes, read, max(window, 1.0), times)
     bounded = np.zeros((len(requirement.necessary.symbols), 2), np.bool_)
     pace, last = requirements.pace, len(bounded) - 1
     for symbol in range(len(bounded)):
@@ -130,13 +131,12 @@ def _touched(requirement: Requirement, number: int, section: Section) -> np.ndar
     return requirement.maps[number].stretches.touch(section.firsts, section.lasts)
 
 
-def _share(asked: Asked, possible: np.ndarray, store: EventStore, part: np.ndarray) -> float:
-    """Which share of the events of some blocks an index names: the entries of a file are spread over those of its
-    blocks that may hold them; of files without entries, all events of such blocks are named."""
+def _find_shares(asked: Asked, possible: np.ndarray, store: EventStore, parts: Sequence[np.ndarray]) -> list[float]:
+    """Which share of the events of each part an index names: the entries of a file are spread over those of its blocks
+    that may hold them; of files without entries, all events of such blocks are named."""
     blocks = store.blocks
-    held = np.bincount(blocks.file[possible], blocks.count[possible], len(store.files))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        density = np.where(asked.missing, 1.0, np.minimum(1.0, np.where(held > 0, asked.per_file / held, 0.0)))
-    kept = part[possible[part]]
-    named = float((blocks.count[kept] * density[blocks.file[kept]]).sum())
-    return named / max(1.0, float(blocks.count[part].sum()))
+    counts = np.where(possible, blocks.count, 0)
+    held = np.maximum(np.bincount(blocks.file, counts, len(store.files)), 1)
+    density = np.where(asked.missing, 1.0, np.minimum(1.0, asked.per_file / held))
+    named = counts * density[blocks.file]
+    return [float(named[part].sum()) / max(1.0, float(blocks.count[part].sum())) for part in parts]

@@ -33,7 +33,8 @@ class Occurrences:
 
     @staticmethod
     def at(times: np.ndarray) -> Occurrences:
-        """Events at known times."""
+        """Events at known times, in any order."""
+        times = np.sort(times)
         return Occurrences(times, times, times, times)
 
     @staticmethod
@@ -104,11 +105,18 @@ def _are_near(begins: np.ndarray, ends: np.ndarray, reach: Reach, around: tuple[
     return known & (np.where(known, ends, 0) + after <= reach.latest_end(np.where(known, begins, 0) - before))
 
 
+def in_order(values: np.ndarray) -> np.ndarray | slice:
+    """The order in which values rise; often they stand in it."""
+    if (values[1:] >= values[:-1]).all():
+        return slice(None)
+    return np.argsort(values, kind="stable")
+
+
 def _latest_begins(symbols: Sequence[Occurrences], gaps: Sequence[int]) -> list[np.ndarray]:
     """Per occurrence, the latest time at which a chain can begin that leads to it."""
     found = [symbols[0].begin_high]
     for before, here, gap in zip(symbols, symbols[1:], gaps, strict=False):
-        order = np.argsort(before.end_low, kind="stable")
+        order = in_order(before.end_low)
         best = np.maximum.accumulate(np.append(_ALWAYS, found[-1][order]))
         reached = np.searchsorted(before.end_low[order], here.begin_high - gap, side="right")
         found.append(np.minimum(best[reached], here.begin_high - gap))
@@ -119,7 +127,7 @@ def _earliest_ends(symbols: Sequence[Occurrences], gaps: Sequence[int]) -> list[
     """Per occurrence, the earliest time at which a chain can end that goes on from it."""
     found = [symbols[-1].end_low]
     for here, after, gap in zip(reversed(symbols[:-1]), reversed(symbols[1:]), reversed(gaps), strict=True):
-        order = np.argsort(after.begin_high, kind="stable")
+        order = in_order(after.begin_high)
         best = np.minimum.accumulate(np.append(found[-1][order], _NEVER)[::-1])[::-1]
         reached = np.searchsorted(after.begin_high[order], here.end_low + gap)
         found.append(np.maximum(best[reached], here.end_low + gap))

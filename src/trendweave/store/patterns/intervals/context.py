@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trendweave.language import syntax_tree as st
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import NEVER, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
@@ -47,6 +48,17 @@ class Context:
         lows = reach.earliest_begin(stretches.lows) if self.back else stretches.lows
         highs = reach.latest_end(stretches.highs) if self.ahead else stretches.highs
         return Stretches.of(lows, highs)
+
+
+def count_comparisons(plan: QueryPlan) -> int:
+    """How many values of each event a query compares with others, for estimates."""
+    if isinstance(plan, SituatedPlan):
+        return count_comparisons(plan.trend)
+    if isinstance(plan, IntervalPlan):
+        return len(plan.situations)
+    local = [condition for variable in plan.variables for condition in variable.local]
+    compared = (st.Comparison, st.Between, st.InList, st.Like, st.RLike, st.IsNull)
+    return len(plan.variables) + sum(isinstance(node, compared) for one in local for node in one.walk())
 
 
 def why_everything(plan: QueryPlan) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.patterns.intervals.chains import Candidates
+from trendweave.store.patterns.intervals.chains import Candidates, in_order
 from trendweave.store.patterns.intervals.reach import Reach
 from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
 from trendweave.store.patterns.rewriting.necessary import Steps
@@ -43,7 +43,7 @@ def find_intervals(candidates: Candidates, before: Steps, after: Steps, reach: R
         steps after, S3; else the base case, shortened by the steps that are still to come.
     """
     first = candidates.first
-    if not first.count:
+    if not first.count or not candidates.last.count:
         return NOWHERE
     lows = reach.earliest_begin(candidates.ends + after.least * pace.least)
     back = pace.at_most(before)
@@ -54,7 +54,7 @@ def find_intervals(candidates: Candidates, before: Steps, after: Steps, reach: R
     if ahead is not None and candidates.is_one_symbol:
         highs = np.minimum(highs, first.end_high + ahead)
     elif ahead is not None:
-        order = np.argsort(candidates.last.end_low, kind="stable")
+        order = in_order(candidates.last.end_low)
         latest = np.maximum.accumulate(candidates.last.end_high[order])
         reached = np.searchsorted(candidates.last.end_low[order], highs, side="right")
         highs = np.minimum(highs, latest[np.maximum(reached, 1) - 1] + ahead)
