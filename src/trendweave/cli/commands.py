@@ -30,6 +30,7 @@ from trendweave.cli.options import (
     read_pairs,
     read_sharing,
 )
+from trendweave.cli.store_commands import store
 from trendweave.cli.stream_command import stream
 from trendweave.errors import TrendweaveError
 
@@ -138,6 +139,7 @@ def run(
 
 
 app.command()(stream)
+app.add_typer(store, name="store")
 
 
 @app.command()

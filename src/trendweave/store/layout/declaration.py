@@ -13,7 +13,7 @@ from trendweave.store.layout.places import OWN_FOLDER, Place
 _FILE = f"{OWN_FOLDER}/store.json"
 VERSION = 1
 #: Rows of a row group: the smallest piece that is read.
-GROUP_ROWS = 65_536
+GROUP_ROWS = 16_384
 #: Files that events are dealt out to by their keys.
 BUCKETS = 8
 

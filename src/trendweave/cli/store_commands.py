@@ -1,0 +1,213 @@
+"""`trendweave store ...`: stored events and their indexes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from trendweave.cli.failure import Failure
+from trendweave.errors import DataError
+
+if TYPE_CHECKING:
+    from trendweave import EventStore
+
+store = typer.Typer(no_args_is_help=True, help="Keep events in files, with indexes that make questions fast.")
+
+
+class Using(Enum):
+    """How aggregates are answered."""
+
+    auto = "auto"
+    index = "index"
+    replay = "replay"
+
+
+Where = Annotated[str, typer.Argument(metavar="PATH", help="The folder of the store, or an address such as s3://...")]
+Time = Annotated[str, typer.Option(help="The column of the time, of a folder that was not made by `create`.")]
+Events = Annotated[
+    list[str], typer.Option(metavar="PATH", help="Files or folders as of `trendweave run`; may be repeated.")
+]
+
+
+@store.command()
+def create(
+    path: Where,
+    like: Annotated[Path, typer.Option(metavar="PATH", help="A table whose columns the store has.")],
+    time: Annotated[str, typer.Option(help="The column of the time.")] = "time",
+    type: Annotated[str, typer.Option(help="The column of the type; '' for none.")] = "",
+    key: Annotated[list[str] | None, typer.Option(help="Events are laid out by it; may be repeated.")] = None,
+    index: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
+    buckets: Annotated[int | None, typer.Option(help="How many files keys are dealt out to.")] = None,
+) -> None:
+    """Make a store without events."""
+    from trendweave import EventStore
+    from trendweave.cli.files import read_schema
+
+    EventStore.create(path, read_schema(like), time, type or None, key or [], index or [], buckets)
+    print("made")
+
+
+@store.command()
+def append(path: Where, events: Events, time: Time = "time") -> None:
+    """Add events: those of each file are seen together, or not at all."""
+    from trendweave.cli.files import EventFiles, find_files, read_tables
+
+    opened = open_store(path, time)
+    found = find_files(events)
+    rows = 0
+    with progress("files", len(found.paths)) as step:
+        for file in found.paths:
+            rows += opened.append(read_tables(EventFiles(found.kind, (file,))))
+            step(file.name, 1)
+    print(f"{rows:,} rows were added")
+
+
+@store.command()
+def index(
+    path: Where,
+    column: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
+    time: Time = "time",
+) -> None:
+    """Make the indexes that files lack."""
+    opened = open_store(path, time)
+    with progress("rows", int(opened.groups.rows.sum())) as step:
+        opened.build_index(column or [], told=step)
+    print(opened.describe())
+
+
+@store.command()
+def describe(path: Where, time: Time = "time") -> None:
+    """Tell what a store is: files, rows, times, indexes and sizes."""
+    print(open_store(path, time).describe())
+
+
+@store.command()
+def verify(
+    path: Where,
+    deep: Annotated[bool, typer.Option(help="Make each light index anew from the data, and compare.")] = False,
+    time: Time = "time",
+) -> None:
+    """Look at all files: exit code 1 where something is wrong. A missing index is nothing wrong."""
+    opened = open_store(path, time)
+    with progress("files", len(opened.files)) as step:
+        found = opened.verify(deep, told=step)
+    if not found.is_well:
+        raise Failure("\n".join(found.problems), "trendweave store index makes indexes anew")
+    print(f"{found.files:,} files and {found.indexes:,} indexes are well")
+
+
+@store.command()
+def compact(path: Where, time: Time = "time") -> None:
+    """Merge files that are small, or whose times overlap."""
+    opened = open_store(path, time)
+    with progress("files", None) as step:
+        merged = opened.compact(told=step)
+    print(f"{merged:,} files were replaced; there are {len(opened.files):,} now")
+
+
+@store.command()
+def vacuum(
+    path: Where,
+    older_than: Annotated[str, typer.Option(help="Younger files may be those of somebody at work.")] = "1 day",
+    time: Time = "time",
+) -> None:
+    """Remove appends that were never finished, replaced files, and indexes without data."""
+    removed = open_store(path, time).vacuum(older_than)
+    print(f"{len(removed):,} files were removed")
+
+
+@store.command()
+def calibrate(path: Where, time: Time = "time") -> None:
+    """Measure what reading costs on this machine."""
+    costs = open_store(path, time).calibrate()
+    print(f"nanoseconds: {costs.row:.1f} a row, {costs.value:.1f} a value, {costs.group:,.0f} a row group, "
+          f"{costs.node:.1f} a node of the tree")  # fmt: skip
+
+
+@store.command()
+def aggregate(
+    path: Where,
+    aggregates: Annotated[str, typer.Argument(help="Such as 'COUNT(*), AVG(price) AS mean'.")],
+    within: Annotated[str | None, typer.Option(help="How long a window is: '1 day', '1000 events'.")] = None,
+    slide: Annotated[str | None, typer.Option(help="How far it moves.")] = None,
+    begin: Annotated[str | None, typer.Option("--from", help="Only events from this moment on.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Only events before this moment.")] = None,
+    using: Annotated[Using, typer.Option(help="From the index, by reading all, or what costs less.")] = Using.auto,
+    explain: Annotated[bool, typer.Option(help="Show what would be read, and read nothing.")] = False,
+    out: Annotated[str, typer.Option(metavar="PATH", help="A file, or - for the terminal (CSV in a pipe).")] = "-",
+    time: Time = "time",
+) -> None:
+    """Aggregates of events in windows."""
+    import pyarrow.csv
+
+    from trendweave.cli.files import check_place, write_table
+    from trendweave.cli.terminal import print_table
+
+    opened = open_store(path, time)
+    between = [_moment(text, opened) for text in (begin, end)]
+    if explain:
+        print(opened.explain_aggregate(aggregates, within, slide, between, using.value))
+        return
+    if out != "-":
+        check_place(Path(out))
+    found = opened.aggregate(aggregates, within, slide, between, using.value)
+    if out != "-":
+        write_table(found, Path(out))
+    elif sys.stdout.isatty():
+        print_table(Console(), found)
+    else:
+        pyarrow.csv.write_csv(found, sys.stdout.buffer)
+
+
+def _moment(text: str | None, opened: EventStore) -> str | float | None:
+    """A moment as it is written: of a time column of numbers, a number of seconds."""
+    import pyarrow as pa
+
+    if text is None or pa.types.is_timestamp(opened.kind.arrow):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no number of seconds, as times of this store are") from None
+
+
+def open_store(path: str, time: str) -> EventStore:
+    """A store that was made, or one over the files that are there."""
+    from trendweave import EventStore
+
+    errors = Console(stderr=True)
+    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    try:
+        return EventStore.open(path)
+    except DataError as error:
+        if error.problems[0].code != "TW333":
+            raise
+    return EventStore.over(path, time=time)
+
+
+class _Steps:
+    """Moves a bar on."""
+
+    def __init__(self, bar: Progress, total: int | None, what: str) -> None:
+        self._bar, self._task = bar, bar.add_task(what, total=total)
+
+    def __call__(self, name: str, number: int) -> None:
+        self._bar.update(self._task, advance=number, description=name)
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[_Steps]:
+    """A bar on stderr while something runs; it goes away at the end."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Steps(bar, total, what)
