@@ -187,6 +187,7 @@ def vacuum(place: Place, store: Snapshot, older_than: float) -> list[str]:
 def _swept(place: Place, store: Snapshot) -> Iterator[pafs.FileInfo]:
     commits = load_commits(place)
     recorded = {name for commit in commits for name in commit.files}
+    recorded -= {name for commit in commits for name in commit.removed}
     staged = {staged_name(commit.number, name) for commit in commits for name in commit.files}
     belongs = {file.name for file in list_files(place)} | {file.name for file in store.files}
     for info in place.list(deep=True):
