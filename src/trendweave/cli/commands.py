@@ -16,14 +16,17 @@ from rich.markup import escape
 from trendweave import Workload
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
+    Between,
     ExchangeOption,
     Master,
     NumberFormat,
     QueryFile,
     Settings,
     SharingOption,
+    StorePath,
     TimeColumn,
     TypeColumn,
+    UsingOption,
     check_master,
     choose_type_column,
     load_queries,
@@ -55,7 +58,7 @@ class Runner(StrEnum):
 
 Where = Annotated[Runner, typer.Option(help="Where the query runs: on Spark, or in this process without a JVM.")]
 Events = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
 ]
 Out = Annotated[
@@ -97,15 +100,24 @@ def check(
 def explain(
     file: QueryFile,
     format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
+    store: StorePath = None,
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
 ) -> None:
-    """Show what a query means and how it will be computed; of many, what they share."""
-    print(load_queries(file).explain(format.value))
+    """Show what a query means and how it will be computed; of many, what they share; of a store, what is read."""
+    queries = load_queries(file)
+    if store is None:
+        print(queries.explain(format.value))
+        return
+    from trendweave.cli.run_store import open_any
+
+    print(queries.explain(open_any(store, time, type or None)))
 
 
 @app.command()
 def run(
     file: QueryFile,
-    events: Events,
+    events: Events = None,
     out: Out = "-",
     time: TimeColumn = "time",
     type: TypeColumn = "type",
@@ -118,8 +130,11 @@ def run(
     show: Annotated[
         Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
     ] = None,
+    store: StorePath = None,
+    between: Between = None,
+    using: UsingOption = None,
 ) -> None:
-    """Run a query, or many, on files of events."""
+    """Run a query, or many, on files of events, or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
 
     settings = read_pairs(conf or [], "--conf")
@@ -128,11 +143,23 @@ def run(
         raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
     queries = load_queries(file)
     shared = read_sharing(queries, sharing)
-    asked = FileRun(queries, events, out, time, type or None, numbers.value, show, shared, exchange)
+    if (store is None) == (not events):
+        raise typer.BadParameter("give either --events or --store")
+    if store is None and (between or using):
+        raise typer.BadParameter("--between and --using are for --store")
+    asked = FileRun(queries, events or (), out, time, type or None, numbers.value, show, shared, exchange)
     check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
-    if runner is Runner.local:
+    if store is not None:
+        from trendweave.cli.run_store import StoreRun, run_store_here, run_store_on_spark
+
+        stored = StoreRun(asked, store, between, using)
+        if runner is Runner.local:
+            run_store_here(stored, errors)
+        else:
+            run_store_on_spark(stored, master or "local[*]", settings, errors)
+    elif runner is Runner.local:
         run_in_process(asked, errors)
     else:
         run_on_spark(asked, master or "local[*]", settings, errors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -43,6 +43,14 @@ class Exchange(StrEnum):
     rows = "rows"
 
 
+class Using(Enum):
+    """How a store is read."""
+
+    auto = "auto"
+    index = "index"
+    replay = "replay"
+
+
 QueryFile = Annotated[
     str,
     typer.Argument(
@@ -57,6 +65,16 @@ SharingOption = Annotated[
 ExchangeOption = Annotated[
     Exchange | None,
     typer.Option(help="On Spark: whether tasks pack rows into columns before they change places, or Spark sorts them."),
+]
+StorePath = Annotated[
+    str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or address.")
+]
+Between = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="FROM TO", help="With --store: only events from the first time on, and before the second."),
+]
+UsingOption = Annotated[
+    Using | None, typer.Option(help="With --store: as it costs least (auto), by indexes, or all of it (replay).")
 ]
 TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]

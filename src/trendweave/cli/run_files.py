@@ -63,7 +63,7 @@ def run_in_process(run: FileRun, console: Console) -> None:
         result = run.asked.run(table, run.time, type_, **run.options)
         progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
         write_result(run, result, type_, folder)
-    _draw(run, result)
+    draw(run, result)
     if run.out == "-":
         print_result(run, result, type_)
 
@@ -107,7 +107,7 @@ def run_on_spark(run: FileRun, master: str, conf: Mapping[str, str], console: Co
             started.write(run.out, folder)
             return
         rows = started.rows()
-        _draw(run, rows)
+        draw(run, rows)
         write_result(run, rows, type_, folder)
         if run.out == "-":
             print_result(run, rows, type_)
@@ -145,7 +145,7 @@ def check_show(run: FileRun) -> None:
         raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
 
 
-def _draw(run: FileRun, result: pa.Table) -> None:
+def draw(run: FileRun, result: pa.Table) -> None:
     """Write the page of `--show`, where it was asked for."""
     if run.show is None or isinstance(run.asked, Workload):
         return
