@@ -37,6 +37,35 @@ def aggregate_by_time(
     return rows
 
 
+def aggregate_by_groups(
+    events: Sequence[Event],
+    wanted: Sequence[tuple[str, str | None]],
+    by: Sequence[str],
+    length: int | None,
+    slide: int | None,
+    between: tuple[int | None, int | None] = (None, None),
+) -> list[list[Any]]:
+    """Rows [window start, window end, values of the group ..., aggregates ...], in order of windows, then of groups.
+
+    NULL and NaN are groups of their own; NaN is above all numbers, NULL comes last.
+    """
+    groups: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        groups.setdefault(tuple(_rank(event.get(name)) for name in by), []).append(event)
+    rows = []
+    for key, own in groups.items():
+        values = [own[0].get(name) for name in by]
+        for start, end, *numbers in aggregate_by_time(own, wanted, length, slide, between):
+            rows.append(((start or 0, key), [start, end, *values, *numbers]))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    if value is None:
+        return 2, 0
+    return (1, 0) if _is_nan(value) else (0, value)
+
+
 def aggregate_by_events(
     events: Sequence[Event],
     wanted: Sequence[tuple[str, str | None]],

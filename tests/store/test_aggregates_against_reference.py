@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.profiles import examples
-from tests.reference.stored_aggregates import aggregate_by_events, aggregate_by_time
+from tests.reference.stored_aggregates import aggregate_by_events, aggregate_by_groups, aggregate_by_time
 from tests.store.random_stores import Folders, Written, stores
+from trendweave.store.event_store import EventStore
 
 WANTED = [
     ("COUNT", None),
@@ -111,13 +115,77 @@ def test_windows_of_events(
         assert as_rows(found) == expect(expected), using
 
 
+@examples(30)
+@given(
+    stores(),
+    st.lists(st.sampled_from(WANTED), min_size=1, max_size=3, unique=True),
+    st.lists(st.sampled_from(["x", "k", "small", "word", "same"]), min_size=1, max_size=2, unique=True),
+    st.none() | st.tuples(st.integers(1, 40), st.integers(1, 40)).map(lambda pair: (max(pair), min(pair))),
+    BOUNDS,
+)
+def test_groups(
+    folders: Folders,
+    store: Written,
+    wanted: list[tuple[str, str | None]],
+    by: list[str],
+    windows: tuple[int, int] | None,
+    between: tuple[int | None, int | None],
+) -> None:
+    wanted = known(store, wanted) or [("COUNT", None)]
+    store = with_groups(store)
+    by = [name for name in by if any(name in table.column_names for table in store.files)] or ["same"]
+    opened = store.make(folders())
+    length, slide = windows or (None, None)
+    expected = aggregate_by_groups(store.events, wanted, by, length, slide, between)
+    texts = [None if number is None else f"{number} microseconds" for number in (length, slide)]
+    moments = [None if moment is None else pa.scalar(moment, pa.timestamp("us")) for moment in between]
+    for using in ("index", "replay", "auto"):
+        found = opened.aggregate(question(wanted), *texts, between=moments, using=using, by=by)
+        assert as_rows(found) == expect(expected), using
+
+
+def with_groups(store: Written) -> Written:
+    """With a column that has few values, which are the same in many blocks."""
+    files = []
+    for number, table in enumerate(store.files):
+        values = [["one", "two", None][(number + row // 10) % 3] for row in range(table.num_rows)]
+        files.append(table.append_column("same", pa.array(values, pa.string())))
+    same = [value for table in files for value in table.column("same").to_pylist()]
+    events = [event | {"same": value} for event, value in zip(store.events, same, strict=True)]
+    return replace(store, files=files, events=events)
+
+
+def test_groups_of_the_layout_are_taken_from_the_index(tmp_path: Path) -> None:
+    """A folder per group: nothing is read."""
+    for name in ("north", "south"):
+        (tmp_path / f"shop={name}").mkdir()
+        table = pa.table({"time": [1.0, 2.0, 15.0], "x": [1, 2, len(name)]})
+        pq.write_table(table, tmp_path / f"shop={name}" / "a.parquet")
+    store = EventStore.over(tmp_path).build_index(events_per_block=1)
+
+    plan = store.explain_aggregate("SUM(x)", "10 s", "10 s", by="shop")
+    found = store.aggregate("SUM(x)", "10 s", "10 s", by="shop", using="index")
+
+    assert (plan.way, plan.rows) == ("index", 0)
+    assert [(row["window_start"], row["shop"], row["sum_x"]) for row in found.to_pylist()] == [
+        (0.0, "north", 3), (0.0, "south", 3), (10.0, "north", 5), (10.0, "south", 5)
+    ]  # fmt: skip
+
+
+def test_groups_whose_times_are_far_apart(tmp_path: Path) -> None:
+    times = pa.array([-(2**62), 2**62, 5], pa.timestamp("ns"))
+    pq.write_table(pa.table({"time": times, "k": [1, 2, 1]}), tmp_path / "a.parquet")
+    store = EventStore.over(tmp_path).build_index()
+
+    found = store.aggregate("COUNT(*)", "2 ns", "1 ns", by="k")
+
+    assert found.column("k").to_pylist() == [1, 1, 1, 1, 2, 2]
+    assert found.num_rows == 6
+    assert found.column("count").to_pylist() == [1] * 6
+
+
 def test_the_index_is_used(tmp_path: Path) -> None:
     """Windows with round edges take whole blocks; no row group is read."""
-    import numpy as np
-    import pyarrow.parquet as pq
-
-    from trendweave.store.event_store import EventStore
-
     seconds = np.arange(20_000)
     table = pa.table({"time": pa.array(seconds * 10**6, pa.timestamp("us")), "x": seconds / 7})
     pq.write_table(table, tmp_path / "events.parquet", row_group_size=4_096)

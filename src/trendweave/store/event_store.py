@@ -13,24 +13,23 @@ import pyarrow.fs as pafs
 
 from trendweave.errors import DataError, OptionError, Problem, raise_problems
 from trendweave.language.durations import read_duration
-from trendweave.rows.tables import arrow_schema, as_arrow
+from trendweave.rows.tables import arrow_schema
 from trendweave.store.aggregate.calibration import measure_costs
 from trendweave.store.aggregate.costs import Costs, save_costs
 from trendweave.store.aggregate.event_windows import answer_counted
 from trendweave.store.aggregate.question import read_question
 from trendweave.store.aggregate.run import Plan, Question, Using, answer, make_plan
 from trendweave.store.aggregate.windows import read_windows
+from trendweave.store.changes import append_events, compact_files
 from trendweave.store.index.building import Told, build_indexes
-from trendweave.store.layout.commits import Commit, is_committed, list_files, new_number, settle
-from trendweave.store.layout.compacting import ENOUGH_ROWS, Extent, choose_files
+from trendweave.store.layout.commits import list_files
+from trendweave.store.layout.compacting import ENOUGH_ROWS
 from trendweave.store.layout.declaration import BUCKETS, GROUP_ROWS, Declaration, load_declaration
-from trendweave.store.layout.delta import append_to_delta, delta_schema, is_delta, list_delta_files
+from trendweave.store.layout.delta import delta_schema, is_delta, list_delta_files
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.locking import alone
 from trendweave.store.layout.moments import read_between
 from trendweave.store.layout.places import Place, find_place
-from trendweave.store.layout.reading import RowReader
-from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
 from trendweave.store.snapshot import Snapshot
 from trendweave.store.spark.sink import Sink
 from trendweave.store.upkeep import Description, Verified, describe, vacuum, verify
@@ -173,27 +172,7 @@ class EventStore(Snapshot):
         Raises:
             DataError: The events do not fit the columns of the store.
         """
-        number = new_number(batch)
-        if batch is not None and is_committed(self.place, number):
-            return 0
-        if type(events).__module__.split(".")[0] == "pyspark":
-            from trendweave.store.spark.append import write_frame
-
-            names, rows = write_frame(events, number, self.place, self.declared, self.schema)
-        else:
-            table = fit_columns(as_arrow(events)[0], self.declared, self.schema)
-            if self.is_delta:
-                added = append_to_delta(self.place, table, batch)
-                self.refresh()
-                return table.num_rows if added else 0
-            names, rows = [], table.num_rows
-            for bucket, own in deal(table, self.declared):
-                names.append(file_name(number, bucket, self.declared))
-                write_file(self.place, number, names[-1], own, self.declared)
-        told = {} if batch is None else {"stream": batch[0], "number": batch[1]}
-        if not self._commit(Commit(number, tuple(names), (), rows, told)):
-            return 0
-        return rows
+        return append_events(self, events, batch)
 
     def sink(self, name: str = "sink") -> Sink:
         """A function for `writeStream.foreachBatch` that adds each batch of a stream once.
@@ -202,17 +181,6 @@ class EventStore(Snapshot):
             name: Tells streams that write into one store apart. A stream keeps it as it keeps its checkpoint.
         """
         return Sink(self, name)
-
-    def _commit(self, commit: Commit) -> bool:
-        """Record a change, and put files in their place; False where somebody else recorded the same."""
-        if not commit.save(self.place):
-            return False
-        settle(self.place, [commit])
-        self.refresh()
-        new = [file for file in self.files if file.name in commit.files]
-        build_indexes(self.shelf, self.open_files, [(file, False) for file in new], self.declared.index)
-        self.refresh()
-        return True
 
     def build_index(
         self, columns: Sequence[str] = (), told: Told | None = None, events_per_block: int | None = None
@@ -247,40 +215,7 @@ class EventStore(Snapshot):
         Raises:
             ExecutionError: Another process compacts this store.
         """
-        if self.is_delta:
-            hint = "use the table's own OPTIMIZE, then build_index()"
-            raise OptionError([Problem("TW408", "a Delta table is not compacted here", hint)])
-        with alone(self.place, "compact"):
-            settle(self.place)
-            self.refresh()
-            merged = 0
-            for files in choose_files(self._extents(), enough_rows):
-                self._merge(files)
-                merged += len(files)
-                if told is not None:
-                    told(files[0].name, len(files))
-        return merged
-
-    def _extents(self) -> list[Extent]:
-        blocks, found = self.blocks, []
-        for number, file in enumerate(self.files):
-            own = blocks.file == number
-            first, last = (int(blocks.first[own].min()), int(blocks.last[own].max())) if own.any() else (None, None)
-            found.append(Extent(file, int(self.groups.rows[self.groups.file == number].sum()), first, last))
-        return found
-
-    def _merge(self, files: Sequence[DataFile]) -> None:
-        """Write some files of one bucket as one."""
-        number, (bucket, buckets) = new_number(), files[0].bucket or (0, 1)
-        readers = [RowReader(self.open_files, file, self.schema) for file in files]
-        tables = [one.read(range(one.groups), self.schema.names) for one in readers]
-        one_bucket = Declaration(self.schema, self.time, None, (), buckets=1, group_rows=self.declared.group_rows)
-        names, rows = [], 0
-        for _, table in deal(pa.concat_tables(tables), one_bucket):
-            names.append(file_name(number, bucket, Declaration(self.schema, self.time, buckets=buckets)))
-            write_file(self.place, number, names[-1], table, one_bucket)
-            rows += table.num_rows
-        self._commit(Commit(number, tuple(names), tuple(file.name for file in files), rows))
+        return compact_files(self, enough_rows, told)
 
     def verify(self, deep: bool = False, told: Told | None = None) -> Verified:
         """Look at all files: data can be opened, indexes are whole and belong to it.
@@ -325,6 +260,7 @@ class EventStore(Snapshot):
         between: Sequence[Any] | None = None,
         using: Using = "auto",
         spark: SparkSession | None = None,
+        by: str | Sequence[str] = (),
     ) -> pa.Table:
         """Aggregates of events in windows.
 
@@ -335,22 +271,27 @@ class EventStore(Snapshot):
             between: Two moments; only events from the first on and before the second are looked at.
             using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
             spark: A session whose tasks read what has to be read; else this process does.
+            by: Columns that events are grouped by. Blocks whose events are all of one group are taken whole: those of a
+                folder, and those in which a column has one value; of others the rows are read.
 
         Returns:
-            A row per window that has an event, in order; of windows of events, a row per full window.
+            A row per window (and group) that has an event, in order; of windows of events, a row per full window.
 
         Raises:
             TrendweaveError: The question cannot be read, or does not fit the store.
         """
-        question = self._question(aggregates, within, slide, between)
+        question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
-            if spark is not None:
-                hint = "leave spark= out"
+            if spark is not None or by:
+                hint = "leave spark= and by= out"
                 raise OptionError([Problem("TW408", "windows of events are answered in this process", hint)])
             return answer_counted(self, question, using)
         plan = make_plan(self, question, using, self.costs)
         if spark is None:
             return answer(self, question, plan)
+        if by:
+            hint = "leave spark= out"
+            raise OptionError([Problem("TW408", "groups are answered in this process", hint)])
         from trendweave.store.spark.aggregate import answer_on_spark
 
         return answer_on_spark(spark, self, question, plan)
@@ -362,19 +303,29 @@ class EventStore(Snapshot):
         slide: str | None = None,
         between: Sequence[Any] | None = None,
         using: Using = "auto",
+        by: str | Sequence[str] = (),
     ) -> Plan:
         """How `aggregate` would answer: what it takes from the tree, what it reads, and what either way costs."""
-        question = self._question(aggregates, within, slide, between)
+        question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
             hint = "explain windows of time"
             raise OptionError([Problem("TW408", "windows of events take what blocks know, and read the rest", hint)])
         return make_plan(self, question, using, self.costs)
 
     def _question(
-        self, aggregates: str, within: str | None, slide: str | None, between: Sequence[Any] | None
+        self,
+        aggregates: str,
+        within: str | None,
+        slide: str | None,
+        between: Sequence[Any] | None,
+        by: str | Sequence[str],
     ) -> Question:
-        windows = read_windows(within, slide, self.kind)
-        return Question(read_question(aggregates, self.schema), windows, read_between(between, self.kind))
+        names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
+        self.check_columns(names)
+        wanted = read_question(aggregates, self.schema)
+        if taken := sorted({*names, "window_start", "window_end"} & {one.name for one in wanted}):
+            raise OptionError([Problem("TW214", f"two columns are called {taken[0]}", "rename one with AS")])
+        return Question(wanted, read_windows(within, slide, self.kind), read_between(between, self.kind), names)
 
 
 def _list(place: Place) -> list[DataFile]:

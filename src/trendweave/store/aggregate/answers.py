@@ -44,14 +44,21 @@ def write_answer(
             numbers = numbers[(numbers >= 0) & (numbers * windows.slide + windows.length <= total)]
         low, high = windows.reach(numbers, slices.number)
         edges = _edges(slices, windows, numbers, low, high, kind)
+    return pa.table({**edges, **write_aggregates(slices, wanted, columns, low, high)})
+
+
+def write_aggregates(
+    slices: Partials, wanted: Sequence[Wanted], columns: Sequence[str], low: np.ndarray, high: np.ndarray
+) -> dict[str, pa.Array]:
+    """The aggregates of windows, each of which has the slices low[i] <= place < high[i]; both ascend."""
     events = _between(slices.count, low, high)
-    made = dict(edges)
+    made = {}
     for one in wanted:
         if one.column is None:
             made[one.name] = pa.array(events, pa.int64())
         else:
             made[one.name] = _aggregate(one, slices.columns[list(columns).index(one.column)], low, high)
-    return pa.table(made)
+    return made
 
 
 def _edges(

@@ -33,7 +33,14 @@ class Walk:
     visited: int
 
 
-def walk(tree: Tree, windows: Windows | None, bounds: Bounds, columns: Sequence[str], whole: bool = True) -> Walk:
+def walk(
+    tree: Tree,
+    windows: Windows | None,
+    bounds: Bounds,
+    columns: Sequence[str],
+    whole: bool = True,
+    groups: np.ndarray | None = None,
+) -> Walk:
     """Go down the tree.
 
     Args:
@@ -42,9 +49,12 @@ def walk(tree: Tree, windows: Windows | None, bounds: Bounds, columns: Sequence[
         bounds: Only events from the first step on and before the second.
         columns: Columns of which aggregates are asked.
         whole: Whether nodes may be taken whole; else all rows are read.
+        groups: Where groups are asked for, that of each block; -1 where it has several.
     """
     levels = tree.levels
     told = [_told(tree, level, columns) for level in range(len(levels))]
+    if groups is not None:
+        told = [own & (of_level >= 0) for own, of_level in zip(told, group_levels(tree, groups), strict=True)]
     taken: list[np.ndarray] = [np.empty(0, np.int64)] * len(levels)
     nodes = np.arange(levels[-1].size)
     visited = 0
@@ -73,6 +83,16 @@ def _told(tree: Tree, number: int, columns: Sequence[str]) -> np.ndarray:
     return told
 
 
+def group_levels(tree: Tree, groups: np.ndarray) -> list[np.ndarray]:
+    """The group of each node, level by level; -1 where it has several."""
+    found = [groups]
+    for level in tree.levels[:-1]:
+        starts = np.arange(0, level.size, FANOUT)
+        low, high = np.minimum.reduceat(found[-1], starts), np.maximum.reduceat(found[-1], starts)
+        found.append(np.where(low == high, low, -1))
+    return found
+
+
 def _touches(first: np.ndarray, last: np.ndarray, bounds: Bounds) -> np.ndarray:
     touches = np.ones(first.size, np.bool_)
     if bounds[0] is not None:
@@ -91,15 +111,20 @@ def _inside(first: np.ndarray, last: np.ndarray, bounds: Bounds) -> np.ndarray:
     return inside
 
 
-def add_up(tree: Tree, found: Walk, windows: Windows | None, columns: Sequence[str]) -> Partials:
+def add_up(
+    tree: Tree, found: Walk, windows: Windows | None, columns: Sequence[str], groups: np.ndarray | None = None
+) -> Partials:
     """The slices of the nodes that were taken."""
     parts = []
+    of_levels = None if groups is None else group_levels(tree, groups)
     for number, nodes in enumerate(found.taken):
         level = tree.levels[number]
         if nodes.size:
             slices = windows.slice_of(level.first[nodes]) if windows is not None else np.zeros(nodes.size, np.int64)
             own = [_choose(tree, name, number, nodes) for name in columns]
-            parts.append(Partials(slices, level.count[nodes], level.first[nodes], level.last[nodes], tuple(own)))
+            group = None if of_levels is None else of_levels[number][nodes]
+            times = level.first[nodes], level.last[nodes]
+            parts.append(Partials(slices, level.count[nodes], *times, tuple(own), group))
     return merge([merge([part], len(columns)) for part in parts], len(columns))
 
 

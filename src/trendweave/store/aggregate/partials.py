@@ -39,6 +39,7 @@ class Partials:
         first: The time of the first one.
         last: The time of the last one.
         columns: What is asked of columns, in their order.
+        group: The group of each, where groups are asked for.
     """
 
     number: np.ndarray
@@ -46,6 +47,7 @@ class Partials:
     first: np.ndarray
     last: np.ndarray
     columns: tuple[ColumnPart, ...]
+    group: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -67,10 +69,15 @@ def merge(parts: Sequence[Partials], columns: int) -> Partials:
         return nothing(columns)
     joined = _join(parts) if len(parts) > 1 else parts[0]
     number = joined.number
-    if joined.size > 1 and (number[1:] < number[:-1]).any():
+    if joined.group is not None:
+        joined = choose(joined, np.lexsort((number, joined.group)))
+    elif joined.size > 1 and (number[1:] < number[:-1]).any():
         joined = choose(joined, np.argsort(number, kind="stable"))
-        number = joined.number
-    starts = np.flatnonzero(np.concatenate(([True], number[1:] != number[:-1])))
+    number, group = joined.number, joined.group
+    changes = number[1:] != number[:-1]
+    if group is not None:
+        changes |= group[1:] != group[:-1]
+    starts = np.flatnonzero(np.concatenate(([True], changes)))
     if starts.size == joined.size:
         return joined
     return _add_runs(joined, starts)
@@ -96,6 +103,7 @@ def _join(parts: Sequence[Partials]) -> Partials:
         all_of(lambda part: part.first),
         all_of(lambda part: part.last),
         tuple(columns),
+        None if parts[0].group is None else np.concatenate([part.group for part in parts if part.group is not None]),
     )
 
 
@@ -105,7 +113,9 @@ def choose(part: Partials, places: np.ndarray) -> Partials:
         ColumnPart(own.low[places], own.high[places], own.known[places], own.nans[places], own.sums.take(places))
         for own in part.columns
     ]
-    return Partials(part.number[places], part.count[places], part.first[places], part.last[places], tuple(columns))
+    group = None if part.group is None else part.group[places]
+    times = part.first[places], part.last[places]
+    return Partials(part.number[places], part.count[places], *times, tuple(columns), group)
 
 
 def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
@@ -125,4 +135,5 @@ def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
         np.minimum.reduceat(part.first, starts),
         np.maximum.reduceat(part.last, starts),
         tuple(columns),
+        None if part.group is None else part.group[starts],
     )

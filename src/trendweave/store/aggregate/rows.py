@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
+from trendweave.kernels.sorting import order_by_time
 from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
 from trendweave.store.aggregate.partials import ColumnPart, Partials, choose
 from trendweave.store.aggregate.windows import Windows
@@ -34,15 +35,19 @@ class Rows:
         times: In steps.
         groups: The row group of each, by its number in the task.
         columns: What is asked for.
+        keys: The columns that events are grouped by, where some are.
     """
 
     times: np.ndarray
     groups: np.ndarray
     columns: tuple[Measured, ...]
+    keys: pa.Table | None = None
 
-    def take(self, places: np.ndarray | slice) -> Rows:
+    def take(self, places: np.ndarray) -> Rows:
         """Some of them."""
-        return Rows(self.times[places], self.groups[places], tuple(column.take(places) for column in self.columns))
+        keys = self.keys.take(pa.array(places)) if self.keys is not None else None
+        columns = tuple(column.take(places) for column in self.columns)
+        return Rows(self.times[places], self.groups[places], columns, keys)
 
     def within(self, bounds: tuple[int | None, int | None]) -> Rows:
         """Those from the first moment on and before the second one."""
@@ -76,6 +81,7 @@ class GroupRows:
         columns: The columns that are asked for.
         bounds: Only events from the first step on and before the second.
         threads: Whether Arrow may decode columns side by side.
+        keys: Columns that events are grouped by.
     """
 
     files: OpenFiles
@@ -85,6 +91,7 @@ class GroupRows:
     columns: tuple[str, ...]
     bounds: tuple[int | None, int | None] = (None, None)
     threads: bool = True
+    keys: tuple[str, ...] = ()
 
     def read(self, chosen: Iterable[tuple[DataFile, np.ndarray, np.ndarray, np.ndarray]]) -> Iterator[Rows]:
         """Events, some row groups at a time.
@@ -102,7 +109,7 @@ class GroupRows:
                     first, held = place + 1, 0
 
     def _rows(self, file: DataFile, groups: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Rows:
-        names = list(dict.fromkeys([self.time, *self.columns]))
+        names = list(dict.fromkeys([self.time, *self.columns, *self.keys]))
         table = RowReader(self.files, file, self.schema).read(groups.tolist(), names, self.threads)
         of_group = np.repeat(numbers, rows)
         known = has_time(table.column(self.time))
@@ -110,7 +117,7 @@ class GroupRows:
             table, of_group = table.filter(known), of_group[np.asarray(known)]
         times = as_steps(table.column(self.time), self.kind)
         columns = tuple(self._measure(table.column(name), name) for name in self.columns)
-        found = Rows(times, of_group, columns)
+        found = Rows(times, of_group, columns, table.select(self.keys) if self.keys else None)
         return found.within(self.bounds)
 
     def _measure(self, column: pa.ChunkedArray, name: str) -> Measured:
@@ -140,10 +147,7 @@ def fold(
     """
     times, order = in_time_order(rows.times)
     if kept is not None and order is not None:
-        chosen = np.zeros(times.size + 1, np.int64)
-        np.add.at(chosen, kept[0], 1)
-        np.add.at(chosen, kept[1], -1)
-        return fold(rows.take(np.flatnonzero(np.cumsum(chosen[:-1]))), windows, kinds)
+        return fold(keep_stretches(rows, kept), windows, kinds)
     if windows is None:
         starts = np.array([0, times.size]) if times.size else np.zeros(1, np.int64)
         numbers = np.zeros(starts.size - 1, np.int64)
@@ -158,6 +162,43 @@ def fold(
     numbers = numbers[np.searchsorted(starts, edges[:-1], "right") - 1]
     inside = np.searchsorted(kept[0], edges[:-1], "right") > np.searchsorted(kept[1], edges[:-1], "right")
     return choose(summarise(times, measured, kinds, edges, numbers), np.flatnonzero(inside))
+
+
+def keep_stretches(rows: Rows, kept: tuple[np.ndarray, np.ndarray]) -> Rows:
+    """Only rows of some stretches, which do not overlap."""
+    chosen = np.zeros(rows.times.size + 1, np.int64)
+    np.add.at(chosen, kept[0], 1)
+    np.add.at(chosen, kept[1], -1)
+    return rows.take(np.flatnonzero(np.cumsum(chosen[:-1])))
+
+
+def fold_by_key(
+    rows: Rows,
+    windows: Windows | None,
+    kinds: Sequence[pa.DataType],
+    keys: np.ndarray,
+    count: int,
+) -> Partials:
+    """The slices of some events, group by group.
+
+    Args:
+        rows: In any order.
+        windows: Of time; None for one slice over all.
+        kinds: The types of their columns.
+        keys: The group of each event.
+        count: More than the highest of these.
+    """
+    order, _, times = order_by_time(keys, rows.times, count)
+    if windows is None:
+        slices = np.zeros(times.size, np.int64)
+    else:
+        check_edges(times, windows.length)
+        slices = windows.slice_of(times)
+    own = keys[order]
+    changes = (slices[1:] != slices[:-1]) | (own[1:] != own[:-1])
+    starts = np.flatnonzero(np.concatenate(([True], changes, [True]))) if times.size else np.zeros(1, np.int64)
+    found = summarise(times, [column.take(order) for column in rows.columns], kinds, starts, slices[starts[:-1]])
+    return replace(found, group=own[starts[:-1]])
 
 
 def summarise(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,11 +13,13 @@ from trendweave.errors import OptionError, Problem
 from trendweave.rows.times import check_edges
 from trendweave.store.aggregate.answers import write_answer
 from trendweave.store.aggregate.costs import Costs
+from trendweave.store.aggregate.grouped_answers import write_groups
+from trendweave.store.aggregate.groups import Groups
 from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import Bounds, Walk, add_up, walk
 from trendweave.store.aggregate.partials import Partials, merge
 from trendweave.store.aggregate.question import Wanted
-from trendweave.store.aggregate.rows import GroupRows, Rows, fold
+from trendweave.store.aggregate.rows import GroupRows, Rows, fold, fold_by_key, keep_stretches
 from trendweave.store.aggregate.windows import Windows
 from trendweave.store.layout.files import DataFile
 
@@ -37,11 +39,13 @@ class Question:
         wanted: The aggregates.
         windows: None for one window over all.
         bounds: Only events from the first step on and before the second.
+        by: Columns that events are grouped by.
     """
 
     wanted: tuple[Wanted, ...]
     windows: Windows | None
     bounds: Bounds
+    by: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,6 +70,7 @@ class Plan:
         of_groups: How many row groups there are in the stretch of time.
         of_rows: How many rows.
         cost: Per way, in nanoseconds.
+        groups_of: Groups of events, where some are asked for, and that of each block.
     """
 
     way: str
@@ -75,6 +80,7 @@ class Plan:
     of_groups: int
     of_rows: int
     cost: dict[str, float]
+    groups_of: tuple[Groups, np.ndarray] | None = None
 
     def __str__(self) -> str:
         whole = sum(nodes.size for nodes in self.found.taken)
@@ -101,47 +107,62 @@ def make_plan(store: Snapshot, question: Question, using: Using, costs: Costs) -
         OptionError: There is no such way.
     """
     check_using(using)
-    tree, width = store.tree, len(question.columns)
+    tree, width = store.tree, len(question.columns) + len(question.by)
+    grouped = Groups(store.schema, question.by) if question.by else None
+    of_blocks = None if grouped is None else grouped.of_blocks(store)
     everything = walk(tree, question.windows, question.bounds, (), whole=False)
     all_groups = np.unique(store.blocks.number[everything.read])
     all_rows = int(store.groups.rows[all_groups].sum())
     cost = {"replay": costs.of_rows(all_groups.size, all_rows, width)}
     found, groups, rows = everything, all_groups, all_rows
     if using != "replay":
-        found = walk(tree, question.windows, question.bounds, question.columns)
+        found = walk(tree, question.windows, question.bounds, question.columns, groups=of_blocks)
         groups = np.unique(store.blocks.number[found.read])
         rows = int(store.groups.rows[groups].sum())
         cost["index"] = costs.of_nodes(found.visited, width) + costs.of_rows(groups.size, rows, width)
     way = using if using != "auto" else min(cost, key=lambda name: (cost[name], name))
     if way == "replay":
         found, groups, rows = everything, all_groups, all_rows
-    return Plan(way, found, groups, rows, all_groups.size, all_rows, cost)
+    groups_of = None if grouped is None or of_blocks is None else (grouped, of_blocks)
+    return Plan(way, found, groups, rows, all_groups.size, all_rows, cost, groups_of)
 
 
 def answer(store: Snapshot, question: Question, plan: Plan) -> pa.Table:
     """Carry a plan out in this process."""
     columns = question.columns
-    reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds, threads=True)
-    kept = Membership.of(store, plan.found.read)
-    parts = fold_groups(reader.read(group_files(store, plan.groups)), kept, question)
-    whole = add_up(store.tree, plan.found, question.windows, columns)
-    return finish(merge([whole, *parts], len(columns)), question, store)
+    reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds)
+    grouped, of_blocks = plan.groups_of or (None, None)
+    rows = replace(reader, keys=question.by).read(group_files(store, plan.groups))
+    parts = fold_groups(rows, Membership.of(store, plan.found.read), question, grouped)
+    whole = add_up(store.tree, plan.found, question.windows, columns, of_blocks)
+    return finish(merge([whole, *parts], len(columns)), question, store, grouped)
 
 
-def finish(slices: Partials, question: Question, store: Snapshot) -> pa.Table:
+def finish(slices: Partials, question: Question, store: Snapshot, grouped: Groups | None = None) -> pa.Table:
     """The table of slices that are in order."""
-    if question.windows is not None and slices.size and not question.windows.of_events:
-        check_edges(np.array([slices.first.min(), slices.last.max()]), question.windows.length)
-    return write_answer(slices, question.wanted, question.columns, question.windows, store.kind)
+    windows = question.windows
+    if windows is not None and slices.size and not windows.of_events:
+        check_edges(np.array([slices.first.min(), slices.last.max()]), windows.length)
+    if grouped is not None:
+        return write_groups(slices, question.wanted, question.columns, windows, store.kind, grouped)
+    return write_answer(slices, question.wanted, question.columns, windows, store.kind)
 
 
-def fold_groups(rows: Iterable[Rows], kept: Membership, question: Question) -> list[Partials]:
+def fold_groups(
+    rows: Iterable[Rows], kept: Membership, question: Question, grouped: Groups | None = None
+) -> list[Partials]:
     """Rows as slices, merged from time to time."""
     parts: list[Partials] = []
     held = 0
     for some in rows:
         own, stretches = kept.find(some)
-        part = fold(own, question.windows, question.kinds, stretches)
+        if grouped is None:
+            part = fold(own, question.windows, question.kinds, stretches)
+        else:
+            own = own if stretches is None else keep_stretches(own, stretches)
+            assert own.keys is not None, "columns that events are grouped by were read"
+            keys = grouped.of_rows(own.keys)
+            part = fold_by_key(own, question.windows, question.kinds, keys, max(1, grouped.size))
         parts.append(part)
         held += part.size
         if held > _MERGED:

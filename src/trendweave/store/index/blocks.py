@@ -133,6 +133,26 @@ class Blocks:
             answers.append(answer)
         return np.concatenate(answers)[self._order] if answers else np.empty(0, np.bool_)
 
+    def one_text(self, name: str) -> tuple[pa.Array, np.ndarray]:
+        """A string of each block, and whether all of its events have it; False where that is not known."""
+        values: list[str | None] = []
+        known = [np.empty(0, np.bool_)]
+        for number, part in enumerate(self._parts):
+            found = None
+            if name in self._folders[number]:
+                found = [self._folders[number][name]] * part.size, np.ones(part.size, np.bool_)
+            elif isinstance(part, LightIndex):
+                try:
+                    absent = name not in part.schema.names
+                    found = ([None] * part.size, np.ones(part.size, np.bool_)) if absent else part.one_text(name)
+                except DamagedIndex as error:
+                    self._dropped(number, error)
+            own, is_one = found or ([None] * part.size, np.zeros(part.size, np.bool_))
+            values += own
+            known.append(is_one)
+        column = pa.array(values, self._schema.field(name).type)
+        return column.take(pa.array(self._order)), np.concatenate(known)[self._order]
+
     def _gather(self, name: str) -> BlockColumn:
         kind = self._schema.field(name).type
         parts = [self._part(number, name, kind) for number in range(len(self._parts))]

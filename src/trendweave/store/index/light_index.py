@@ -96,6 +96,21 @@ class LightIndex:
             return groups[self.group]
         return np.ones(self.size, np.bool_)
 
+    def one_text(self, name: str) -> tuple[list[str | None], np.ndarray] | None:
+        """A string of each block, and whether all of its events have it; None where that is not known.
+
+        Raises:
+            DamagedIndex: Its bytes have changed.
+        """
+        source, start = self._source, f"text/{name}/"
+        if f"{start}words" not in source:
+            return None
+        texts = np.array([*from_bytes(source.array(f"{start}texts")), None], object)
+        words, known = source.array(f"{start}words"), source.array(f"{start}known")
+        alone = (words & (words - np.uint64(1))) == 0  # at most one bit
+        bits = np.where(alone & (words != 0), np.log2(np.maximum(words, 1).astype(np.float64)), -1).astype(np.int64)
+        return texts[bits].tolist(), alone & ((known == 0) | (known == self.count))
+
     def check(self) -> None:
         """Look at every byte.
 

@@ -26,6 +26,7 @@ class TextSets:
 
     numbers: dict[str, int] = field(default_factory=dict)
     words: list[np.ndarray] = field(default_factory=list)
+    known: list[np.ndarray] = field(default_factory=list)
     filters: list[np.ndarray] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     too_many: bool = False
@@ -52,7 +53,9 @@ class TextSets:
         bits = np.array([1 << self.numbers[text] for text in found.to_pylist()] + [0], np.uint64)
         rows = bits[codes.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)]
         rows = rows if order is None else rows[order]
-        self.words.append(np.bitwise_or.reduceat(rows, starts[:-1]) if starts.size > 1 else np.empty(0, np.uint64))
+        if starts.size > 1:
+            self.words.append(np.bitwise_or.reduceat(rows, starts[:-1]))
+            self.known.append(np.add.reduceat((rows != 0).astype(np.uint32), starts[:-1]))
 
     def _add_filter(self, found: pa.Array, room: float) -> None:
         bits_each = min(_BITS, 8 * _SHARE * room / max(1, len(found)))
@@ -73,7 +76,8 @@ class TextSets:
         """What is kept: the set of every block, or the filter of every row group."""
         if not self.too_many:
             words = np.concatenate(self.words) if self.words else np.empty(0, np.uint64)
-            return {"words": words, "texts": _as_bytes(list(self.numbers))}
+            known = np.concatenate(self.known) if self.known else np.empty(0, np.uint32)
+            return {"words": words, "known": known, "texts": _as_bytes(list(self.numbers))}
         ends = np.cumsum([bits.size for bits in self.filters])
         places = np.array(self.places, np.uint8)
         return {"filters": np.concatenate(self.filters), "filter_ends": ends, "filter_places": places}

@@ -40,7 +40,7 @@ def _cut_slices(times: np.ndarray, slide: int, rest: int, starts: np.ndarray, nu
             begin = window * slide
             late = rest > 0 and time - begin >= rest
             starts[count] = row
-            numbers[count] = 2 * window + (1 if late else 0)
+            numbers[count] = window if rest == 0 else 2 * window + (1 if late else 0)
             count += 1
             if rest > 0 and not late:
                 edge = begin + rest
@@ -70,7 +70,8 @@ def cut_slices(times: np.ndarray, slide: int, rest: int) -> tuple[np.ndarray, np
     """Where slices begin, with the end of the last one, and their numbers.
 
     Windows begin at multiples of the slide; where their length is no multiple of it, they end `rest` after one. So time
-    is cut at both (thesis, 3.3.3): slice 2i begins with window i, slice 2i + 1 is what lies behind the rest.
+    is cut at both (thesis, 3.3.3): slice 2i begins with window i, slice 2i + 1 is what lies behind the rest. Without a
+    rest, slice i begins with window i.
 
     Args:
         times: Ascending; the edges around them fit 64 bits.

@@ -5,14 +5,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from trendweave.errors import OptionError, Problem
 from trendweave.runners.spark.arrow_types import to_arrow
+from trendweave.store.changes import about, record
+from trendweave.store.layout.commits import Commit
 from trendweave.store.layout.declaration import Declaration
 from trendweave.store.layout.places import Place
 from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+
+if TYPE_CHECKING:
+    from trendweave.store.event_store import EventStore
 
 #: Rows that a task sorts and writes at once.
 _ROWS = 4_000_000
@@ -55,22 +62,25 @@ class WriteTask:
             yield pa.RecordBatch.from_pydict({"name": [name], "rows": [own.num_rows]})
 
 
-def write_frame(
-    frame: DataFrame, number: str, place: Place, declared: Declaration, stored: pa.Schema
-) -> tuple[list[str], int]:
-    """Write the rows of a DataFrame; the names of the files, and how many rows they have.
+def append_frame(store: EventStore, frame: DataFrame, number: str, batch: tuple[str, int] | None) -> int:
+    """Add the rows of a DataFrame to a store; how many there were.
 
     Args:
+        store: The store.
         frame: Events.
         number: What names the append.
-        place: The folder of the store.
-        declared: How events are laid out.
-        stored: The columns that the store has now.
+        batch: The name of a stream and the number of a batch.
 
     Raises:
         DataError: The events do not fit the columns of the store.
+        OptionError: The store is a Delta table, which Spark itself can write.
     """
-    fit_columns(to_arrow(frame.schema).empty_table(), declared, stored)
-    task = WriteTask(place, number, declared, stored)
+    if store.is_delta:
+        hint = "write it with Spark's own Delta format, then build_index()"
+        raise OptionError([Problem("TW408", "a DataFrame is not added to a Delta table here", hint)])
+    fit_columns(to_arrow(frame.schema).empty_table(), store.declared, store.schema)
+    task = WriteTask(store.place, number, store.declared, store.schema)
     written = frame.mapInArrow(task.__call__, "name STRING, rows LONG").collect()
-    return [row["name"] for row in written], sum(row["rows"] for row in written)
+    rows = sum(row["rows"] for row in written)
+    names = tuple(row["name"] for row in written)
+    return rows if record(store, Commit(number, names, (), rows, about(batch))) else 0

@@ -1,0 +1,101 @@
+"""Changes of a store: events that are added, and files that become one. Each is seen whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from trendweave.errors import OptionError, Problem
+from trendweave.rows.tables import as_arrow
+from trendweave.store.index.building import Told, build_indexes
+from trendweave.store.layout.commits import Commit, is_committed, new_number, settle
+from trendweave.store.layout.compacting import Extent, choose_files
+from trendweave.store.layout.declaration import Declaration
+from trendweave.store.layout.delta import append_to_delta
+from trendweave.store.layout.files import DataFile
+from trendweave.store.layout.locking import alone
+from trendweave.store.layout.reading import RowReader
+from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+
+if TYPE_CHECKING:
+    from trendweave.store.event_store import EventStore
+
+
+def append_events(store: EventStore, events: Any, batch: tuple[str, int] | None) -> int:
+    """Add events; how many there were. See `EventStore.append`."""
+    number = new_number(batch)
+    if batch is not None and is_committed(store.place, number):
+        return 0
+    if type(events).__module__.split(".")[0] == "pyspark":
+        from trendweave.store.spark.append import append_frame
+
+        return append_frame(store, events, number, batch)
+    table = fit_columns(as_arrow(events)[0], store.declared, store.schema)
+    if store.is_delta:
+        added = append_to_delta(store.place, table, batch)
+        store.refresh()
+        return table.num_rows if added else 0
+    names = []
+    for bucket, own in deal(table, store.declared):
+        names.append(file_name(number, bucket, store.declared))
+        write_file(store.place, number, names[-1], own, store.declared)
+    return table.num_rows if record(store, Commit(number, tuple(names), (), table.num_rows, about(batch))) else 0
+
+
+def about(batch: tuple[str, int] | None) -> dict[str, Any]:
+    """What a record tells of a batch of a stream."""
+    return {} if batch is None else {"stream": batch[0], "number": batch[1]}
+
+
+def record(store: EventStore, commit: Commit) -> bool:
+    """Record a change, put files in their place and index them; False where somebody else recorded the same."""
+    if not commit.save(store.place):
+        return False
+    settle(store.place, [commit])
+    store.refresh()
+    new = [file for file in store.files if file.name in commit.files]
+    build_indexes(store.shelf, store.open_files, [(file, False) for file in new], store.declared.index)
+    store.refresh()
+    return True
+
+
+def compact_files(store: EventStore, enough_rows: int, told: Told | None) -> int:
+    """Merge files; how many there were. See `EventStore.compact`."""
+    if store.is_delta:
+        hint = "use the table's own OPTIMIZE, then build_index()"
+        raise OptionError([Problem("TW408", "a Delta table is not compacted here", hint)])
+    with alone(store.place, "compact"):
+        settle(store.place)
+        store.refresh()
+        merged = 0
+        for files in choose_files(_extents(store), enough_rows):
+            _merge(store, files)
+            merged += len(files)
+            if told is not None:
+                told(files[0].name, len(files))
+    return merged
+
+
+def _extents(store: EventStore) -> list[Extent]:
+    blocks, found = store.blocks, []
+    for number, file in enumerate(store.files):
+        own = blocks.file == number
+        first, last = (int(blocks.first[own].min()), int(blocks.last[own].max())) if own.any() else (None, None)
+        found.append(Extent(file, int(store.groups.rows[store.groups.file == number].sum()), first, last))
+    return found
+
+
+def _merge(store: EventStore, files: Sequence[DataFile]) -> None:
+    """Write some files of one bucket as one."""
+    number, (bucket, buckets) = new_number(), files[0].bucket or (0, 1)
+    readers = [RowReader(store.open_files, file, store.schema) for file in files]
+    tables = [one.read(range(one.groups), store.schema.names) for one in readers]
+    one_bucket = Declaration(store.schema, store.time, group_rows=store.declared.group_rows)
+    names, rows = [], 0
+    for _, table in deal(pa.concat_tables(tables), one_bucket):
+        names.append(file_name(number, bucket, Declaration(store.schema, store.time, buckets=buckets)))
+        write_file(store.place, number, names[-1], table, one_bucket)
+        rows += table.num_rows
+    record(store, Commit(number, tuple(names), tuple(file.name for file in files), rows))
