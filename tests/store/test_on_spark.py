@@ -88,3 +88,37 @@ def test_a_stream_comes_once(spark: SparkSession, tmp_path: Path) -> None:
 
     assert len(seen) == 4
     assert sorted(EventStore.open(tmp_path / "store").read(columns=["x"]).column("x").to_pylist()) == [0, 1, 2, 3]
+
+
+def test_a_store_is_followed_as_it_grows(spark: SparkSession, tmp_path: Path) -> None:
+    schema = pa.schema({"time": pa.timestamp("us"), "x": pa.int64()})
+    store = EventStore.create(tmp_path / "store", schema)
+    seen: list[list[int]] = []
+
+    def events(*numbers: int) -> pa.Table:
+        return pa.table({"time": numbers, "x": numbers}).cast(schema)
+
+    def run() -> None:
+        query = (
+            store.follow(spark)
+            .writeStream.foreachBatch(lambda batch, _: seen.append(sorted(row["x"] for row in batch.collect())))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .start()
+        )
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    store.append(events(1, 2))
+    store.append(events(3))
+    run()
+    store.append(events(4))
+    store.append(events(5))
+    store.compact()
+    pq.write_table(events(6), tmp_path / "store" / "of_somebody_else.parquet")
+    run()
+    store.compact()
+    run()
+
+    assert sorted(number for batch in seen for number in batch) == [1, 2, 3, 4, 5, 6]

@@ -16,6 +16,8 @@ import pytest
 from trendweave.errors import DataError, ExecutionError, OptionError
 from trendweave.store.event_store import EventStore
 from trendweave.store.layout.locking import alone
+from trendweave.store.layout.reading import RowReader
+from trendweave.store.layout.sequence import Sequence
 
 SCHEMA = pa.schema({"time": pa.timestamp("us"), "company": pa.string(), "price": pa.float64()})
 
@@ -173,3 +175,27 @@ def test_two_compactions_do_not_meet(tmp_path: Path) -> None:
         store.compact()
 
     assert raised.value.problems[0].code == "TW431"
+
+
+def test_followers_agree_on_one_order(tmp_path: Path) -> None:
+    store = EventStore.create(tmp_path, SCHEMA)
+    one, other = Sequence(store.place), Sequence(store.place)
+    store.append(quotes(1))
+    assert one.count() == 1
+    store.append(quotes(2), batch=("stream", 3))
+    pq.write_table(quotes(3), tmp_path / "more.parquet")
+    assert other.count() == 3
+    store.append(quotes(4))
+    assert one.count() == other.count() == 4
+    store.compact()
+
+    assert one.count() == 4, "a compaction adds no events"
+    files = [file.name for file in one.files(0, 4)]
+    assert files == [file.name for file in Sequence(store.place).files(0, 4)]
+    assert files[2] == "more.parquet"
+    assert [RowReader(store.open_files, file, SCHEMA).read([0], ["price"]).num_rows for file in one.files(0, 4)] == [
+        1, 2, 3, 4
+    ]  # fmt: skip
+    store.vacuum("0 seconds")
+    with pytest.raises(DataError, match="is gone"):
+        Sequence(store.place).files(0, 4)

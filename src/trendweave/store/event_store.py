@@ -35,7 +35,7 @@ from trendweave.store.spark.sink import Sink
 from trendweave.store.upkeep import Description, Verified, describe, vacuum, verify
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class EventStore(Snapshot):
@@ -181,6 +181,21 @@ class EventStore(Snapshot):
             name: Tells streams that write into one store apart. A stream keeps it as it keeps its checkpoint.
         """
         return Sink(self, name)
+
+    def follow(self, spark: SparkSession) -> DataFrame:
+        """A streaming DataFrame of the events that are there and of those that will be added, each append once.
+
+        Files that are replaced by a compaction are read from where they went; `vacuum` must not be quicker than the
+        stream.
+
+        Args:
+            spark: The session.
+        """
+        from trendweave.store.spark.follow import follow
+
+        if self.is_delta:
+            raise OptionError([Problem("TW408", "a Delta table is followed by Spark itself", "use readStream.table")])
+        return follow(spark, self.place, self.schema)
 
     def build_index(
         self, columns: Sequence[str] = (), told: Told | None = None, events_per_block: int | None = None

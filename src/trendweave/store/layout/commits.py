@@ -112,11 +112,11 @@ def list_files(place: Place) -> list[DataFile]:
     removed = {name for commit in commits for name in commit.removed}
     for name, number in committed.items():
         if name not in removed:
-            visible[name] = lying.get(name) or _find(place, name, number)
+            visible[name] = lying.get(name) or locate_committed(place, name, number)
     return [visible[name] for name in sorted(visible.keys() - removed)]
 
 
-def _find(place: Place, name: str, number: str) -> DataFile:
+def locate_committed(place: Place, name: str, number: str) -> DataFile:
     """A file that is not in its place yet. It may come there while it is looked for."""
     for location in (staged_name(number, name), name, f"{REPLACED}/{name}"):
         info = place.info(location)
