@@ -136,3 +136,17 @@ def test_shortening_by_the_pace_of_events() -> None:
     pace = Pace(2, 5)
     assert covered(find_intervals(found, Steps(2, None), Steps(1, None), Span(20), pace)) == set(range(83, 116))
     assert covered(find_intervals(found, Steps(2, 2), Steps(1, 1), Span(20), pace)) == set(range(90, 106))
+
+
+@given(
+    hs.lists(hs.tuples(hs.integers(-9, 9), hs.integers(0, 5)), max_size=5), hs.lists(hs.integers(-12, 12), max_size=9)
+)
+@examples(100)
+def test_times_inside_stretches(intervals: list[tuple[int, int]], times: list[int]) -> None:
+    stretches = Stretches.of(
+        np.array([low for low, _ in intervals], np.int64), np.array([low + more for low, more in intervals], np.int64)
+    )
+    for given_times in (times, sorted(times)):
+        expected = [any(low <= time <= low + more for low, more in intervals) for time in given_times]
+        assert stretches.hold(np.array(given_times, np.int64)).tolist() == expected
+        assert (stretches.places(np.array(given_times, np.int64)) >= 0).tolist() == expected

@@ -64,10 +64,7 @@ def _narrow(
     necessary, pace, reach = requirement.necessary, requirements.pace, requirements.reaches[number]
     numbering = None if any(one.missing.any() for one in named) else requirements.numbering
     runs = find_runs(necessary, symbols, numbering)
-    inside = {
-        symbol: one.take(section.files[one.files] & (coarse.places(one.times) >= 0))
-        for symbol, one in zip(symbols, named, strict=True)
-    }
+    inside = {symbol: one.take(_is_inside(one, section, coarse)) for symbol, one in zip(symbols, named, strict=True)}
     occurrences = []
     for run in runs:
         if numbering is not None and len(run) > 1:
@@ -86,28 +83,25 @@ def _narrow(
     return find_intervals(candidates, before, after, reach, pace).common(coarse)
 
 
+def _is_inside(named: Named, section: Section, coarse: Stretches) -> np.ndarray:
+    """Whether events are of a section, and of stretches that the coarse map has left."""
+    inside = coarse.hold(named.times)
+    return inside if section.files.all() else inside & section.files[named.files]
+
+
 def _join_run(necessary: Necessary, run: list[int], named: Sequence[Named], numbering: Numbering) -> Occurrences:
-    """Where all symbols of a run occur at their distances (the first merge of Algorithm 3.1). Those of which there are
-    the fewest come first, so that only few have to be sorted."""
+    """Where all symbols of a run occur at their distances (the first merge of Algorithm 3.1): each symbol counts on at
+    the numbers at which all before it have counted. Those of which there are the fewest come first."""
     steps = [necessary.steps_between(run[0], symbol).least for symbol in run]
-    order = sorted(range(len(run)), key=lambda place: named[place].times.size)
-    met = _sort(numbering.numbers(named[order[0]]) - steps[order[0]])
-    for place in order[1:]:
-        numbers = numbering.numbers(named[place]) - steps[place]
-        met = _sort(numbers[_is_one_of(numbers, met)])
-    first, last = (
-        _sort(named[place].times[_is_one_of(numbering.numbers(named[place]) - steps[place], met)]) for place in (0, -1)
-    )
+    # A run may seem to begin before the first event.
+    begins = [numbering.numbers(one) + (steps[-1] - step) for one, step in zip(named, steps, strict=True)]
+    counted = np.zeros(numbering.count + steps[-1], np.uint8)
+    for done, place in enumerate(sorted(range(len(run)), key=lambda place: named[place].times.size)):
+        here = begins[place]
+        counted[here[counted[here] == done] if done else here] = done + 1
     # Numbers rise as times do, so all of them stand in one order.
+    first, last = (_sort(named[place].times[counted[begins[place]] == len(run)]) for place in (0, -1))
     return Occurrences.runs(first, last)
-
-
-def _is_one_of(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Whether each number is one of some that rise."""
-    if not known.size:
-        return np.zeros(numbers.size, np.bool_)
-    place = np.minimum(np.searchsorted(known, numbers), known.size - 1)
-    return known[place] == numbers
 
 
 def _sort(values: np.ndarray) -> np.ndarray:

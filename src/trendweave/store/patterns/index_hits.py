@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.store.event_store import EventStore
+from trendweave.store.index.lookups import Hits
 from trendweave.store.patterns.rewriting.terms import Term
 
 #: Rows of a file have smaller numbers.
 _ROWS = np.int64(40)
+_ARRAYS = ("files", "rows", "times")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,35 +21,37 @@ class Named:
     """Events that may be read as a symbol.
 
     Attributes:
-        keys: File and row in one number, in any order, some of them perhaps twice.
+        files: The numbers of their files; events are in any order, some of them perhaps twice.
+        rows: Their rows in these files.
         times: Their times.
         missing: Files of which any event may be one.
         entries: How many index entries were read for them.
     """
 
-    keys: np.ndarray
+    files: np.ndarray
+    rows: np.ndarray
     times: np.ndarray
     missing: np.ndarray
     entries: int
 
     @property
-    def files(self) -> np.ndarray:
-        return self.keys >> _ROWS
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.keys & ((np.int64(1) << _ROWS) - 1)
+    def keys(self) -> np.ndarray:
+        """File and row in one number."""
+        return (self.files.astype(np.int64) << _ROWS) | self.rows
 
     def take(self, kept: np.ndarray) -> Named:
-        return Named(self.keys[kept], self.times[kept], self.missing, self.entries)
+        """Some of them."""
+        if kept.all():
+            return self
+        return Named(self.files[kept], self.rows[kept], self.times[kept], self.missing, self.entries)
 
     def and_(self, other: Named) -> Named:
         """What both name; of files that one of them does not know, what the other names."""
         mine = np.isin(self.keys, other.keys) | other.missing[self.files]
         theirs = self.missing[other.files]
-        keys = np.concatenate([self.keys[mine], other.keys[theirs]])
-        times = np.concatenate([self.times[mine], other.times[theirs]])
-        return Named(keys, times, self.missing & other.missing, self.entries + other.entries)
+        both = (self.take(mine), other.take(theirs))
+        files, rows, times = (np.concatenate([getattr(one, name) for one in both]) for name in _ARRAYS)
+        return Named(files, rows, times, self.missing & other.missing, self.entries + other.entries)
 
 
 def ask_indexes(store: EventStore, terms: Sequence[Term]) -> Named:
@@ -65,7 +69,7 @@ def ask_indexes(store: EventStore, terms: Sequence[Term]) -> Named:
 
 def _ask(store: EventStore, term: Term) -> Named:
     """The events that meet one of the alternatives of a term."""
-    keys, times, entries = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    found: list[Hits] = []
     missing = np.zeros(len(store.files), np.bool_)
     for column, asked in term.alternatives:
         missing |= ~store.has_secondary(column)
@@ -73,8 +77,12 @@ def _ask(store: EventStore, term: Term) -> Named:
             continue
         hits = store.lookup(column, *(part for ask in asked.asks for part in ask), in_order=False)
         missing[np.asarray(hits.missing, np.int64)] = True
-        keys.append((hits.file.astype(np.int64) << _ROWS) | hits.row.astype(np.int64))
-        times.append(hits.time)
-        entries += int(hits.entries_read)
-    named = Named(np.concatenate(keys), np.concatenate(times), missing, entries)
+        found.append(hits)
+    files = _join([hits.file for hits in found], np.int32)
+    rows, times = (_join([getattr(hits, name) for hits in found], np.int64) for name in ("row", "time"))
+    named = Named(files, rows, times, missing, sum(hits.entries_read for hits in found))
     return named.take(~missing[named.files]) if missing.any() else named
+
+
+def _join(arrays: list[np.ndarray], kind: type) -> np.ndarray:
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, kind), *arrays])

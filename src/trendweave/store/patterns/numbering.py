@@ -13,19 +13,26 @@ from trendweave.store.patterns.index_hits import Named
 from trendweave.store.patterns.intervals.replay_intervals import Pace
 from trendweave.store.patterns.rewriting.necessary import Necessary
 
+#: A byte is held for each event that has a number.
+MOST_EVENTS = 2**30
+
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
     """Attributes:
     starts: The number of the first event of each file.
+    count: How many events there are.
     pace: How far apart neighbours are.
     """
 
     starts: np.ndarray
+    count: int
     pace: Pace
 
     def numbers(self, named: Named) -> np.ndarray:
         """The numbers of some events."""
+        if self.starts.size == 1:
+            return named.rows
         found: np.ndarray = self.starts[named.files] + named.rows
         return found
 
@@ -34,6 +41,8 @@ def find_numbering(plan: Plan, store: EventStore, type_: str | None) -> Numberin
     """How events are numbered; None where events of a trend need not be neighbours, or rows do not tell numbers: a
     trend takes neighbours of its partition, files overlap in time, two events share a time, or a row is no event."""
     if plan.strategy != "contiguous" or plan.partition_key or not len(store.files):
+        return None
+    if int(store.groups.rows.sum()) > MOST_EVENTS:
         return None
     blocks = store.blocks
     rows = np.bincount(store.groups.file, store.groups.rows, len(store.files)).astype(np.int64)
@@ -54,7 +63,7 @@ def find_numbering(plan: Plan, store: EventStore, type_: str | None) -> Numberin
     starts = np.zeros(rows.size, np.int64)
     starts[order] = np.cumsum(rows[order]) - rows[order]
     gaps = np.concatenate([inside.ravel(), between])
-    return Numbering(starts, Pace(int(gaps.min()), int(gaps.max())) if gaps.size else Pace())
+    return Numbering(starts, int(rows.sum()), Pace(int(gaps.min()), int(gaps.max())) if gaps.size else Pace())
 
 
 def _all_typed(store: EventStore, type_: str, rows: int) -> bool:

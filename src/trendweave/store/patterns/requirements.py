@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -84,6 +85,7 @@ def find_requirements(plan: Plan, store: EventStore, sections: Sequence[Section]
     numbering = find_numbering(plan, store, type_)
     pace = Pace() if numbering is None else numbering.pace
     reaches = tuple(find_reach(plan.window, store.kind, section.firsts, section.lasts) for section in sections)
+    is_indexed = cache(lambda name: bool(store.has_secondary(name).any()))
     sides = plan.templates[:2] if plan.is_conjunction else plan.templates
     templates = []
     for template in sides:
@@ -91,10 +93,7 @@ def find_requirements(plan: Plan, store: EventStore, sections: Sequence[Section]
         if necessary is None:
             continue
         possible = np.array([find_possible(one.condition, store.blocks, store.schema) for one in necessary.symbols])
-        terms = tuple(
-            find_terms(one.condition, store.schema, lambda name: bool(store.has_secondary(name).any()))
-            for one in necessary.symbols
-        )
+        terms = tuple(find_terms(one.condition, store.schema, is_indexed) for one in necessary.symbols)
         maps = tuple(
             make_coarse_map(necessary, possible[:, section.blocks], section.firsts, section.lasts, reach, pace)
             for section, reach in zip(sections, reaches, strict=True)

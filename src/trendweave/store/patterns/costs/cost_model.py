@@ -29,13 +29,13 @@ class Weights:
         lookup: To ask an index of a file.
     """
 
-    byte: float = 4e-10
+    byte: float = 6e-10
     piece: float = 6e-5
-    event: float = 2.5e-8
-    comparison: float = 3e-9
-    choosing: float = 1.8e-8
+    event: float = 4e-8
+    comparison: float = 4e-9
+    choosing: float = 7e-9
     entry: float = 2.5e-8
-    sorting: float = 2e-9
+    sorting: float = 1e-9
     lookup: float = 1e-4
 
     def comparing(self, number: int) -> Weights:

@@ -48,6 +48,20 @@ class Stretches:
         place = np.searchsorted(self.lows, times, side="right") - 1
         return np.where((place >= 0) & (times <= self.highs[place]), place, -1)
 
+    def hold(self, times: np.ndarray) -> np.ndarray:
+        """Whether each time lies in a stretch."""
+        if self.count == 1:
+            return (times >= self.lows[0]) & (times <= self.highs[0])
+        if self.count and (times[1:] >= times[:-1]).all():
+            # Times that rise are cut by the few stretches, instead of looking for each of them.
+            change = np.zeros(times.size + 1, np.int8)
+            begins, ends = np.searchsorted(times, self.lows), np.searchsorted(times, self.highs, side="right")
+            held = begins < ends
+            np.add.at(change, begins[held], 1)
+            np.subtract.at(change, ends[held], 1)
+            return np.cumsum(change[:-1], dtype=np.int8) > 0
+        return self.places(times) >= 0
+
     def touch(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
         """Whether each of these intervals has a time in common with a stretch."""
         if not self.count:
