@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.runners.options import Using
@@ -18,7 +19,9 @@ from trendweave.store.patterns.finding import find_stretches
 from trendweave.store.patterns.intervals.context import count_comparisons, why_everything
 from trendweave.store.patterns.intervals.reach import Reach
 from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.intervals.zones import find_zones, why_all_zones
 from trendweave.store.patterns.requirements import Requirements, find_requirements
+from trendweave.store.patterns.rewriting.possible_blocks import find_possible
 from trendweave.store.patterns.sections import find_sections
 
 #: Times beyond this, and lengths beyond half of it, are not counted with.
@@ -61,11 +64,14 @@ def plan_access(
     compared = [count_comparisons(wish.plan) for wish in wishes]
     own = [weights.comparing(number) for number in compared]
     everything = _everything(store, low, high, shown, weights.comparing(sum(compared)))
+    alone = wishes[0].plan if len(wishes) == 1 else None
     reason = _why_everything(wishes, store, using)
     if reason is not None:
         return everything.access(reason)
     if using == "auto" and everything.cost.seconds < _LITTLE:
         return everything.access("so little is stored that reading it costs less than asking what to read")
+    if isinstance(alone, IntervalPlan):
+        return _plan_zones(alone, everything, using)
     plans = [wish.plan for wish in wishes if isinstance(wish.plan, Plan)]
     sections = find_sections(plans, store, low, high)
     if not sections:
@@ -116,6 +122,29 @@ def plan_access(
     )
 
 
+def _plan_zones(plan: IntervalPlan, everything: _Everything, using: Using) -> Access:
+    """How a store is read for an interval query: by the coarse map of its situations."""
+    store, low, high = everything.store, everything.low, everything.high
+    blocks = store.blocks
+    sections = find_sections([], store, low, high)
+    if not sections:
+        return everything.nothing()
+    (section,) = sections
+    conditions = (find_possible(one.condition, blocks, store.schema) for one in plan.situations)
+    zones = find_zones(plan, np.array(list(conditions)), blocks, section.blocks, store.kind, high).clip(low, high)
+    touched = zones.touch(section.firsts, section.lasts)
+    groups = np.unique(blocks.number[section.blocks[touched]])
+    cost = everything.cost_of(groups)
+    considered = (*everything.considered, Considered("light index", cost))
+    if using == "auto" and _WORTH * everything.cost.seconds <= cost.seconds:
+        return everything.access("reading everything costs least", considered)
+    read = ReadSection(None, zones, groups)
+    found = everything.access("", considered)
+    reads = (read,) if groups.size else ()
+    counted = (int(touched.sum()), found.blocks[1])
+    return replace(found, road="light index", reason=None, sections=reads, estimated=cost, blocks=counted)
+
+
 def _find_free(stretches: Stretches, reaches: Sequence[Reach]) -> np.ndarray:
     """Where no window of any query holds events of two stretches."""
     free = np.ones(stretches.count, np.bool_)
@@ -134,7 +163,10 @@ def _why_everything(wishes: Sequence[Wish], store: EventStore, using: Using) -> 
     if using == "replay":
         return "it was asked for"
     for wish in wishes:
-        reason = why_everything(wish.plan)
+        if isinstance(wish.plan, IntervalPlan) and len(wishes) == 1:
+            reason = why_all_zones(wish.plan, wish.type)
+        else:
+            reason = why_everything(wish.plan)
         if reason is not None:
             return reason
     blocks = store.blocks
@@ -158,7 +190,20 @@ class _Everything:
     shown: float
     groups: np.ndarray
     blocks: int
-    cost: Cost
+    weights: Weights
+
+    @property
+    def cost(self) -> Cost:
+        """What it costs."""
+        return self.cost_of(self.groups)
+
+    def cost_of(self, numbers: np.ndarray) -> Cost:
+        """What reading some row groups costs, and computing all of their events."""
+        groups = self.store.groups
+        bytes_ = float(groups.bytes[numbers].sum()) * self.shown
+        events = float(groups.rows[numbers].sum())
+        seconds = self.weights.of_data(*(np.asarray(number) for number in (bytes_, numbers.size, events)))
+        return Cost(float(numbers.size), bytes_, events, 0.0, float(seconds))
 
     @property
     def considered(self) -> tuple[Considered, ...]:
@@ -209,11 +254,7 @@ def _everything(store: EventStore, low: int | None, high: int | None, shown: flo
         inside &= True if low is None else blocks.last >= low
         inside &= True if high is None else blocks.first <= high
         numbers = np.unique(blocks.number[inside])
-    bytes_ = float(groups.bytes[numbers].sum()) * shown
-    events = float(groups.rows[numbers].sum())
-    seconds = float(weights.of_data(*(np.asarray(number) for number in (bytes_, numbers.size, events))))
-    cost = Cost(float(numbers.size), bytes_, events, 0.0, seconds)
-    return _Everything(store, low, high, shown, numbers, int(inside.sum()), cost)
+    return _Everything(store, low, high, shown, numbers, int(inside.sum()), weights)
 
 
 def _join_considered(chosen: Sequence[Chosen]) -> list[Considered]:

@@ -66,7 +66,7 @@ def why_everything(plan: QueryPlan) -> str | None:
     if isinstance(plan, SituatedPlan):
         return "a situation that began long ago may still hold, so all events are read"
     if isinstance(plan, IntervalPlan):
-        return "situations are runs of events of any length, so all events are read"
+        return "situations beside other queries are runs of events of any length, so all events are read"
     if plan.choice is not None and plan.choice.kind == "sample":
         return "a sample is drawn from all trends in their order, so all events are read"
     return None

@@ -1,0 +1,97 @@
+"""Interval queries on random stores: what the coarse map leaves out changes no row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+
+import trendweave
+from tests.intervals.engines import as_table, full_text, planned
+from tests.profiles import examples
+from tests.reference.comparer import assert_same_rows
+from tests.reference.intervals.query import Query
+from tests.reference.intervals.streams import queries_and_events
+from trendweave.store.event_store import EventStore
+
+
+@given(queries_and_events(), hs.data())
+@examples(80)
+def test_rows_are_those_of_a_run_on_all_events(drawn: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+    query, events = drawn
+    engine = planned(query)
+    if engine is None:
+        return
+    copies = data.draw(hs.integers(1, 3))
+    apart = data.draw(hs.sampled_from([2, 30])) + max((abs(one["time"] or 0) for one in events), default=0) * 2
+    quiet = [
+        {**one, **{name: None for name in one if name != "time" and name.islower() and len(name) == 1}}
+        for one in events
+    ]
+    many = [
+        {**one, "time": None if one["time"] is None else one["time"] + number * apart}
+        for number in range(copies)
+        for one in (quiet if data.draw(hs.booleans()) else events)
+    ]
+    if data.draw(hs.booleans()):
+        many.sort(key=lambda one: (one["time"] is None, one["time"]))
+    table = as_table(query, many)
+    low = data.draw(hs.sampled_from([None, None, 2]))
+    high = data.draw(hs.sampled_from([None, None, 20]))
+    kept = [
+        (low is None or (time is not None and time >= low)) and (high is None or (time is not None and time < high))
+        for time in table.column("time").to_pylist()
+    ]
+    expected = engine.run(table.filter(pa.array(kept, pa.bool_())))
+    with TemporaryDirectory() as folder:
+        cut = data.draw(hs.integers(0, len(many)))
+        for number, part in enumerate((table.slice(0, cut), table.slice(cut))):
+            pq.write_table(part, Path(folder) / f"{number}.parquet", row_group_size=data.draw(hs.integers(1, 3)))
+        store = EventStore.over(folder)
+        store = store.build_index() if data.draw(hs.integers(0, 3)) else store
+        found = engine.run(store, using="index", between=(low, high))
+        assert_same_rows(expected.to_pylist(), found.to_pylist(), full_text(query))
+
+
+def quiet_and_busy() -> pa.Table:
+    """Busy from 100 to 109 and from 500 to 509, and quiet otherwise."""
+    times = list(range(1000))
+    values = [9 if 100 <= time < 110 or 500 <= time < 510 else 0 for time in times]
+    return pa.table({"time": times, "x": values, "y": values[:300] + [0] * 700})
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("FROM S DEFINE A AS x > 5 RETURN SITUATIONS", 6),
+        ("FROM S DEFINE A AS x > 5, B AS y > 5 PATTERN A starts; equals; meets B WITHIN 50 seconds", 3),
+        ("FROM S DEFINE A AS x > 5, B AS y > 20 PATTERN A before B WITHIN 50 seconds", 0),
+        ("FROM S PARTITION BY y DEFINE A AS x > 5 RETURN SITUATIONS", 91),
+    ],
+)
+def test_quiet_times_are_not_read(tmp_path: Path, text: str, most: int) -> None:
+    pq.write_table(quiet_and_busy(), tmp_path / "a.parquet", row_group_size=10)
+    store = EventStore.over(tmp_path).build_index()
+    query, metrics = trendweave.query(text), trendweave.Metrics()
+    found = query.run(store, using="index", metrics=metrics)
+    assert_same_rows(query.run(quiet_and_busy()).to_pylist(), found.to_pylist())
+    assert metrics.get["row_groups_read"] <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("FROM S DEFINE A AS x > PREV(x) RETURN SITUATIONS", "PREV"),
+        ("RETURN COUNT(*) DEFINE A AS x > 5 PATTERN S s+ WHERE s DURING A WITHIN 9 seconds", "may still hold"),
+    ],
+)
+def test_why_all_events_are_read(tmp_path: Path, text: str, why: str) -> None:
+    pq.write_table(quiet_and_busy(), tmp_path / "a.parquet", row_group_size=10)
+    store = EventStore.over(tmp_path, type=None).build_index()
+    assert why in trendweave.query(text).explain(store)
