@@ -207,7 +207,8 @@ class _Steps:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[_Steps]:
-    """A bar on stderr while something runs; it goes away at the end."""
+    """A bar on stderr while something runs, if that is a terminal; it goes away at the end."""
+    errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
         yield _Steps(bar, total, what)
