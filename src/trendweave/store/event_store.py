@@ -264,6 +264,9 @@ class EventStore(Snapshot):
         """Measure what reading costs on this machine, and keep it beside the data; plans are chosen by it."""
         costs = measure_costs(self)
         save_costs(self.place, costs)
+        from trendweave.store.patterns.costs.calibration import measure_weights, save_weights
+
+        save_weights(self.place, measure_weights(self))
         self.__dict__.pop("costs", None)
         return costs
 

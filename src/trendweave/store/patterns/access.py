@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.intervals.stretches import Stretches
 
 Road: TypeAlias = Literal["replay", "light index", "secondary indexes"]
@@ -67,6 +68,8 @@ class Access:
         bytes: How many bytes they have.
         shown: Which share of the bytes of a row group are columns that are read.
         blocks: Blocks of the light index that have events which are read, and how many there are.
+        weights: What estimates were made with.
+        asked: How many terms were asked of indexes.
         symbols: What every trend has, for people.
     """
 
@@ -83,6 +86,8 @@ class Access:
     bytes: int
     shown: float
     blocks: tuple[int, int]
+    weights: Weights
+    asked: int = 0
     symbols: tuple[str, ...] = ()
 
     @property

@@ -118,6 +118,8 @@ def plan_access(
         int(store.groups.bytes.sum()),
         shown,
         (blocks, int(store.blocks.count.size)),
+        everything.weights,
+        sum(len(choice.asked) for choice in chosen),
         tuple(_show(one) for one in requirements),
     )
 
@@ -241,6 +243,7 @@ class _Everything:
             int(store.groups.bytes.sum()),
             self.shown,
             (blocks, int(store.blocks.count.size)),
+            self.weights,
         )
 
 

@@ -16,10 +16,10 @@ from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
 from trendweave.store.layout.moments import read_between
 from trendweave.store.patterns.access import Access
-from trendweave.store.patterns.costs.cost_model import Weights
+from trendweave.store.patterns.costs.calibration import load_weights
 from trendweave.store.patterns.plan_access import Wish, plan_access
 from trendweave.store.patterns.running.rows_of_access import prepare_stretches
-from trendweave.store.patterns.running.told import tell_access
+from trendweave.store.patterns.running.told import actual_cost, tell_access
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def plan_request(request: Request, store: EventStore, read: Sequence[str]) -> Ac
     """
     low, end = read_between(request.between, store.kind)
     high = None if end is None else end - 1
-    return plan_access(request.wishes, store, read, low, high, request.using, Weights())
+    return plan_access(request.wishes, store, read, low, high, request.using, load_weights(store.place))
 
 
 def run_on_store(program: Program, store: EventStore, request: Request, metrics: Metrics | None) -> pa.Table:
@@ -67,8 +67,9 @@ def run_on_store(program: Program, store: EventStore, request: Request, metrics:
     batches = list(program.compute(rows).batches)
     if metrics is not None:
         metrics.count(asdict(dropped))
-        seconds = {"planning_seconds": planned - began, "actual_seconds": perf_counter() - began}
-        metrics.count({**tell_access(access, store), **seconds})
+        seconds = {"planning_seconds": planned - began, "seconds": perf_counter() - began}
+        cost = {"actual_cost": actual_cost(access, store, dropped.rows)}
+        metrics.count({**tell_access(access, store), **cost, **seconds})
     return pa.Table.from_batches(batches, program.schema.with_metadata(dropped.metadata))
 
 

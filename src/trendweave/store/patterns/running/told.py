@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.access import Access, Considered, Cost
 
@@ -25,8 +27,27 @@ def tell_access(access: Access, store: EventStore) -> dict[str, Any]:
         "index_entries_read": access.entries,
         "estimated_row_groups": access.estimated.groups,
         "estimated_entries": access.estimated.entries,
-        "estimated_seconds": access.estimated.seconds,
+        "estimated_cost": access.estimated.seconds,
     }
+
+
+def actual_cost(access: Access, store: EventStore, events: int) -> float:
+    """What was read and computed, weighed as estimates are: in seconds of a machine as it was measured.
+
+    Args:
+        access: How the store was read.
+        store: The store.
+        events: How many events were computed.
+    """
+    groups = access.chosen_groups
+    bytes_ = float(store.groups.bytes[groups].sum()) * access.shown
+    data = (np.asarray(one) for one in (bytes_, float(groups.size), float(events)))
+    seconds = float(access.weights.of_data(*data))
+    if access.reason is None:
+        seconds += access.weights.choosing * float(store.groups.rows[groups].sum())
+        lookups = np.asarray(float(access.asked * len(store.files)))
+        seconds += float(access.weights.of_indexes(np.asarray(float(access.entries)), lookups)) if access.asked else 0.0
+    return seconds
 
 
 def explain_access(access: Access, store: EventStore) -> str:
