@@ -11,8 +11,6 @@ from trendweave.store.event_store import EventStore
 from trendweave.store.index.lookups import Hits
 from trendweave.store.patterns.rewriting.terms import Term
 
-#: Rows of a file have smaller numbers.
-_ROWS = np.int64(40)
 _ARRAYS = ("files", "rows", "times")
 
 
@@ -34,20 +32,22 @@ class Named:
     missing: np.ndarray
     entries: int
 
-    @property
-    def keys(self) -> np.ndarray:
-        """File and row in one number."""
-        return (self.files.astype(np.int64) << _ROWS) | self.rows
-
     def take(self, kept: np.ndarray) -> Named:
         """Some of them."""
         if kept.all():
             return self
         return Named(self.files[kept], self.rows[kept], self.times[kept], self.missing, self.entries)
 
-    def and_(self, other: Named) -> Named:
-        """What both name; of files that one of them does not know, what the other names."""
-        mine = np.isin(self.keys, other.keys) | other.missing[self.files]
+    def and_(self, other: Named, starts: np.ndarray) -> Named:
+        """What both name; of files that one of them does not know, what the other names.
+
+        Args:
+            other: The others.
+            starts: The number of the first row of each file among those of all files, and of how many there are.
+        """
+        named = np.zeros(int(starts[-1]), np.bool_)
+        named[starts[other.files] + other.rows] = True
+        mine = named[starts[self.files] + self.rows] | other.missing[self.files]
         theirs = self.missing[other.files]
         both = (self.take(mine), other.take(theirs))
         files, rows, times = (np.concatenate([getattr(one, name) for one in both]) for name in _ARRAYS)
@@ -62,8 +62,11 @@ def ask_indexes(store: EventStore, terms: Sequence[Term]) -> Named:
         terms: At least one.
     """
     named = _ask(store, terms[0])
-    for term in terms[1:]:
-        named = named.and_(_ask(store, term))
+    if len(terms) > 1:
+        rows = np.bincount(store.groups.file, store.groups.rows, len(store.files)).astype(np.int64)
+        starts = np.append(0, np.cumsum(rows))
+        for term in terms[1:]:
+            named = named.and_(_ask(store, term), starts)
     return named
 
 

@@ -30,6 +30,8 @@ _FAR = 2**62
 _WORTH = 0.85
 #: Seconds of reading everything below which nothing is planned.
 _LITTLE = 0.004
+#: Where this part of row groups and of blocks is left, all are read.
+_NEARLY_ALL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +96,18 @@ def plan_access(
         stretches = [old.united(new) for old, new in zip(stretches, found, strict=True)]
         entries += read_entries
     readable = np.logical_or.reduce([one.readable for one in requirements])
-    reads, blocks = [], 0
+    reads, blocks, inside = [], 0, 0
     for number, (section, where) in enumerate(zip(sections, stretches, strict=True)):
         where = where.clip(low, high)
         touched = where.touch(section.firsts, section.lasts) & readable[section.blocks]
         blocks += int(touched.sum())
+        inside += section.blocks.size
         groups = np.unique(store.blocks.number[section.blocks[touched]])
         if groups.size:
             reaches = [one.reaches[number] for one in requirements]
             reads.append(ReadSection(section.bucket, where, groups, _find_free(where, reaches)))
+    if using == "auto" and _leaves_all(reads, everything, (blocks, inside)):
+        return replace(everything.access("indexes leave nearly all of it", tuple(considered)), entries=entries)
     road: Road = "secondary indexes" if any(choice.asked for choice in chosen) else "light index"
     return Access(
         road,
@@ -145,6 +150,12 @@ def _plan_zones(plan: IntervalPlan, everything: _Everything, using: Using) -> Ac
     reads = (read,) if groups.size else ()
     counted = (int(touched.sum()), found.blocks[1])
     return replace(found, road="light index", reason=None, sections=reads, estimated=cost, blocks=counted)
+
+
+def _leaves_all(reads: Sequence[ReadSection], everything: _Everything, blocks: tuple[int, int]) -> bool:
+    """Whether so much is left to read that it is not worth while to choose events."""
+    groups = sum(read.groups.size for read in reads)
+    return groups >= _NEARLY_ALL * everything.groups.size and blocks[0] >= _NEARLY_ALL * blocks[1]
 
 
 def _find_free(stretches: Stretches, reaches: Sequence[Reach]) -> np.ndarray:

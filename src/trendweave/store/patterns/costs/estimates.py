@@ -10,6 +10,7 @@ import numpy as np
 
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.costs.cost_model import ChainModel, Parts, Weights
+from trendweave.store.patterns.intervals.stretches import Stretches
 from trendweave.store.patterns.requirements import Requirement, Requirements
 from trendweave.store.patterns.rewriting.terms import Term
 from trendweave.store.patterns.sections import Section
@@ -107,10 +108,10 @@ def make_model(
     for part, (own, inside) in zip(taken, numbers, strict=True):
         weight = 1 / sharing[own]
         lengths = (ended[own] - began[own] + 1) * (inside / held[own])
-        length = blocks.last[part].max() - blocks.first[part].min() + 1
+        covered = Stretches.of(blocks.first[part], blocks.last[part]).length
         taken_bytes, taken_rows = ((kind[own] * weight).sum() for kind in (groups.bytes, groups.rows))
         counted = blocks.count[part].sum()
-        rows.append((counted, length, weight.sum(), lengths.mean(), taken_bytes * shown, taken_rows))
+        rows.append((counted, covered, weight.sum(), lengths.mean(), taken_bytes * shown, taken_rows))
     shares = [_find_shares(one, requirement.possible[one.symbol], store, taken) for one in asked]
     window = float(np.mean([reach.typical for reach in requirements.reaches]))
     events, length, pieces, piece_length, sizes, read = np.array(rows, np.float64).reshape(-1, 6).T
