@@ -99,7 +99,8 @@ def choose_pieces(access: Access, store: EventStore, program: Program) -> list[P
 
 
 def _numbers(spark: SparkSession, count: int) -> DataFrame:
-    return spark.range(0, count, 1, max(1, count))
+    """The numbers of pieces, in no more tasks than a shuffle has."""
+    return spark.range(0, count, 1, max(1, min(count, find_buckets(spark).count)))
 
 
 def _check(program: Program) -> None:
