@@ -64,12 +64,13 @@ def stores(draw: DrawFn, events: list[dict[str, Any]]) -> Layout:
         draw(hs.integers(0, len(files))),
         draw(hs.lists(hs.sampled_from(INDEXED), unique=True)),
         draw(hs.lists(hs.sampled_from(INDEXED), unique=True)),
+        draw(hs.sampled_from([None, None, None, "x", "y", "s", "k"])),
     )
 
 
 class Layout:
     """Files, the rows of their row groups, how many files get indexes, and which columns: of the first file, and of
-    the others."""
+    the others. The first file lacks the column `later`."""
 
     def __init__(
         self,
@@ -78,21 +79,32 @@ class Layout:
         indexed: int,
         first: list[str],
         others: list[str],
+        later: str | None = None,
     ) -> None:
         self.files, self.sizes, self.indexed, self.first, self.others = files, sizes, indexed, first, others
+        self.later = later if len(files) > 1 else None
+        if self.later is not None:
+            self.files = [[{**event, self.later: None} for event in files[0]], *files[1:]]
 
     def __repr__(self) -> str:
-        return f"Layout({self.files}, {self.sizes}, {self.indexed}, {self.first}, {self.others})"
+        return f"Layout({self.files}, {self.sizes}, {self.indexed}, {self.first}, {self.others}, {self.later!r})"
 
     def write(self, folder: Path) -> EventStore:
         """The store, opened anew."""
         for number, (events, size) in enumerate(zip(self.files, self.sizes, strict=True)):
-            pq.write_table(table_of(events), folder / f"file-{number}.parquet", row_group_size=size)
+            table = table_of(events)
+            if number == 0 and self.later is not None:
+                table = table.drop_columns([self.later])
+            pq.write_table(table, folder / f"file-{number}.parquet", row_group_size=size)
             if number + 1 == self.indexed:
-                self.open(folder).build_index(self.others)
+                self._index(folder, self.others)
             elif number == 0 and self.indexed:
-                self.open(folder).build_index(self.first)
+                self._index(folder, self.first)
         return self.open(folder)
+
+    def _index(self, folder: Path, columns: list[str]) -> None:
+        store = self.open(folder)
+        store.build_index([name for name in columns if name in store.schema.names])
 
     @staticmethod
     def open(folder: Path) -> EventStore:

@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
@@ -21,6 +23,7 @@ from tests.runners.test_trends_against_reference import counted
 from tests.runners.test_trends_against_reference import planned as list_planned
 from tests.store.patterns.layouts import Layout, chosen_at_random, far_apart, read_all, stores
 from trendweave.errors import TrendweaveError
+from trendweave.store.event_store import EventStore
 
 
 def check(query: trendweave.Query, events: list[dict], data: hs.DataObject) -> None:
@@ -75,6 +78,52 @@ def test_features_of_matches(case: tuple[Query, list[dict]], data: hs.DataObject
 def test_lists(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(list_planned(list_text(query)), events, data)
+
+
+@given(queries_and_streams(empty=False, conjunction=False, calculated=True, ordered=True), hs.data())
+@examples(30)
+def test_ordered_and_calculated_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
+    query, events = case
+    check(planned(query), events, data)
+
+
+@given(
+    crossed_cases(lists=True), hs.sampled_from(["LIMIT 1", "LIMIT 3", "LONGEST 1", "LONGEST 2", "SAMPLE 2"]), hs.data()
+)
+@examples(40)
+def test_chosen_trends(case: tuple[Query, list[dict]], choice: str, data: hs.DataObject) -> None:
+    query, events = case
+    try:
+        asked = trendweave.query(f"{list_text(query)} {choice}")
+    except TrendweaveError:
+        return  # not every list can be chosen from
+    check(asked, events, data)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int32(), pa.float64(), pa.timestamp("s"), pa.timestamp("ms", "UTC"), pa.timestamp("us"), pa.timestamp("ns")],
+    ids=str,
+)
+def test_every_kind_of_time(kind: pa.DataType, tmp_path: Path) -> None:
+    seconds = [1, 2, 3, 1_000, 1_001, 5_000, 5_003, 5_009]
+    table = pa.table(
+        {
+            "time": pa.array(seconds, pa.timestamp("s") if pa.types.is_timestamp(kind) else kind).cast(kind),
+            "type": ["A", "B", "A", "A", "B", "A", "A", "B"],
+            "x": [1, 1, 9, 9, 1, 9, 9, 1],
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    store = EventStore.over(tmp_path, type="type").build_index(["x"])
+    for window in ("WITHIN 5 seconds SLIDE 5 seconds", "WITHIN 7 seconds", "WITHIN SESSION 5 seconds", ""):
+        query = trendweave.query(f"RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE a.x > 5 {window}")
+        assert query.run(store, using="index").equals(query.run(store.read()))
+    metrics = trendweave.Metrics()
+    trendweave.query("RETURN COUNT(*) PATTERN SEQ(A a, B b) WHERE a.x > 5 WITHIN 5 seconds SLIDE 5 seconds").run(
+        store, using="index", metrics=metrics
+    )
+    assert metrics.get["row_groups_skipped"] > 0
 
 
 def test_the_comparison_can_fail() -> None:

@@ -47,9 +47,7 @@ def test_weights_that_make_no_sense_are_not_believed(tmp_path: Path, text: str) 
 def test_estimated_and_actual_cost_are_told(tmp_path: Path) -> None:
     """Symbols anywhere, as the model assumes: what is read is what was estimated, nearly."""
     store = make(tmp_path / "store", 400_000)
-    query = trendweave.query(
-        "RETURN COUNT(*) PATTERN SEQ(E a, E b) WHERE a.x < 0.1 AND b.x > 999 WITHIN 500 seconds"
-    )
+    query = trendweave.query("RETURN COUNT(*) PATTERN SEQ(E a, E b) WHERE a.x < 0.1 AND b.x > 999 WITHIN 500 seconds")
     metrics = Metrics()
     query.run(store, using="index", metrics=metrics)
     counts = metrics.get
