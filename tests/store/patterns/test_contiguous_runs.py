@@ -43,7 +43,7 @@ def write(folder: Path, gaps: list[int], values: list[int], cut: int, size: int)
     hs.sampled_from(["WITHIN 6 seconds", "WITHIN 8 seconds SLIDE 4 seconds", ""]),
     hs.data(),
 )
-@examples(100)
+@examples(40)
 def test_rows_are_those_of_a_run_on_all_events(
     pattern: str, events: list[tuple[int, int]], window: str, data: hs.DataObject
 ) -> None:

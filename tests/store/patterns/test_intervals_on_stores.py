@@ -22,7 +22,7 @@ from trendweave.store.event_store import EventStore
 
 
 @given(queries_and_events(), hs.data())
-@examples(80)
+@examples(40)
 def test_rows_are_those_of_a_run_on_all_events(drawn: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
     query, events = drawn
     engine = planned(query)

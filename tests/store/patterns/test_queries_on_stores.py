@@ -53,35 +53,35 @@ def check(query: trendweave.Query, events: list[dict], data: hs.DataObject) -> N
 
 
 @given(queries_and_streams(empty=False), hs.data())
-@examples(80)
+@examples(50)
 def test_aggregates(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(planned(query), events, data)
 
 
 @given(queries_and_streams(negation=True, empty=False, nots=True), hs.data())
-@examples(40)
+@examples(25)
 def test_negation(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(planned(query), events, data)
 
 
 @given(crossed_cases(lists=False), hs.data())
-@examples(40)
+@examples(25)
 def test_features_of_matches(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(planned(query), events, data)
 
 
 @given(crossed_cases(lists=True), hs.data())
-@examples(40)
+@examples(25)
 def test_lists(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(list_planned(list_text(query)), events, data)
 
 
 @given(queries_and_streams(empty=False, conjunction=False, calculated=True, ordered=True), hs.data())
-@examples(30)
+@examples(15)
 def test_ordered_and_calculated_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(planned(query), events, data)
@@ -90,7 +90,7 @@ def test_ordered_and_calculated_rows(case: tuple[Query, list[dict]], data: hs.Da
 @given(
     crossed_cases(lists=True), hs.sampled_from(["LIMIT 1", "LIMIT 3", "LONGEST 1", "LONGEST 2", "SAMPLE 2"]), hs.data()
 )
-@examples(40)
+@examples(25)
 def test_chosen_trends(case: tuple[Query, list[dict]], choice: str, data: hs.DataObject) -> None:
     query, events = case
     try:

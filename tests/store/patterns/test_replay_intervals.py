@@ -29,7 +29,7 @@ def covered(stretches: Stretches) -> set[int]:
 
 
 @given(hs.lists(TIMES, min_size=1, max_size=4), hs.integers(1, 12), hs.data())
-@examples(200)
+@examples(100)
 def test_points_that_are_part_of_a_candidate(symbols: list[list[int]], window: int, data: hs.DataObject) -> None:
     gaps = [data.draw(hs.integers(0, 2)) for _ in symbols[1:]]
     found = find_participants([at(times) for times in symbols], gaps, Span(window))
@@ -40,7 +40,7 @@ def test_points_that_are_part_of_a_candidate(symbols: list[list[int]], window: i
 
 
 @given(hs.lists(TIMES, min_size=1, max_size=3), hs.integers(1, 12), hs.booleans(), hs.booleans())
-@examples(200)
+@examples(100)
 def test_intervals_are_those_of_the_thesis(symbols: list[list[int]], window: int, first: bool, last: bool) -> None:
     """The base case, and S1 to S3. One symbol alone is both the first and the last that is asked for."""
     gaps = [1] * (len(symbols) - 1)
@@ -73,7 +73,7 @@ def _between_ends(symbols: list[list[int]], gaps: list[int], window: int, last: 
 
 
 @given(hs.lists(TIMES, min_size=2, max_size=3), hs.integers(1, 10), hs.data())
-@examples(150)
+@examples(80)
 def test_blocks_cover_what_points_cover(symbols: list[list[int]], window: int, data: hs.DataObject) -> None:
     """Where only blocks are known that may hold an event, no candidate is lost."""
     gaps = [1] * (len(symbols) - 1)

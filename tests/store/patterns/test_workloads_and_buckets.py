@@ -37,7 +37,7 @@ QUERIES = (
 
 
 @given(STREAMS, hs.lists(hs.sampled_from(QUERIES), min_size=2, max_size=4, unique=True), hs.data())
-@examples(40)
+@examples(20)
 def test_workloads(events: list[dict[str, Any]], texts: list[str], data: hs.DataObject) -> None:
     workload = trendweave.workload(texts)
     layout = data.draw(stores(data.draw(far_apart(events))))
@@ -60,7 +60,7 @@ def write_buckets(folder: Path, events: list[dict[str, Any]], size: int, keys: t
 
 
 @given(STREAMS, hs.sampled_from(QUERIES), hs.integers(1, 4), hs.data())
-@examples(40)
+@examples(20)
 def test_buckets(events: list[dict[str, Any]], text: str, size: int, data: hs.DataObject) -> None:
     query = trendweave.query(text)
     events = data.draw(far_apart(events))

@@ -10,6 +10,8 @@ import numpy as np
 from trendweave.store.patterns.costs.cost_model import Weights
 from trendweave.store.patterns.intervals.stretches import Stretches
 
+#: Indexes are used where they are estimated to cost less than this part of reading everything.
+WORTH = 0.85
 Road: TypeAlias = Literal["replay", "light index", "secondary indexes"]
 
 

@@ -12,22 +12,21 @@ from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
-from trendweave.store.patterns.access import Access, Considered, Cost, ReadSection, Road
+from trendweave.store.patterns.access import WORTH, Access, Considered, Cost, ReadSection, Road
 from trendweave.store.patterns.costs.choosing import Chosen, choose_indexes
 from trendweave.store.patterns.costs.cost_model import Weights
+from trendweave.store.patterns.everything import Everything, read_everything
 from trendweave.store.patterns.finding import find_stretches
 from trendweave.store.patterns.intervals.context import count_comparisons, why_everything
 from trendweave.store.patterns.intervals.reach import Reach
 from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
-from trendweave.store.patterns.intervals.zones import find_zones, why_all_zones
+from trendweave.store.patterns.intervals.zones import why_all_zones
+from trendweave.store.patterns.plan_zones import plan_zones
 from trendweave.store.patterns.requirements import Requirements, find_requirements
-from trendweave.store.patterns.rewriting.possible_blocks import find_possible
 from trendweave.store.patterns.sections import find_sections
 
 #: Times beyond this, and lengths beyond half of it, are not counted with.
 _FAR = 2**62
-#: Indexes are used where they are estimated to cost less than this part of reading everything.
-_WORTH = 0.85
 #: Seconds of reading everything below which nothing is planned.
 _LITTLE = 0.004
 #: Where this part of row groups and of blocks is left, all are read.
@@ -65,7 +64,7 @@ def plan_access(
     shown = min(1.0, len(read) / max(1, len(store.schema)))
     compared = [count_comparisons(wish.plan) for wish in wishes]
     own = [weights.comparing(number) for number in compared]
-    everything = _everything(store, low, high, shown, weights.comparing(sum(compared)))
+    everything = read_everything(store, low, high, shown, weights.comparing(sum(compared)))
     alone = wishes[0].plan if len(wishes) == 1 else None
     reason = _why_everything(wishes, store, using)
     if reason is not None:
@@ -73,7 +72,7 @@ def plan_access(
     if using == "auto" and everything.cost.seconds < _LITTLE:
         return everything.access("so little is stored that reading it costs less than asking what to read")
     if isinstance(alone, IntervalPlan):
-        return _plan_zones(alone, everything, using)
+        return plan_zones(alone, everything, using)
     plans = [wish.plan for wish in wishes if isinstance(wish.plan, Plan)]
     sections = find_sections(plans, store, low, high)
     if not sections:
@@ -86,7 +85,7 @@ def plan_access(
     ]
     considered = [*everything.considered, *_join_considered(chosen)]
     best = min(considered[1:], key=lambda one: one.cost.seconds)
-    if using == "auto" and _WORTH * everything.cost.seconds <= best.cost.seconds:
+    if using == "auto" and WORTH * everything.cost.seconds <= best.cost.seconds:
         why = "reading everything costs least"
         return everything.access(why, tuple(considered))
     stretches = [NOWHERE for _ in sections]
@@ -129,30 +128,7 @@ def plan_access(
     )
 
 
-def _plan_zones(plan: IntervalPlan, everything: _Everything, using: Using) -> Access:
-    """How a store is read for an interval query: by the coarse map of its situations."""
-    store, low, high = everything.store, everything.low, everything.high
-    blocks = store.blocks
-    sections = find_sections([], store, low, high)
-    if not sections:
-        return everything.nothing()
-    (section,) = sections
-    conditions = (find_possible(one.condition, blocks, store.schema) for one in plan.situations)
-    zones = find_zones(plan, np.array(list(conditions)), blocks, section.blocks, store.kind, high).clip(low, high)
-    touched = zones.touch(section.firsts, section.lasts)
-    groups = np.unique(blocks.number[section.blocks[touched]])
-    cost = everything.cost_of(groups)
-    considered = (*everything.considered, Considered("light index", cost))
-    if using == "auto" and _WORTH * everything.cost.seconds <= cost.seconds:
-        return everything.access("reading everything costs least", considered)
-    read = ReadSection(None, zones, groups)
-    found = everything.access("", considered)
-    reads = (read,) if groups.size else ()
-    counted = (int(touched.sum()), found.blocks[1])
-    return replace(found, road="light index", reason=None, sections=reads, estimated=cost, blocks=counted)
-
-
-def _leaves_all(reads: Sequence[ReadSection], everything: _Everything, blocks: tuple[int, int]) -> bool:
+def _leaves_all(reads: Sequence[ReadSection], everything: Everything, blocks: tuple[int, int]) -> bool:
     """Whether so much is left to read that it is not worth while to choose events."""
     groups = sum(read.groups.size for read in reads)
     return groups >= _NEARLY_ALL * everything.groups.size and blocks[0] >= _NEARLY_ALL * blocks[1]
@@ -191,84 +167,6 @@ def _why_everything(wishes: Sequence[Wish], store: EventStore, using: Using) -> 
         if max(getattr(length, "length", 0), getattr(length, "gap", 0)) // store.kind.step > _FAR // 2:
             return "the window is longer than times can be apart"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Everything:
-    """Reading all events between two times."""
-
-    store: EventStore
-    low: int | None
-    high: int | None
-    shown: float
-    groups: np.ndarray
-    blocks: int
-    weights: Weights
-
-    @property
-    def cost(self) -> Cost:
-        """What it costs."""
-        return self.cost_of(self.groups)
-
-    def cost_of(self, numbers: np.ndarray) -> Cost:
-        """What reading some row groups costs, and computing all of their events."""
-        groups = self.store.groups
-        bytes_ = float(groups.bytes[numbers].sum()) * self.shown
-        events = float(groups.rows[numbers].sum())
-        seconds = self.weights.of_data(*(np.asarray(number) for number in (bytes_, numbers.size, events)))
-        return Cost(float(numbers.size), bytes_, events, 0.0, float(seconds))
-
-    @property
-    def considered(self) -> tuple[Considered, ...]:
-        return (Considered("replay", self.cost),)
-
-    def access(self, reason: str, considered: tuple[Considered, ...] | None = None) -> Access:
-        """All of it, for a reason."""
-        read = ReadSection(None, None, self.groups)
-        return self._make(reason, (read,), considered or self.considered, self.cost, self.blocks)
-
-    def nothing(self) -> Access:
-        """None of it."""
-        return self._make("no events lie between these times", (), self.considered, Cost(0, 0, 0, 0, 0), 0)
-
-    def _make(
-        self,
-        reason: str,
-        reads: tuple[ReadSection, ...],
-        considered: tuple[Considered, ...],
-        cost: Cost,
-        blocks: int,
-    ) -> Access:
-        store = self.store
-        return Access(
-            "replay",
-            reason,
-            reads,
-            False,
-            self.low,
-            self.high,
-            cost,
-            considered,
-            0,
-            int(store.groups.rows.size),
-            int(store.groups.bytes.sum()),
-            self.shown,
-            (blocks, int(store.blocks.count.size)),
-            self.weights,
-        )
-
-
-def _everything(store: EventStore, low: int | None, high: int | None, shown: float, weights: Weights) -> _Everything:
-    blocks, groups = store.blocks, store.groups
-    if low is None and high is None:
-        numbers = np.arange(groups.rows.size)
-        inside = np.ones(blocks.count.size, np.bool_)
-    else:
-        inside = np.ones(blocks.count.size, np.bool_)
-        inside &= True if low is None else blocks.last >= low
-        inside &= True if high is None else blocks.first <= high
-        numbers = np.unique(blocks.number[inside])
-    return _Everything(store, low, high, shown, numbers, int(inside.sum()), weights)
 
 
 def _join_considered(chosen: Sequence[Chosen]) -> list[Considered]:
