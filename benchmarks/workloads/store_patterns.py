@@ -22,7 +22,7 @@ from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, at_most, duration
 from trendweave import EventStore, Metrics, Query
 
-EVENTS = 10_000_000
+EVENTS = 6_000_000
 SYMBOLS = (2, 4, 8, 16, 32)
 DATA = Path(__file__).parents[3] / "shared" / "data"
 YEAR = 365 * 24 * 3_600 * 10**6
@@ -72,10 +72,10 @@ def _random_patterns(folder: Path) -> list[ResultRow]:
     rows.append(at_least("all 100 patterns", "replay / auto, median", median(all_ratios), "x", 10))
     rows.append(at_most("all 100 patterns", "auto / replay, worst", 1 / min(all_ratios), "x", 1.1))
     for attribute in ATTRIBUTES[:4]:
-        queries = [trendweave.query(random_pattern(8, random, attribute)) for _ in range(10)]
+        queries = [trendweave.query(random_pattern(8, random, attribute)) for _ in range(5)]
         found = [_compare(query, store) for query in queries]
         name = f"8 symbols, one of {attribute}"
-        rows.append(at_least(name, "replay / auto, median of 10", median([one / two for one, two, _ in found]), "x"))
+        rows.append(at_least(name, "replay / auto, median of 5", median([one / two for one, two, _ in found]), "x"))
     return rows
 
 
@@ -128,21 +128,21 @@ def _real_data() -> list[tuple[str, pa.Table, tuple[str, ...], tuple[str, ...], 
     return [
         (
             "crimes",
-            _grow(crimes, 40),
+            _grow(crimes, 20),
             ("type", "community_area"),
             (),
             [("related in one area", related.format(9), 20), ("related in a busy area", related.format(25), None)],
         ),
         (
             "flights",
-            _grow(flights, 4),
+            _grow(flights, 2),
             ("delay",),
             (),
             [("very late", late.format(1000), 20), ("late", late.format(480), 5)],
         ),
         (
             "aircraft",
-            _grow(tracks, 40),
+            _grow(tracks, 20),
             ("altitude", "vertical_rate", "groundspeed"),
             ("icao24",),
             [("landing", landing, 5)],

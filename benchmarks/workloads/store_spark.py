@@ -50,7 +50,7 @@ def store_spark(repeat: int) -> list[ResultRow]:
                     "Q1, 10 min / 10 s, 1k companies", paper_query("greta_q1"), stock, ["company"],
                     lambda events: floor(events, ["Stock"], names, ["price"]), 1.5,
                 ),
-                *bench.against_filters("rare pattern", RARE, synthetic_events(4 * EVENTS)),
+                *bench.against_filters("rare pattern", RARE, synthetic_events(2 * EVENTS)),
             ]  # fmt: skip
         finally:
             spark.stop()
