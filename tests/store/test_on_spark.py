@@ -12,11 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.spark.comparing import settings
 from trendweave.errors import DataError
 from trendweave.store.event_store import EventStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+F = pytest.importorskip("pyspark.sql.functions")
 
 pytestmark = pytest.mark.spark
 
@@ -41,6 +44,26 @@ def test_same_rows_as_in_this_process(spark: SparkSession, tmp_path: Path, monke
             expected = store.aggregate(*question, using=using)
             assert store.aggregate(*question, using=using, spark=spark).equals(expected)
             assert expected.num_rows > 3
+
+
+def test_what_spark_wrote(spark: SparkSession, tmp_path: Path) -> None:
+    """In folders of a column, with times as Spark writes them by default and as it used to."""
+    frame = spark.range(0, 300, 1, 2).selectExpr(
+        "timestamp_micros(1704067200000000 + id * 600000000) AS time", "concat('shop ', id % 3) AS shop", "id / 3D AS x"
+    )
+    for number, kind in enumerate(("TIMESTAMP_MICROS", "INT96")):
+        folder = tmp_path / str(number)
+        with settings(spark, sql_parquet_outputTimestampType=kind):
+            frame.write.partitionBy("shop").parquet(str(folder))
+        store = EventStore.over(folder).build_index()
+        expected = frame.selectExpr("count(*)", "max(x)", "min(x)").collect()[0]
+        found = store.aggregate("COUNT(*), MAX(x), MIN(x)", using="index").to_pylist()[0]
+        assert tuple(found.values())[2:] == tuple(expected)
+        days = store.aggregate("COUNT(*)", "1 day", "1 day", by="shop", using="index")
+        told = frame.groupBy("shop", F.to_date("time").alias("day")).count().collect()
+        assert {(row["shop"], row["window_start"].date(), row["count"]) for row in days.to_pylist()} == {
+            (row["shop"], row["day"], row["count"]) for row in told
+        }
 
 
 def test_frames_are_appended_whole(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.locking import alone
 from trendweave.store.layout.reading import RowReader
 from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+
+_LOG = logging.getLogger("trendweave")
 
 if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
@@ -56,8 +59,11 @@ def record(store: EventStore, commit: Commit) -> bool:
     settle(store.place, [commit])
     store.refresh()
     new = [file for file in store.files if file.name in commit.files]
-    build_indexes(store.shelf, store.open_files, [(file, False) for file in new], store.declared.index)
-    store.refresh()
+    try:
+        build_indexes(store.shelf, store.open_files, [(file, False) for file in new], store.declared.index)
+    except OSError as error:
+        _LOG.warning("events were added; their index could not be written: %s", error)
+    store.look_again()
     return True
 
 

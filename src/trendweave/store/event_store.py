@@ -149,9 +149,14 @@ class EventStore(Snapshot):
 
     def refresh(self) -> EventStore:
         """Look again which files there are; the same store."""
-        place, declared = self.place, self.declared
+        self.files = tuple(_list(self.place))
+        return self.look_again()
+
+    def look_again(self) -> EventStore:
+        """The same files, whose indexes may be others now."""
+        place, files, declared = self.place, self.files, self.declared
         self.__dict__.clear()
-        EventStore.__init__(self, place, _list(place), declared)
+        EventStore.__init__(self, place, files, declared)
         return self
 
     @cached_property
@@ -215,7 +220,7 @@ class EventStore(Snapshot):
         chosen = [(file, light is not None) for file, light in zip(self.files, self.light, strict=True)]
         wanted = list(dict.fromkeys([*self.declared.index, *columns]))
         build_indexes(self.shelf, self.open_files, chosen, wanted, told, events_per_block)
-        return self.refresh()
+        return self.look_again()
 
     def compact(self, enough_rows: int = ENOUGH_ROWS, told: Told | None = None) -> int:
         """Merge files of a bucket that are small, or whose times overlap. Rows stay the same.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,9 @@ from trendweave.store.layout.places import Place
 from trendweave.store.layout.reading import OpenFiles, RowReader
 from trendweave.store.layout.schemas import unite
 from trendweave.store.tree.levels import Tree
+
+#: Files that are asked for at once where they are not local.
+_REQUESTS = 16
 
 
 @dataclass(frozen=True)
@@ -109,16 +113,19 @@ class Snapshot:
     def light(self) -> list[LightIndex | None]:
         """The light index of each file; None where there is none that is believed."""
         names = self.shelf.list()
-        found: list[LightIndex | None] = []
-        for file in self.files:
-            name = self.shelf.light_name(file)
-            source = self.shelf.load(file, name) if name in names else None
-            try:
-                found.append(None if source is None else LightIndex(source))
-            except (DamagedIndex, KeyError) as error:
-                tell_of_damage(DamagedIndex(f"{name}: {error}"))
-                found.append(None)
-        return found
+        if self.place.is_local:
+            return [self._load_light(file, names) for file in self.files]
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            return list(pool.map(lambda file: self._load_light(file, names), self.files))
+
+    def _load_light(self, file: DataFile, names: Mapping[str, int]) -> LightIndex | None:
+        name = self.shelf.light_name(file)
+        source = self.shelf.load(file, name) if name in names else None
+        try:
+            return None if source is None else LightIndex(source)
+        except (DamagedIndex, KeyError) as error:
+            tell_of_damage(DamagedIndex(f"{name}: {error}"))
+            return None
 
     @cached_property
     def _schemas(self) -> list[LightIndex | _OwnSchema]:

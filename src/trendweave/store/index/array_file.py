@@ -24,6 +24,8 @@ _MAGIC = b"TWINDEX1"
 _END = struct.Struct("<QI8s")
 _HEAD = struct.Struct("<8sI")
 _ALIGNED = 64
+#: So many bytes are fetched at once where a file is not local.
+_AT_ONCE = 1 << 22
 #: Bytes that share a checksum.
 PIECE = 1 << 16
 
@@ -81,6 +83,9 @@ class ArrayFile:
         try:
             self._source: pa.NativeFile = place.open(name)
             self.size: int = self._source.size()
+            if not place.is_local and self.size <= _AT_ONCE:
+                # One request costs more than the bytes.
+                self._source = pa.BufferReader(self._source.read_buffer())
             self.facts, self._arrays = self._read_header()
         except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, struct.error) as error:
             raise DamagedIndex(f"{name}: {error}") from error

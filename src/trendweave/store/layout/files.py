@@ -104,23 +104,24 @@ def locate(place: Place, file: DataFile) -> str:
     return next((name for name in others if place.exists(name)), file.location)
 
 
+def open_moving(place: Place, file: DataFile) -> pa.NativeFile:
+    """Open a file that another process may be putting into its place right now."""
+    for _ in range(3):
+        try:
+            return place.open(locate(place, file))
+        except FileNotFoundError:
+            continue
+    return place.open(locate(place, file))
+
+
 def footer_digest(place: Place, file: DataFile) -> bytes:
     """A digest of the end of a file, where Parquet describes all the rest.
 
     Raises:
         DataError: The file is none of Parquet.
     """
-    path = place.path(locate(place, file))
-    if place.is_local:
-        with open(path, "rb") as opened:
-            opened.seek(max(0, file.size - 8))
-            end = opened.read(8)
-            length = _footer_length(file, end)
-            opened.seek(max(0, file.size - 8 - length))
-            return hashlib.blake2b(opened.read(length), digest_size=16).digest()
-    with place.system.open_input_file(path) as source:
-        end = source.read_at(8, max(0, file.size - 8))
-        length = _footer_length(file, end)
+    with open_moving(place, file) as source:
+        length = _footer_length(file, source.read_at(8, max(0, file.size - 8)))
         return hashlib.blake2b(source.read_at(length, file.size - 8 - length), digest_size=16).digest()
 
 

@@ -83,6 +83,7 @@ class Place:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self.path(name))
+        _keep_folder(os.path.dirname(self.path(name)))
 
     def write_once(self, name: str, data: bytes) -> bool:
         """Write a small file unless there is one of this name; whether it was written. Object stores have no way to
@@ -104,6 +105,7 @@ class Place:
             return False
         finally:
             os.unlink(temporary)
+        _keep_folder(os.path.dirname(self.path(name)))
         return True
 
     def make_folder(self, name: str) -> None:
@@ -120,6 +122,15 @@ class Place:
         """Remove a file, if it is there."""
         if self.info(name).type == pafs.FileType.File:
             self.system.delete_file(self.path(name))
+
+
+def _keep_folder(path: str) -> None:
+    """A new name is on the disk only when its folder is."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def temporary_name(path: str) -> str:

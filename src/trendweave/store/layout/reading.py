@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError, Problem
-from trendweave.store.layout.files import DataFile, locate, not_parquet
+from trendweave.store.layout.files import DataFile, not_parquet, open_moving
 from trendweave.store.layout.places import Place
 
 #: Files that stay open: opening one reads its footer again.
@@ -51,7 +51,7 @@ class OpenFiles:
 
     def _open_anew(self, file: DataFile) -> pq.ParquetFile:
         try:
-            source = self.place.open(locate(self.place, file))
+            source = open_moving(self.place, file)
             opened = pq.ParquetFile(source, coerce_int96_timestamp_unit="us", pre_buffer=not self.place.is_local)
         except (OSError, pa.ArrowException) as error:
             raise not_parquet(file, error) from error
