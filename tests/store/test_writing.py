@@ -85,6 +85,9 @@ def test_nothing_is_made_twice_and_nothing_is_opened_that_is_not_there(tmp_path:
         EventStore.create(tmp_path / "more", SCHEMA, keys=["sector"])
     with pytest.raises(OptionError):
         EventStore.create(tmp_path / "more", SCHEMA, buckets=4)
+    with pytest.raises(DataError, match="the time column company is string"):
+        EventStore.create(tmp_path / "more", SCHEMA, time="company")
+    assert not (tmp_path / "more").exists()
 
 
 def test_empty_store_answers(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ class EventStore(Snapshot):
             declared = replace(known, time=time, type=type, keys=tuple(keys) or known.keys)
         store = cls(place, files, declared)
         store.check_columns([time, *([type] if type else []), *keys])
+        store.check_time()
         return store
 
     @classmethod
@@ -129,9 +130,11 @@ class EventStore(Snapshot):
             raise OptionError([Problem("TW408", "buckets go with keys, and are at least one", "name keys, too")])
         number = (BUCKETS if buckets is None else buckets) if keys else 1
         declared = Declaration(columns, time, type, tuple(keys), tuple(index), number, group_rows)
+        made = cls(place, (), declared)
+        made.check_time()
         if list_files(place) or not declared.save(place):
             raise DataError([Problem("TW333", f"{place.address} has files already", "open it, or use EventStore.over")])
-        return cls(place, (), declared)
+        return made
 
     @classmethod
     def open(cls, path: str | Path, filesystem: pafs.FileSystem | None = None) -> EventStore:

@@ -109,6 +109,13 @@ class Snapshot:
         """How the time column counts."""
         return time_type(self.schema.field(self.time).type)
 
+    def check_time(self) -> None:
+        """Raise a DataError where the time column is no timestamp and no number."""
+        own = self.schema.field(self.time).type
+        if not (pa.types.is_timestamp(own) or pa.types.is_integer(own) or pa.types.is_floating(own)):
+            message = f"the time column {self.time} is {own}"
+            raise DataError([Problem("TW303", message, "name a timestamp, or a number of seconds, with time=")])
+
     @cached_property
     def light(self) -> list[LightIndex | None]:
         """The light index of each file; None where there is none that is believed."""

@@ -1,8 +1,8 @@
 """What an answer costs, from the tree and by replay (thesis, 3.3.2).
 
-The thesis counts merges: one per event in a replay, and per slide of the index about one per level, some of the fan-out
-and the events of the two leaves at its ends. Here the walk down the tree has counted nodes and row groups already, so
-that only what each of them costs is taken from constants; `calibrate` measures these on a machine.
+The thesis estimates merges: one per event in a replay, and per slide of the index about one per level, some of the
+fan-out and the events of the two leaves at its ends. Here the walk down the tree has counted nodes and row groups
+already, so that no estimate of them is needed, only what each costs; `calibrate` measures these on a machine.
 """
 
 from __future__ import annotations
@@ -54,19 +54,3 @@ def load_costs(place: Place) -> Costs:
 def save_costs(place: Place, costs: Costs) -> None:
     """Keep what was measured beside the data."""
     place.write(_FILE, json.dumps(asdict(costs)).encode())
-
-
-def merges_by_index(slide: float, rate: float, leaf: int, fanout: int, height: int) -> float:
-    """How many partial aggregates the tree merges per slide, as the thesis estimates it.
-
-    Args:
-        slide: A length of time.
-        rate: Events per unit of time.
-        leaf: Events of a leaf (B).
-        fanout: Nodes below a node (D).
-        height: Levels of the tree, leaves among them (h).
-    """
-    leaves = slide * rate / leaf
-    split = max(0, math.ceil(math.log(leaves, fanout))) if leaves > 0 else 0
-    at_split = min(1, split) * math.ceil(leaves / fanout ** (split - 1)) if split else 0
-    return max(0, height - 1 - split) + at_split + max(0, split - 1) * fanout + min(1.0, leaves) * leaf

@@ -6,7 +6,6 @@ A range may be a little too wide where engines compare numbers as floats, and is
 from __future__ import annotations
 
 import math
-from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -135,6 +134,3 @@ def _in_unit(kind: pa.DataType, value: Any) -> Fraction:
 
 def _not_understood(message: str, hint: str) -> OptionError:
     return OptionError([Problem("TW408", message, hint)])
-
-
-Constant = int | float | str | Decimal | datetime | date

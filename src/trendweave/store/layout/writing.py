@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError, Problem, raise_problems
@@ -109,8 +108,3 @@ def write_file(place: Place, number: str, name: str, table: pa.Table, declared: 
     if place.is_local:
         with open(place.path(target), "rb") as written:
             os.fsync(written.fileno())
-
-
-def count_rows_without_time(table: pa.Table, time: str) -> int:
-    """How many rows are no events."""
-    return table.num_rows - (pc.sum(has_time(table.column(time))).as_py() or 0)
