@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.spark.comparing import settings
-from trendweave.errors import DataError
+from trendweave.errors import DataError, OptionError
 from trendweave.store.event_store import EventStore
 
 if TYPE_CHECKING:
@@ -64,6 +64,32 @@ def test_what_spark_wrote(spark: SparkSession, tmp_path: Path) -> None:
         assert {(row["shop"], row["window_start"].date(), row["count"]) for row in days.to_pylist()} == {
             (row["shop"], row["day"], row["count"]) for row in told
         }
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_plain_frame_of_the_files_that_matter(spark: SparkSession, tmp_path: Path, zone: str | None) -> None:
+    schema = pa.schema({"time": pa.timestamp("us", zone), "x": pa.float64(), "name": pa.string()})
+    for day in range(4):
+        times = [None if hour == 23 else datetime(2024, 1, 1 + day, hour) for hour in range(24)]
+        values = [float("nan") if hour == 5 else None if hour == 6 else 24.0 * day + hour for hour in range(24)]
+        table = pa.table({"time": times, "x": values, "name": [f"day {day}"] * 24}, schema=schema)
+        pq.write_table(table, tmp_path / f"[{day}].parquet")
+    store = EventStore.over(tmp_path).build_index()
+
+    assert store.to_spark(spark).count() == 96
+    two_days = store.to_spark(spark, ["x"], between=("2024-01-02", "2024-01-04"))
+    assert two_days.columns == ["x"]
+    assert two_days.count() == 46
+    assert len(two_days.inputFiles()) == 2
+    high = store.to_spark(spark, where=[("x", ">=", 90.0), ("name", "<>", "day 0")])
+    assert sorted(row["x"] for row in high.collect() if row["x"] == row["x"]) == [90, 91, 92, 93, 94, 95]
+    assert high.count() == 6 + 3, "NaN is above all numbers"
+    assert store.to_spark(spark, where=[("name", "=", "nobody")], between=("2024-01-01", None)).count() == 0
+    assert store.to_spark(spark, where=[("x", "=", 23.0)]).count() == 1, "a row without a time"
+    with pytest.raises(DataError, match="no column y"):
+        store.to_spark(spark, ["y"])
+    with pytest.raises(OptionError, match="cannot be compared by '!='"):
+        store.to_spark(spark, where=[("x", "!=", 3)])
 
 
 def test_frames_are_appended_whole(spark: SparkSession, tmp_path: Path) -> None:

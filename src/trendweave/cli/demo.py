@@ -1,5 +1,5 @@
 """A short tour: how often did delays build up at the airports of New York in two weeks of February 2013? And how fast
-is it on a stream of two million events?"""
+is it on a stream of two million events, and on a stored month?"""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from trendweave import Query, query, warm_up
+from trendweave.cli.demo_store import show_store
 from trendweave.cli.options import Numbers
 from trendweave.cli.terminal import draw_bars, print_table
 from trendweave.datasets import sample_flights, stock
@@ -69,6 +70,8 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
         write_picture(picture, draw_trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
         _speed(console, timed, _LARGE)
+    console.print()
+    show_store(console, _LARGE)
 
 
 def _show(console: Console, result: pa.Table, events: str, elapsed: float) -> None:

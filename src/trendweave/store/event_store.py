@@ -205,6 +205,28 @@ class EventStore(Snapshot):
             raise OptionError([Problem("TW408", "a Delta table is followed by Spark itself", "use readStream.table")])
         return follow(spark, self.place, self.schema)
 
+    def to_spark(
+        self,
+        spark: SparkSession,
+        columns: Sequence[str] | None = None,
+        where: Sequence[tuple[str, str, Any]] = (),
+        between: Sequence[Any] | None = None,
+    ) -> DataFrame:
+        """A plain DataFrame: Spark reads the files that can hold what is asked for, and filters their rows.
+
+        Args:
+            spark: The session.
+            columns: Those that are shown; None for all.
+            where: Conditions that all hold, such as `("price", ">=", 3)`; a comparison is one of = <> < <= > >=.
+            between: Two moments; only events from the first on and before the second are shown.
+
+        Raises:
+            TrendweaveError: A column is not there, or a condition cannot be read.
+        """
+        from trendweave.store.spark.frames import read_frame
+
+        return read_frame(spark, self, columns, where, between)
+
     def build_index(
         self, columns: Sequence[str] = (), told: Told | None = None, events_per_block: int | None = None
     ) -> EventStore:

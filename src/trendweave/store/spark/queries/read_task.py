@@ -10,7 +10,7 @@ import pyarrow as pa
 from trendweave.programs.program import Program
 from trendweave.rows.times import TimeType
 from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.reading.columns import convert
 from trendweave.runners.spark.reading.taken_rows import copy_rows, keep_known
 from trendweave.runners.spark.table_task import TableTask
@@ -76,7 +76,7 @@ class ComputePieces:
                 rows = self.reader.rows(self.pieces[number])
                 if rows.num_rows:
                     yield from self.task(rows)
-        set_lasting_objects_aside("compute")
+        leave_worker("compute")
 
 
 @dataclass(frozen=True, slots=True)
