@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -102,9 +103,16 @@ def _shown(rows: Rows) -> str:
 
 def assert_tables_as_alone(case: Case, alone: Mapping[str, pa.Table], found: pa.Table, context: str) -> None:
     """One table in which queries stand in the order of the workload, each with the rows it has alone."""
-    assert found.schema.names[0] == "query", context
     shown = found.column("query").to_pylist()
     assert shown == sorted(shown, key=[member.name for member in case.members].index), context
+    assert_rows_as_alone(case, alone, found, context)
+
+
+def assert_rows_as_alone(case: Case, alone: Mapping[str, pa.Table], found: pa.Table, context: str) -> None:
+    """One table in which the rows of a query are together, and are those it has alone."""
+    assert found.schema.names[0] == "query", context
+    runs = [name for name, _ in groupby(found.column("query").to_pylist())]
+    assert len(runs) == len(set(runs)), context
     for member in case.members:
         where = f"{context}, {member.name}\n{case}"
         query = member.query

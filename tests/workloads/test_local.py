@@ -18,7 +18,7 @@ from tests.reference.workloads.strategies import (
     workloads_and_streams,
 )
 from tests.runners.reference_tables import rows_of, table_of
-from tests.workloads.judging import SHARINGS, Case, assert_tables_as_alone, planned
+from tests.workloads.judging import SHARINGS, Case, assert_rows_as_alone, assert_tables_as_alone, planned
 
 pytestmark = pytest.mark.usefixtures("small_units")
 
@@ -67,4 +67,4 @@ def test_long_streams_and_many_queries(variety: Variety) -> None:
 def test_batches_of_an_iterator(drawn: tuple[tuple[Member, ...], list[dict]]) -> None:
     case, table = planned(drawn[0]), table_of(drawn[1])
     batches = case.workload.iter(table)
-    assert_tables_as_alone(case, alone(case, table), pa.Table.from_batches(batches, batches.schema), "iter")
+    assert_rows_as_alone(case, alone(case, table), pa.Table.from_batches(batches, batches.schema), "iter")
