@@ -278,8 +278,9 @@ class Workload(Mapping[str, Query]):
         return places.run(self._asked(events, time, type), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
-        """The same rows as `run`, as an iterator over Arrow record batches. The rows of a query are together; queries that
-        are equal follow each other.
+        """The same rows as `run`, as an iterator over Arrow record batches.
+
+        The rows of a query are together; queries that are equal follow each other.
 
         Args:
             events: As for `Query.iter`.
