@@ -128,7 +128,7 @@ class SimulatedStream:
         needs = self.program.needs
         columns = [column_of(rows, path).to_pylist() for path in (needs.merged if self.early else needs.together)]
         keys = list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
-        numbers = pa.array([zlib.crc32(str(key).encode()) % self.buckets for key in keys], pa.int32())
+        numbers = pa.array([zlib.crc32(str(hashed(key)).encode()) % self.buckets for key in keys], pa.int32())
         pieces: dict[int, list[Row]] = {}
         for batch in self.pack(rows.append_column(BUCKET, numbers).to_batches() if rows.num_rows else []):
             for piece in batch.to_pylist():
@@ -142,3 +142,8 @@ class SimulatedStream:
             merged = MergeStreamTask(MergeTask(self.program), self.program.schema)(batches)
             tables = [pa.Table.from_batches([batch]) for batch in merged]
         return [row for table in tables for row in rows_of(table)]
+
+
+def hashed(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What Spark hashes of a key: -0.0 as 0.0."""
+    return tuple(value + 0.0 if isinstance(value, float) else value for value in key)

@@ -13,6 +13,7 @@ from pyspark.sql.streaming import TwsTester
 
 import trendweave
 from tests.runners.reference_tables import SCHEMA, rows_of
+from tests.streaming.simulated import hashed
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.programs.program import FAMILY
 from trendweave.programs.shared.program import Shared
@@ -110,7 +111,7 @@ class SimulatedWorkload:
             own = rows.filter(pc.equal(pa.array(numbers, pa.int64()), number))
             columns = [column_of(own, path).to_pylist() for path in family.keys]
             values = zip(*columns, strict=True) if columns else [()] * own.num_rows
-            keys += [f"{family.mark} {key}" for key in values]
+            keys += [f"{family.mark} {hashed(key)}" for key in values]
         places = pa.array([zlib.crc32(key.encode()) % self.buckets for key in keys], pa.int32())
         pieces: dict[int, list[Row]] = {}
         batches = list(self.pack(rows.append_column(BUCKET, places).to_batches() if rows.num_rows else []))
