@@ -42,8 +42,7 @@ def parse(text: str, kind: QueryKind | None = None) -> tuple[Tree, list[Problem]
     Raises:
         LanguageError: The text cannot be read.
     """
-    _check_size(text)
-    _check_brackets(text)
+    check_text(text)
     if kind is None:
         try:
             return _read(text, "trends")
@@ -71,6 +70,12 @@ def _read(text: str, kind: QueryKind) -> tuple[Tree, list[Problem]]:
     if any(problem.code == "TW101" for problem in builder.problems):
         raise LanguageError(builder.problems, text)
     return assemble(clauses, text, builder.problems), builder.problems
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that is too long, or nested too deeply, before any work is put into it."""
+    _check_size(text)
+    _check_brackets(text)
 
 
 def _check_size(text: str) -> None:

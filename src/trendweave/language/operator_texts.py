@@ -1,0 +1,68 @@
+"""The texts that operators take -> syntax trees: a condition, or a list of aggregates."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from lark import Lark, UnexpectedInput
+from lark.exceptions import VisitError
+from lark.tree import Meta
+
+from trendweave.errors import LanguageError, raise_problems
+from trendweave.language import syntax_tree as st
+from trendweave.language.functions import AGGREGATES
+from trendweave.language.parser import check_text
+from trendweave.language.syntax_errors import describe_syntax_error
+from trendweave.language.tree_builder import TreeBuilder
+
+
+class _Builder(TreeBuilder):
+    def operator_condition(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return cast("st.Expression", children[0])
+
+    def operator_outputs(self, meta: Meta, children: list[Any]) -> tuple[st.Output, ...]:
+        for output in children:
+            self._expect_aggregates(output.value, AGGREGATES)
+        return tuple(children)
+
+
+def read_condition(text: str) -> st.Expression:
+    """A condition such as `price > 10 AND NOT broken`, or `abs(left.x - right.x) <= 0.1`.
+
+    Raises:
+        LanguageError: The text cannot be read.
+    """
+    return cast("st.Expression", _read(text, "operator_condition"))
+
+
+def read_outputs(text: str) -> tuple[st.Output, ...]:
+    """Outputs such as `AVG(price) AS mean, COUNT(*)`.
+
+    Raises:
+        LanguageError: The text cannot be read.
+    """
+    return cast("tuple[st.Output, ...]", _read(text, "operator_outputs"))
+
+
+def _read(text: str, start: str) -> Any:
+    check_text(text)
+    builder = _Builder()
+    try:
+        found = builder.transform(_grammar().parse(text, start=start))
+    except UnexpectedInput as error:
+        raise LanguageError([describe_syntax_error(error, text, "trends")], text) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, LanguageError):
+            raise LanguageError(error.orig_exc.problems, text) from None
+        raise
+    raise_problems(builder.problems, text)
+    return found
+
+
+@cache
+def _grammar() -> Lark:
+    room = files("trendweave.language")
+    rules = "\n".join(room.joinpath(f"{name}.lark").read_text(encoding="utf-8") for name in ("grammar", "operators"))
+    return Lark(rules, parser="lalr", start=["operator_condition", "operator_outputs"], propagate_positions=True)
