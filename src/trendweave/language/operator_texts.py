@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from lark import Lark, UnexpectedInput
+from lark import Lark, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 
@@ -18,6 +18,7 @@ from trendweave.language.syntax_errors import describe_syntax_error
 from trendweave.language.tree_builder import TreeBuilder
 
 
+@v_args(meta=True)
 class _Builder(TreeBuilder):
     def operator_condition(self, meta: Meta, children: list[Any]) -> st.Expression:
         return cast("st.Expression", children[0])
