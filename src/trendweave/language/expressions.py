@@ -117,6 +117,15 @@ class Negative(Node):
 
 ArithmeticOperator: TypeAlias = OneOf["+", "-", "*", "/", "%"]
 ComparisonOperator: TypeAlias = OneOf["<", "<=", ">", ">=", "=", "!="]
+#: What a comparison says when its sides change places.
+MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+    "=": "=",
+    "!=": "!=",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from trendweave.language.clauses import (
     ReturnKind,
 )
 from trendweave.language.expressions import (
+    MIRRORED,
     Aggregate,
     AllOf,
     AnyOf,
@@ -52,6 +53,7 @@ from trendweave.language.patterns import Alternatives, Conjunction, EventPattern
 
 __all__ = [
     "MAX_DEPTH",
+    "MIRRORED",
     "AfterMatch",
     "AfterMatchKind",
     "Aggregate",

@@ -24,7 +24,6 @@ from trendweave.planning.variables import Variables
 
 Pair: TypeAlias = tuple[str, str]
 
-_MIRRORED: dict[str, st.ComparisonOperator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _OPPOSITE: dict[str, st.ComparisonOperator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 _TRUE = st.Literal(True)
 
@@ -372,7 +371,7 @@ def _normalise(expression: st.Expression) -> tuple[list[EdgeComparison], list[st
             if _earlier_only(left) and _later_only(right):
                 return [_separate(left, operator, right)], []
             if _later_only(left) and _earlier_only(right):
-                return [_separate(right, _MIRRORED[operator], left)], []
+                return [_separate(right, st.MIRRORED[operator], left)], []
         case st.Inverse(operand=st.Comparison(operator=operator, left=left, right=right)):
             return _normalise(st.Comparison(_OPPOSITE[operator], left, right))
         case st.Inverse(operand=st.Inverse(operand=operand)):

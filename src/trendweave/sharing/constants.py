@@ -24,7 +24,6 @@ Constant: TypeAlias = "st.Literal | st.TimestampLiteral | st.DateLiteral | st.Du
 #: The constants of a comparison in one plan: several only where it is an "in".
 Constants: TypeAlias = tuple[Constant, ...]
 
-_MIRRORED: dict[str, st.ComparisonOperator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _CONSTANTS = (st.Literal, st.TimestampLiteral, st.DateLiteral, st.Duration)
 #: Fewer plans are computed one by one: copies of rows cost more than looking constants up saves.
 LEAST = 8
@@ -179,7 +178,7 @@ def _split(condition: st.Expression) -> Iterator[tuple[Test, st.Expression, Cons
             if _is_constant(right) and not isinstance(left, _CONSTANTS):
                 yield operator, left, (right,)  # type: ignore[misc]
             elif _is_constant(left) and not isinstance(right, _CONSTANTS):
-                yield _MIRRORED[operator], right, (left,)  # type: ignore[misc]
+                yield st.MIRRORED[operator], right, (left,)  # type: ignore[misc]
             else:
                 yield None
         case st.Between(operand=operand, low=low, high=high, negated=False) if not isinstance(operand, _CONSTANTS):

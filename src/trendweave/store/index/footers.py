@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from trendweave.errors import DataError
 from trendweave.rows.times import TimeType, as_steps
-from trendweave.store.index.light import own_schema
+from trendweave.store.index.light import compressed_size, own_schema
 from trendweave.store.index.light_index import NumberColumn
 from trendweave.store.index.measured import is_float, measure
 from trendweave.store.tree.exact_sums import ExactSums
@@ -27,7 +27,7 @@ class FileGroups:
         self._places = {described.schema.column(place).path: place for place in range(described.num_columns)}
         self.size = len(self._groups)
         self.rows = np.array([group.num_rows for group in self._groups], np.int64)
-        self.bytes = np.array([_compressed(group) for group in self._groups], np.int64)
+        self.bytes = np.array([compressed_size(group) for group in self._groups], np.int64)
         self.group = np.arange(self.size, dtype=np.int32)
         self.count = self.rows
         self.first, self.last = self._time_bounds(time, kind)
@@ -88,7 +88,3 @@ class FileGroups:
         at_least = np.array([self._count_known(number, name) for number in range(self.size)], np.int64)
         nans = np.where(told, self.count, 0) if floats and name in self.schema.names else none
         return NumberColumn(low, high, at_least, nans, ExactSums(np.zeros((1, self.size), np.int64), 0)), told
-
-
-def _compressed(group: pq.RowGroupMetaData) -> int:
-    return sum(group.column(place).total_compressed_size for place in range(group.num_columns))

@@ -93,7 +93,7 @@ def build_light(
     schema = own_schema(parquet)
     groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
     rows = np.array([group.num_rows for group in groups], np.int64)
-    sizes = np.array([_compressed(group) for group in groups], np.int64)
+    sizes = np.array([compressed_size(group) for group in groups], np.int64)
     numbers = [name for name in schema.names if name != time and is_measured(schema.field(name).type)]
     texts = [name for name in schema.names if name != time and is_text(schema.field(name).type)]
     most = events or _block_length(int(rows.sum()), int(sizes.sum()), len(numbers), len(texts))
@@ -201,5 +201,6 @@ def _gather(
     return column
 
 
-def _compressed(group: pq.RowGroupMetaData) -> int:
+def compressed_size(group: pq.RowGroupMetaData) -> int:
+    """The bytes of a row group in its file."""
     return sum(group.column(place).total_compressed_size for place in range(group.num_columns))

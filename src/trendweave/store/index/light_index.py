@@ -56,11 +56,6 @@ class LightIndex:
         """The columns of the file."""
         return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(self._source.facts["schema"])))
 
-    @property
-    def disk_size(self) -> int:
-        """How many bytes the index takes."""
-        return self._source.size
-
     def column(self, name: str) -> NumberColumn | None:
         """What is known of a column; None where nothing is.
 
@@ -110,12 +105,3 @@ class LightIndex:
         alone = (words & (words - np.uint64(1))) == 0  # at most one bit
         bits = np.where(alone & (words != 0), np.log2(np.maximum(words, 1).astype(np.float64)), -1).astype(np.int64)
         return texts[bits].tolist(), alone & ((known == 0) | (known == self.count))
-
-    def check(self) -> None:
-        """Look at every byte.
-
-        Raises:
-            DamagedIndex: Some have changed.
-        """
-        for key in self._source.names:
-            self._source.array(key)

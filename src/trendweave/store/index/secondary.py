@@ -135,12 +135,3 @@ class SecondaryIndex:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         times, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return times, rows.astype(np.int64)
-
-    def check(self) -> None:
-        """Look at every byte.
-
-        Raises:
-            DamagedIndex: Some have changed.
-        """
-        for key in ("rows", "times", *(("starts", "letters", "text_ends") if self.is_text else ("codes", "fences"))):
-            self._source.array(key)

@@ -10,15 +10,6 @@ from trendweave.language import syntax_tree as st
 from trendweave.programs.program import Flag, Needs
 from trendweave.runners.spark.reading.bounds import Bounds
 
-_TURNED: dict[st.ComparisonOperator, st.ComparisonOperator] = {
-    "<": ">",
-    "<=": ">=",
-    "=": "=",
-    "!=": "!=",
-    ">=": "<=",
-    ">": "<",
-}
-
 
 def may_be_taken(needs: Needs, bounds: Bounds) -> bool:
     """Whether some row may be one that a program takes.
@@ -62,7 +53,7 @@ def may_be_true(condition: st.Expression, bounds: Bounds) -> bool:
         case st.Comparison(operator=operator, left=st.Attribute(names=(name,)), right=right) if _is_constant(right):
             return _may_compare(name, operator, right, bounds)
         case st.Comparison(operator=operator, left=left, right=st.Attribute(names=(name,))) if _is_constant(left):
-            return _may_compare(name, _TURNED[operator], left, bounds)
+            return _may_compare(name, st.MIRRORED[operator], left, bounds)
         case st.InList(operand=st.Attribute(names=(name,)), options=options, negated=False):
             return any(not _is_constant(one) or _may_compare(name, "=", one, bounds) for one in options)
         case st.Between(operand=st.Attribute(names=(name,)), low=low, high=high, negated=False):

@@ -20,14 +20,6 @@ from trendweave.language import syntax_tree as st
 Constant: TypeAlias = int | float | str | datetime
 Ask: TypeAlias = tuple[st.ComparisonOperator, Constant]
 
-_TURNED: dict[st.ComparisonOperator, st.ComparisonOperator] = {
-    "<": ">",
-    "<=": ">=",
-    "=": "=",
-    "!=": "!=",
-    ">=": "<=",
-    ">": "<",
-}
 #: Beyond this, whole numbers and floats are no longer the same numbers.
 _EXACT = 2**53
 _ONE_ROW = pa.table({"": pa.array([0])})
@@ -108,7 +100,7 @@ def read_comparison(condition: st.Expression, schema: pa.Schema) -> Comparison |
         return None
     left, right, operator = condition.left, condition.right, condition.operator
     if not isinstance(left, st.Attribute):
-        left, right, operator = right, left, _TURNED[operator]
+        left, right, operator = right, left, st.MIRRORED[operator]
     if not isinstance(left, st.Attribute) or len(left.names) != 1 or left.names[0] not in schema.names:
         return None
     constant = read_constant(right, schema.field(left.names[0]).type)
