@@ -1,0 +1,101 @@
+"""Windowed aggregation (Definition 2.11), in exact fractions, each result rounded once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from .events import Event, by_key, in_order, rank
+from .windows import Held, Rows, Span, count_windows, time_windows
+
+#: Name of the output, function, column (None for COUNT(*)).
+Wanted = tuple[str, str, str | None]
+
+
+def window_aggregate(
+    events: Iterable[Event],
+    wanted: Sequence[Wanted],
+    window: Rows | Span,
+    keys: Sequence[str] = (),
+    order_by: Sequence[str] = (),
+    time: str = "time",
+    schema: Sequence[str] = (),
+) -> list[Event]:
+    """A row per key and window: keys, `window_start`, `window_end`, the time of the row, the outputs.
+
+    Of time windows, those that hold an event; of count windows, those that are full. Rows come in order of their time,
+    then of the start of the window, then of the key.
+
+    Args:
+        events: In any order.
+        wanted: The outputs.
+        window: Count windows, or time windows with a slide.
+        keys: The columns that make a stream of each key.
+        order_by: Columns that tell which of several events of one time comes first.
+        time: The name of the time column.
+        schema: The names of all columns, as they stand: of the columns that are read, the earlier tell first which of
+            several events of one time comes first.
+    """
+    read = {column for _, _, column in wanted if column is not None} | set(keys)
+    ordered = in_order(events, time, order_by, [name for name in schema if name in read and name != time])
+    rows = []
+    for key, stream in by_key(ordered, keys).items():
+        for number, held in enumerate(_windows(stream, window, time)):
+            if held.events:
+                row = {name: held.events[0][name] for name in keys}
+                row |= {"window_start": held.start, "window_end": held.end, time: held.time}
+                row |= {name: aggregate(function, held.events, column) for name, function, column in wanted}
+                rows.append(((held.time, held.start, key, number), row))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def _windows(stream: list[Event], window: Rows | Span, time: str) -> list[Held]:
+    if isinstance(window, Rows):
+        return count_windows(stream, window.size, window.slide, time)
+    assert window.slide is not None
+    assert isinstance(window.size, int)
+    return time_windows(stream, window.size, window.slide, 0, time)
+
+
+def aggregate(function: str, events: Sequence[Event], column: str | None) -> Any:
+    """COUNT, SUM, AVG, MIN or MAX of a column without its NULLs; NULL where nothing is left, but 0 for COUNT."""
+    if column is None:
+        return len(events)
+    values = [event[column] for event in events if event[column] is not None]
+    if function == "COUNT":
+        return len(values)
+    if not values:
+        return None
+    if function == "MIN":
+        return min(values, key=rank)
+    if function == "MAX":
+        return max(values, key=rank)
+    assert function in ("SUM", "AVG")
+    special = [value for value in values if isinstance(value, float) and not math.isfinite(value)]
+    if special:
+        return sum(special)  # infinity, or NaN where there is one or where infinities differ
+    total = sum(map(Fraction, values), Fraction(0))
+    if function == "AVG":
+        return _rounded(total / len(values))
+    if isinstance(values[0], float):
+        return _rounded(total)
+    return _as_decimal(total) if isinstance(values[0], Decimal) else int(total)
+
+
+def _rounded(number: Fraction) -> float:
+    """The nearest float; infinity where it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _as_decimal(number: Fraction) -> Decimal:
+    """A sum of decimals, which is one: written with as many places behind the point as it needs."""
+    places = 0
+    while (number * 10**places).denominator != 1:
+        places += 1
+    return Decimal(int(number * 10**places)).scaleb(-places)
