@@ -137,6 +137,7 @@ CODES: dict[str, str] = {
     "TW413": "trends need more memory than allowed",
     "TW414": "option does not go with the query",
     "TW415": "condition on earlier events would be looked at for too many pairs",
+    "TW416": "device is not there",
     "TW431": "another writer changes the store",
     "TW432": "aggregates of a store have too many windows",
     "TW451": "pattern over intervals has too many matches",

@@ -21,6 +21,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "trendweave"
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "events": {"errors"},
+    "devices": {"errors"},
     "language": {"errors"},
     "planning": {"errors", "events", "language"},
     "sharing": {"errors", "language", "planning"},
@@ -31,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "programs": {"errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"},
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        "programs",
+        *("programs", "devices"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),

@@ -17,6 +17,7 @@ from trendweave import Workload
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Between,
+    DeviceOption,
     ExchangeOption,
     Master,
     NumberFormat,
@@ -133,6 +134,7 @@ def run(
     store: StorePath = None,
     between: Between = None,
     using: UsingOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Run a query, or many, on files of events, or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
@@ -147,7 +149,7 @@ def run(
         raise typer.BadParameter("give either --events or --store")
     if store is None and (between or using):
         raise typer.BadParameter("--between and --using are for --store")
-    asked = FileRun(queries, events or (), out, time, type or None, numbers.value, show, shared, exchange)
+    asked = FileRun(queries, events or (), out, time, type or None, numbers.value, show, shared, exchange, device)
     check_show(asked)
     errors = Console(stderr=True)
     logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))

@@ -43,6 +43,15 @@ class Exchange(StrEnum):
     rows = "rows"
 
 
+class Device(StrEnum):
+    """What computes."""
+
+    cpu = "cpu"
+    threads = "threads"
+    gpu = "gpu"
+    auto = "auto"
+
+
 class Using(Enum):
     """How a store is read."""
 
@@ -65,6 +74,10 @@ SharingOption = Annotated[
 ExchangeOption = Annotated[
     Exchange | None,
     typer.Option(help="On Spark: whether tasks pack rows into columns before they change places, or Spark sorts them."),
+]
+DeviceOption = Annotated[
+    Device | None,
+    typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a card (gpu), or the fastest."),
 ]
 StorePath = Annotated[
     str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or address.")

@@ -17,7 +17,7 @@ from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import Exchange, Numbers, choose_type_column
+from trendweave.cli.options import Device, Exchange, Numbers, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
 
@@ -39,6 +39,7 @@ class FileRun:
     show: Path | None = None
     sharing: Literal["auto", "always", "never"] | None = None
     exchange: Exchange | None = None
+    device: Device | None = None
 
     @property
     def options(self) -> Options:
@@ -46,6 +47,8 @@ class FileRun:
         options: Options = {"numbers": self.numbers}
         if self.exchange is not None:
             options["exchange"] = self.exchange.value
+        if self.device is not None:
+            options["device"] = self.device.value
         return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
 
 

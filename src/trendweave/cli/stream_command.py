@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from trendweave.cli.options import (
+    DeviceOption,
     Master,
     NumberFormat,
     QueryFile,
@@ -63,6 +64,7 @@ def stream(
     ] = None,
     log: Annotated[Path | None, typer.Option(help="A file for what Spark itself says.")] = None,
     sharing: SharingOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.

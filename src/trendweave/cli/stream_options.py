@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from trendweave.cli.options import NumberFormat, Sharing, check_master, read_pairs
+from trendweave.cli.options import Device, NumberFormat, Sharing, check_master, read_pairs
 from trendweave.errors import TrendweaveError
 from trendweave.language.durations import read_duration
 
@@ -99,6 +99,7 @@ class StreamOptions:
     write_option: list[str] | None
     log: Path | None
     sharing: Sharing | None = None
+    device: Device | None = None
 
     @property
     def title(self) -> str:
@@ -164,6 +165,7 @@ class StreamOptions:
             trigger=self.trigger,
             available_now=self.available_now,
             sharing=sharing,
+            device=None if self.device is None else self.device.value,
         )
 
     def _make_source(self) -> Source:

@@ -74,6 +74,7 @@ class StreamRun:
     trigger: str | None
     available_now: bool
     sharing: Literal["auto", "always", "never"] | None = None
+    device: Literal["cpu", "threads", "gpu", "auto"] | None = None
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Put the query on its stream; nothing runs yet."""
@@ -84,6 +85,7 @@ class StreamRun:
             "early": self.early,
             "buckets": self.buckets,
             "metrics": METRICS,
+            "device": self.device,
         }
         if isinstance(self.asked, Workload):
             options["sharing"] = self.sharing

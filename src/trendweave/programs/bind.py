@@ -28,6 +28,10 @@ class Wishes(Protocol):
     def detection(self) -> Detection:
         """How trends are shown one by one."""
 
+    @property
+    def device(self) -> str:
+        """What computes; see `trendweave.devices.names`."""
+
 
 def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Program:
     """The program of a plan.
@@ -41,7 +45,7 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
     """
     match plan:
         case Plan():
-            return bind_trends(plan, events, time, type_, wishes.numbers, wishes.detection)
+            return bind_trends(plan, events, time, type_, wishes.numbers, wishes.detection, device=wishes.device)
         case IntervalPlan():
             return bind_intervals(plan, events, time, type_)
         case SituatedPlan():
@@ -52,7 +56,7 @@ def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str 
     marked = events
     for name in plan.columns:
         marked = marked.append(pa.field(name, pa.bool_()))
-    inner = bind_trends(plan.trend, marked, time, type_, wishes.numbers, wishes.detection)
+    inner = bind_trends(plan.trend, marked, time, type_, wishes.numbers, wishes.detection, device=wishes.device)
     situations = bind_intervals(plan.situations, events, time, type_)
     read = {*inner.needs.read, *(path[0] for path in plan.situations.needed_columns)} - set(plan.columns)
     return InSituations(inner, situations, plan.columns, tuple(sorted(read)), plan.text)

@@ -14,6 +14,7 @@ from trendweave.programs.trends.detection import LEAST_MEMORY
 #: Keyword argument -> the setting's name after `spark.trendweave.`.
 SETTINGS = {
     "numbers": "numbers",
+    "device": "device",
     "chunks": "chunks",
     "exchange": "exchange",
     "rows_at_once": "rowsAtOnce",

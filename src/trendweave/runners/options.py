@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+from trendweave.devices.card_check import require_card
+from trendweave.devices.names import DEVICES, Device
 from trendweave.errors import TrendweaveError, near_names, raise_together
 from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
@@ -66,6 +68,9 @@ class Options(TypedDict, total=False):
     """How trends are found: "m-cet" walks with one trend in memory, "t-cet" keeps all beginnings of trends, "h-cet"
     keeps pieces of trends in stretches of time and joins them, "baseline" extends every trend by every event. Without
     it the optimiser chooses. Everywhere."""
+    device: Device | None
+    """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
+    whichever is estimated to be the fastest. The rows are the same. Everywhere."""
     chunks: str | None
     """The length of chunks of time, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
     exchange: Exchange | None
@@ -120,7 +125,7 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_EVERYWHERE = ("numbers", "memory", "max_trends", "strategy")
+_EVERYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
 _IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
 _ON_STORES = ("between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
@@ -134,6 +139,7 @@ _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
     Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
 }
+#: Places that compute in this process.
 _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
     place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
@@ -151,6 +157,7 @@ class Settings:
 
     numbers: Numbers = "decimal"
     detection: Detection = DEFAULTS
+    device: Device = "cpu"
     chunks: Literal["auto", "off"] | int = "auto"
     exchange: Exchange = "auto"
     rows_at_once: int = 1_000_000
@@ -245,6 +252,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
     return Settings(
         numbers=read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
         detection=detection,
+        device=_read_device(place, options.get("device", _DEFAULTS.device)),
         chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),
         exchange=read_word("exchange", options.get("exchange", _DEFAULTS.exchange), EXCHANGES),
         rows_at_once=read_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
@@ -335,6 +343,14 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     return Detection(
         read_memory(options.get("memory", MEMORY)), read_max_trends(options.get("max_trends", MAX_TRENDS)), strategy
     )
+
+
+def _read_device(place: Place, value: object) -> Device:
+    """A device that is there; cards of Spark's tasks are theirs."""
+    device = read_word("device", value, DEVICES)
+    if device == "gpu" and place in _IN_PROCESS:
+        require_card()
+    return device
 
 
 def _read_buckets(value: object) -> Literal["auto"] | int:

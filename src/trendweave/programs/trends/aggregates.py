@@ -42,6 +42,7 @@ class TaskOptions:
     `only_counts`: trends are counted, and nothing is measured.
 
     `chunk` is the length of the chunks of time whose numbers the rows carry, in steps of the time column.
+    `device` is what computes.
     """
 
     exact: bool = True
@@ -49,6 +50,7 @@ class TaskOptions:
     only: tuple[int, int] | None = None
     chunk: int | None = None
     only_counts: bool = False
+    device: str = "cpu"
 
 
 #: Finds the distinct values of a piece that a plan counts, per number of an aggregate.

@@ -23,7 +23,8 @@ from trendweave.rows.times import TimeType, steps_of, time_type
 class BoundTrends:
     """A trend plan bound to the columns of some events: all that does not depend on what is returned.
 
-    `prepared` says how rows are prepared where the plan alone does not.
+    `prepared` says how rows are prepared where the plan alone does not. `device` is what computes: rows and states do
+    not depend on it.
     """
 
     plan: Plan
@@ -32,6 +33,7 @@ class BoundTrends:
     type: str | None
     numbers: Numbers
     prepared: Preparation | None = None
+    device: str = "cpu"
 
     @cached_property
     def preparation(self) -> Preparation:

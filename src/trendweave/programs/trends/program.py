@@ -56,7 +56,7 @@ class TrendAggregates(BoundTrends):
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
-        options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk)
+        options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
         try:
             if self.way is None and steps_from_row_to_row(self.plan):
                 counted = count_all_runs(self.plan, self.preparation, rows, options)
@@ -168,7 +168,7 @@ class TrendLists(BoundTrends):
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
         """The trends of prepared rows in batches. They are counted here."""
         if steps_from_row_to_row(self.plan):
-            options = TaskOptions(only=scope.windows, chunk=scope.chunk)
+            options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
         listing = count_and_list(self, rows, scope, self.detection)
@@ -261,7 +261,7 @@ def count_and_list(
     bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection, taken: TakenAway | None = None
 ) -> TrendListing:
     """The trends of prepared rows, counted and ready to be found."""
-    options = TaskOptions(only=scope.windows, chunk=scope.chunk)
+    options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=bound.device)
     with too_large_counts():
         return list_trends(bound.plan, bound.preparation, rows, options, detection, taken)
 
@@ -283,11 +283,12 @@ def bind_trends(
     numbers: Numbers,
     detection: Detection | None = None,
     way: str | None = None,
+    device: str = "cpu",
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
     bound = (plan, events, time, type_, numbers)
     if plan.returns == "aggregates" and plan.finds_trends:
-        return ListedAggregates(*bound, detection=detection or DEFAULTS)
+        return ListedAggregates(*bound, device=device, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":
-        return TrendAggregates(*bound, way=way)
-    return TrendLists(*bound, detection=detection or DEFAULTS)
+        return TrendAggregates(*bound, device=device, way=way)
+    return TrendLists(*bound, device=device, detection=detection or DEFAULTS)

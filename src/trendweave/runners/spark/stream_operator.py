@@ -28,6 +28,7 @@ from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
 from trendweave.runners.spark.carried_tables import TableState
 from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
+from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.pieces import FIRST, Piece, read_first
 from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
@@ -207,6 +208,7 @@ class StreamProcessor(StatefulProcessor):
 
     def _compile(self) -> None:
         self._took_steps = True
+        use_assigned_card()
         compile_once("folded" if self._steps.folds else self._program.work)
 
     def _read_about(self) -> About:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.programs.program import TRENDS, Program, Scope
 from trendweave.runners.spark.chunks import PackedTimes
+from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import PEAK, SHARED, Limits, TableTask, append_counts, counts_row
 from trendweave.runners.warm_up import compile_once
@@ -34,6 +35,7 @@ class ComputeTask:
     sorted_by_key: bool = True
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        use_assigned_card()
         compile_once(self.task.program.work)
         held: list[pa.RecordBatch] = []
         rows = 0

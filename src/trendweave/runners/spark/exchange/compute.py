@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.exchange.gather import Gathered
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import Limits, TableTask
@@ -28,6 +29,7 @@ class ComputeBlobs:
     in_memory: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        use_assigned_card()
         compile_once(self.task.program.work)
         with Gathered(self.in_memory) as gathered:
             for batch in batches:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from trendweave.programs.program import Program
 from trendweave.rows.times import TimeType
+from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.exchange.deal import Deal
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.reading.columns import convert
@@ -70,6 +71,7 @@ class ComputePieces:
     task: TableTask
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        use_assigned_card()
         compile_once(self.task.program.work)
         for batch in batches:
             for number in batch.column(0).to_pylist():

@@ -1,0 +1,1 @@
+"""Devices of tasks: the card that Spark gave them."""
