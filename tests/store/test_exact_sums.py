@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.profiles import examples
+from trendweave.programs.operators.exact_sums import ExactSums, as_integers, join, loaded, stored, trimmed
+from trendweave.programs.operators.kernels.rounding import round_quotients
+from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
 from trendweave.store.kernels.cutting import cut_blocks
-from trendweave.store.kernels.rounding import round_quotients
-from trendweave.store.kernels.summaries import summarise_floats, summarise_whole
-from trendweave.store.tree.exact_sums import ExactSums, as_integers, join, loaded, stored, trimmed
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([5e-324, -5e-324, 1.7e308, -1.7e308, 0.1])
 

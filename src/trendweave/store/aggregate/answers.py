@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.operators.exact_sums import ExactSums, as_integers
+from trendweave.programs.operators.kernels.rounding import round_quotients
+from trendweave.programs.operators.kernels.sliding import largest_between, smallest_between
+from trendweave.programs.operators.measured import is_float
 from trendweave.rows.times import TimeType, as_times
 from trendweave.store.aggregate.partials import ColumnPart, Partials
 from trendweave.store.aggregate.question import Wanted
 from trendweave.store.aggregate.windows import Windows
-from trendweave.store.index.measured import is_float
 from trendweave.store.index.ranges import NAN_CODE, codes_of, values_of
-from trendweave.store.kernels.rounding import round_quotients
-from trendweave.store.kernels.sliding import largest_between, smallest_between
-from trendweave.store.tree.exact_sums import ExactSums, as_integers
 
 _INFINITE = codes_of(np.array([np.inf, -np.inf]))
 #: Limbs of floats count multiples of the smallest float.

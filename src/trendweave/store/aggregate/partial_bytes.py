@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.store.aggregate.partials import ColumnPart, Partials
-from trendweave.store.tree.exact_sums import ExactSums
 
 _OWN = ("number", "count", "first", "last")
 _OF_COLUMN = ("low", "high", "known", "nans")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.tree.exact_sums import ExactSums, join
+from trendweave.programs.operators.exact_sums import ExactSums, join
 
 
 @dataclass(frozen=True)

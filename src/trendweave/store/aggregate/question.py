@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from trendweave.errors import Problem, near_names, raise_problems
-from trendweave.store.index.measured import is_measured
+from trendweave.programs.operators.measured import is_measured
 
 FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 _PART = re.compile(

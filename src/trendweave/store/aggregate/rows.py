@@ -11,17 +11,17 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.kernels.sorting import order_by_time
+from trendweave.programs.operators.exact_sums import trimmed
+from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
+from trendweave.programs.operators.measured import Measured, is_float, is_measured, measure
 from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
 from trendweave.store.aggregate.partials import ColumnPart, Partials, choose
 from trendweave.store.aggregate.windows import Windows
 from trendweave.store.index.light import in_time_order
-from trendweave.store.index.measured import Measured, is_float, is_measured, measure
 from trendweave.store.index.ranges import codes_of
 from trendweave.store.kernels.cutting import cut_slices
-from trendweave.store.kernels.summaries import summarise_floats, summarise_whole
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.reading import OpenFiles, RowReader
-from trendweave.store.tree.exact_sums import trimmed
 
 #: Rows that are read at once, or one row group.
 _ROWS = 1 << 20

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.operators.exact_sums import ExactSums, join, trimmed
+from trendweave.programs.operators.measured import is_float, is_measured, is_text, measure
 from trendweave.rows.times import TimeType
 from trendweave.store.index.array_file import DamagedIndex
 from trendweave.store.index.footers import FileGroups
 from trendweave.store.index.light_index import LightIndex, NumberColumn
-from trendweave.store.index.measured import is_float, is_measured, is_text, measure
 from trendweave.store.index.ranges import NAN_CODE, code_ranges, codes_of
 from trendweave.store.index.texts import compare_texts
-from trendweave.store.tree.exact_sums import ExactSums, join, trimmed
 
 Dropped = Callable[[int, DamagedIndex], None]
 

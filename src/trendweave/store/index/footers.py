@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError
+from trendweave.programs.operators.exact_sums import ExactSums
+from trendweave.programs.operators.measured import is_float, measure
 from trendweave.rows.times import TimeType, as_steps
 from trendweave.store.index.light import compressed_size, own_schema
 from trendweave.store.index.light_index import NumberColumn
-from trendweave.store.index.measured import is_float, measure
-from trendweave.store.tree.exact_sums import ExactSums
 
 LEAST, MOST = -(2**63), 2**63 - 1
 

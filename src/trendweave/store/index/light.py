@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trendweave.programs.operators.exact_sums import ExactSums, join, stored, trimmed
+from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
+from trendweave.programs.operators.measured import is_float, is_measured, is_text, measure
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
-from trendweave.store.index.measured import is_float, is_measured, is_text, measure
 from trendweave.store.index.texts import TextSets
 from trendweave.store.kernels.cutting import cut_blocks
-from trendweave.store.kernels.summaries import summarise_floats, summarise_whole
 from trendweave.store.layout.reading import RowReader
 from trendweave.store.layout.schemas import plain_type
-from trendweave.store.tree.exact_sums import ExactSums, join, stored, trimmed
 
 #: Blocks end at multiples of such a length of time, so that windows with round edges need no rows. Each divides the
 #: next one. In nanoseconds.

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.operators.exact_sums import ExactSums, loaded
 from trendweave.store.index.array_file import ArrayFile, DamagedIndex
 from trendweave.store.index.texts import compare_texts, from_bytes, may_hold_text, may_hold_words
-from trendweave.store.tree.exact_sums import ExactSums, loaded
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
+from trendweave.programs.operators.measured import is_measured, is_text
 from trendweave.store.index.array_file import DamagedIndex
-from trendweave.store.index.measured import is_measured, is_text
 from trendweave.store.index.ranges import Ranges, code_ranges
 from trendweave.store.index.secondary import SecondaryIndex
 from trendweave.store.index.shelf import tell_of_damage

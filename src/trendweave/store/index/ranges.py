@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
-from trendweave.store.index.measured import is_float
+from trendweave.programs.operators.measured import is_float
 
 LEAST, MOST = -(2**63), 2**63 - 1
 #: The code of NaN, which is above all numbers.

@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.store.index.blocks import Blocks
 from trendweave.store.index.ranges import codes_of
-from trendweave.store.tree.exact_sums import ExactSums
 
 #: Nodes below a node.
 FANOUT = 32

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.kernels.summaries import settle
+from trendweave.programs.operators.kernels.summaries import settle
 
 
 @dataclass(frozen=True)

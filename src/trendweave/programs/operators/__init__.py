@@ -1,0 +1,1 @@
+"""Operators as programs: filters, windowed aggregation and windowed joins."""

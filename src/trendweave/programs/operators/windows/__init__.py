@@ -1,0 +1,1 @@
+"""Windowed aggregation: windows of time and windows of events, per key."""
