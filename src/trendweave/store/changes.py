@@ -85,12 +85,11 @@ def compact_files(store: EventStore, enough_rows: int, told: Told | None) -> int
 
 
 def _extents(store: EventStore) -> list[Extent]:
-    blocks, found = store.blocks, []
-    for number, file in enumerate(store.files):
-        own = blocks.file == number
-        first, last = (int(blocks.first[own].min()), int(blocks.last[own].max())) if own.any() else (None, None)
-        found.append(Extent(file, int(store.groups.rows[store.groups.file == number].sum()), first, last))
-    return found
+    parts = zip(store.files, store.file_rows.tolist(), *(times.tolist() for times in store.file_times), strict=True)
+    return [
+        Extent(file, rows, first, last) if first <= last else Extent(file, rows, None, None)
+        for file, rows, first, last in parts
+    ]
 
 
 def _merge(store: EventStore, files: Sequence[DataFile]) -> None:

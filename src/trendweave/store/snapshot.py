@@ -174,6 +174,21 @@ class Snapshot:
         return Blocks(self._parts, folders, np.cumsum(sizes) - sizes, self.schema, self.kind, self._drop)
 
     @cached_property
+    def file_rows(self) -> np.ndarray:
+        """How many rows each file has."""
+        return np.bincount(self.groups.file, self.groups.rows, len(self.files)).astype(np.int64)
+
+    @cached_property
+    def file_times(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the last time of the events of each file; where it has none, the first is behind the last."""
+        return self.blocks.times_of(self.blocks.file, len(self.files))
+
+    @cached_property
+    def group_times(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same of each row group."""
+        return self.blocks.times_of(self.blocks.number, self.groups.rows.size)
+
+    @cached_property
     def pace(self) -> np.ndarray:
         """int64[files, 2]: the shortest and the longest time between neighbours, of files whose events stand in
         strictly ascending order of time and all have one; -1 of others, and where that is not known."""

@@ -87,6 +87,18 @@ class Blocks:
         """How many there are."""
         return int(self.file.size)
 
+    def times_of(self, part: np.ndarray, parts: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the last time of events of parts of the store, in steps.
+
+        Args:
+            part: The number of the part that each block belongs to.
+            parts: How many parts there are. Of one without a block the first time is behind the last.
+        """
+        first, last = np.full(parts, np.iinfo(np.int64).max), np.full(parts, np.iinfo(np.int64).min)
+        np.minimum.at(first, part, self.first)
+        np.maximum.at(last, part, self.last)
+        return first, last
+
     def column(self, name: str) -> BlockColumn | None:
         """What is known of a column of numbers, dates or times; None where it is of another type."""
         if name not in self._columns:

@@ -63,8 +63,7 @@ def ask_indexes(store: EventStore, terms: Sequence[Term]) -> Named:
     """
     named = _ask(store, terms[0])
     if len(terms) > 1:
-        rows = np.bincount(store.groups.file, store.groups.rows, len(store.files)).astype(np.int64)
-        starts = np.append(0, np.cumsum(rows))
+        starts = np.append(0, np.cumsum(store.file_rows))
         for term in terms[1:]:
             named = named.and_(_ask(store, term), starts)
     return named

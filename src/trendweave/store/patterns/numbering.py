@@ -45,17 +45,14 @@ def find_numbering(plan: Plan, store: EventStore, type_: str | None) -> Numberin
     if int(store.groups.rows.sum()) > MOST_EVENTS:
         return None
     blocks = store.blocks
-    rows = np.bincount(store.groups.file, store.groups.rows, len(store.files)).astype(np.int64)
+    rows = store.file_rows
     held = rows > 0
     inside = store.pace[rows > 1]
     if not held.any() or (inside[:, 0] < 1).any() or not blocks.exact.all() or blocks.count.sum() != rows.sum():
         return None
     if type_ is not None and not _all_typed(store, type_, int(rows.sum())):
         return None
-    first = np.full(rows.size, np.iinfo(np.int64).max)
-    last = np.full(rows.size, np.iinfo(np.int64).min)
-    np.minimum.at(first, blocks.file, blocks.first)
-    np.maximum.at(last, blocks.file, blocks.last)
+    first, last = store.file_times
     order = np.flatnonzero(held)[np.argsort(first[held], kind="stable")]
     between = first[order[1:]] - last[order[:-1]]
     if (between <= 0).any():

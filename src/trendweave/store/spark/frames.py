@@ -94,8 +94,7 @@ def _find_paths(store: EventStore, where: Sequence[Condition], steps: tuple[int 
     files[blocks.file[possible]] = True
     if low is None and end is None:
         # Blocks are of events with a time.
-        rows = np.bincount(store.groups.file, store.groups.rows, len(store.files))
-        files |= np.bincount(blocks.file, blocks.count, len(store.files)) < rows
+        files |= np.bincount(blocks.file, blocks.count, len(store.files)) < store.file_rows
     chosen = [store.files[number] for number in np.flatnonzero(files)]
     if any(file.lies is not None for file in chosen):
         raise OptionError([Problem("TW408", "an append is being put into its place", "call refresh(), and try again")])

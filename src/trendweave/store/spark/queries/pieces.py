@@ -93,7 +93,7 @@ def cut_sections(sections: Sequence[ReadSection], store: EventStore) -> list[Pie
 def _cuts(section: ReadSection, where: Stretches, store: EventStore) -> Iterator[tuple[int, int]]:
     """Stretches that one task takes: as many as read enough."""
     assert section.free is not None
-    began, ended = group_times(store)
+    began, ended = store.group_times
     sizes = store.groups.bytes[section.groups]
     firsts, lasts = began[section.groups], ended[section.groups]
     # The bytes that begin in each stretch or behind it, before the next one.
@@ -109,18 +109,8 @@ def _cuts(section: ReadSection, where: Stretches, store: EventStore) -> Iterator
         yield low, where.count
 
 
-def group_times(store: EventStore) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the last time of each row group."""
-    blocks, number = store.blocks, store.groups.rows.size
-    began = np.full(number, np.iinfo(np.int64).max)
-    ended = np.full(number, np.iinfo(np.int64).min)
-    np.minimum.at(began, blocks.number, blocks.first)
-    np.maximum.at(ended, blocks.number, blocks.last)
-    return began, ended
-
-
 def _groups_of(stretches: Stretches, groups: np.ndarray, store: EventStore) -> np.ndarray:
-    began, ended = group_times(store)
+    began, ended = store.group_times
     return groups[stretches.touch(began[groups], ended[groups])]
 
 
