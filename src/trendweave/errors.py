@@ -138,6 +138,8 @@ CODES: dict[str, str] = {
     "TW414": "option does not go with the query",
     "TW415": "condition on earlier events would be looked at for too many pairs",
     "TW416": "device is not there",
+    "TW422": "work that is not done on a graphics card",
+    "TW423": "memory of the graphics card is not enough",
     "TW431": "another writer changes the store",
     "TW432": "aggregates of a store have too many windows",
     "TW451": "pattern over intervals has too many matches",

@@ -29,7 +29,11 @@ ROOMS: dict[str, set[str]] = {
     "kernels": set(),
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
-    "programs": {"errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"},
+    "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
+    "programs": {
+        *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
+        "gpu",
+    },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
         *("programs", "devices"),
@@ -293,8 +297,8 @@ def plant(package: Path, path: str, source: str) -> None:
     file.write_text(source, encoding="utf-8")
 
 
-def test_importing_the_package_loads_neither_pyspark_nor_numba() -> None:
-    program = "import sys, trendweave; print(sorted({'pyspark', 'numba'} & set(sys.modules)))"
+def test_importing_the_package_loads_neither_pyspark_nor_numba_nor_cupy() -> None:
+    program = "import sys, trendweave; print(sorted({'pyspark', 'numba', 'cupy'} & set(sys.modules)))"
 
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
