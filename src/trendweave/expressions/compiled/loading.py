@@ -1,0 +1,79 @@
+"""Compiled conditions as functions of this process, and the arrays that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from trendweave.expressions.compiled.condition import Compiled, Operand
+
+#: What the source of a condition names.
+NAMES: dict[str, Any] = {
+    **{"int64": np.int64, "float64": np.float64, "fmod": np.fmod, "sqrt": np.sqrt},
+    **{"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "inf": np.inf, "nan": np.nan},
+}
+
+
+def load_plain(source: str) -> Callable[..., Any]:
+    """A condition as a plain function of NumPy's scalars, which warn where they overflow."""
+    names = {**NAMES}
+    exec(compile(source, "<condition>", "exec"), names)
+    return names["test"]
+
+
+@lru_cache(256)
+def load_compiled(source: str) -> Any:
+    """A condition as a Numba function, for loops that Numba compiles; made once per text."""
+    from numba import njit
+
+    return njit(nogil=True, error_model="numpy", forceinline=True)(load_plain(source))
+
+
+def read_operands(compiled: Compiled, side: str, rows: pa.Table | pa.RecordBatch) -> Iterator[np.ndarray]:
+    """The arrays of one side that a condition reads, in the order of its arguments.
+
+    Args:
+        compiled: The condition.
+        side: Whose columns to read.
+        rows: The rows of this side.
+
+    Yields:
+        Values and, where nullable, validity.
+    """
+    for operand in compiled.operands:
+        if operand.side == side:
+            yield from read_operand(operand, rows.column(operand.column))
+
+
+def read_operand(operand: Operand, column: pa.Array | pa.ChunkedArray) -> list[np.ndarray]:
+    """The values of a column in its storage type, and its validity where a condition takes it."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    assert operand.nullable or not column.null_count, f"{operand.column} has NULL"
+    if types.is_boolean(column.type):
+        values = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    else:
+        # Without looking at validity: what lies below a NULL is a number, too.
+        buffer = column.buffers()[1]
+        size = operand.dtype.itemsize
+        values = np.frombuffer(buffer, operand.dtype, len(column), column.offset * size) if len(column) else _EMPTY
+        values = values.astype(operand.dtype, copy=False)
+    if not operand.nullable:
+        return [values]
+    return [values, pc.is_valid(column).to_numpy(zero_copy_only=False)]
+
+
+_EMPTY = np.zeros(0)
+
+
+def without_nulls(rows: pa.Table | pa.RecordBatch) -> pa.Schema:
+    """The schema of rows, where columns without NULL are not nullable: conditions on them cost less."""
+    return pa.schema(
+        [field.with_nullable(column.null_count > 0) for field, column in zip(rows.schema, rows.columns, strict=True)]
+    )
