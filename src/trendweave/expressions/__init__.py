@@ -1,1 +1,1 @@
-"""One meaning of a row expression: on Arrow columns, in Spark SQL, as compiled scalar code. Tests hold them together."""
+"""One meaning of a row expression: in Arrow columns, in Spark SQL, as compiled scalars. Tests hold them together."""
