@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from trendweave.language.syntax_tree import Expression, Output
+from trendweave.language.syntax_tree import Aggregate, Expression, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +82,18 @@ class JoinPlan:
 
 
 OperatorPlan: TypeAlias = FilterPlan | AggregatePlan | JoinPlan
+
+
+def output_name(output: Output) -> str:
+    """The column of an aggregate: as it was named, else `count` of COUNT(*), `avg_price` of AVG(price)."""
+    if output.alias is not None:
+        return output.alias
+    value = output.value
+    if not isinstance(value, Aggregate):
+        return ""
+    return "_".join([value.function.lower(), *(() if value.argument is None else value.argument.names)])
+
+
+def output_names(plan: AggregatePlan) -> tuple[str, ...]:
+    """The columns of all aggregates, in order."""
+    return tuple(map(output_name, plan.outputs))

@@ -95,3 +95,18 @@ def join_measured(parts: Sequence[Measured]) -> Measured:
         return Measured(values, None)
     valid = [np.ones(part.values.size, np.bool_) if part.valid is None else part.valid for part in parts]
     return Measured(values, np.concatenate(valid))
+
+
+def as_column(values: np.ndarray, kind: pa.DataType, missing: np.ndarray) -> pa.Array:
+    """Values that were measured, in the type of their column."""
+    if is_float(kind):
+        return pa.array(values, pa.float64(), mask=missing).cast(kind)
+    if pa.types.is_decimal(kind):
+        words = np.stack([values, values >> 63], axis=1)
+        valid = pa.array(~missing).buffers()[1]
+        wide = pa.Array.from_buffers(pa.decimal128(38, kind.scale), values.size, [valid, pa.py_buffer(words)])
+        return wide.cast(kind)
+    whole = pa.array(values, pa.int64(), mask=missing)
+    if pa.types.is_temporal(kind) and kind.bit_width == 32:
+        return whole.cast(pa.int32()).cast(kind)
+    return whole.cast(kind)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from trendweave.programs.operators.exact_sums import ExactSums, as_integers
 from trendweave.programs.operators.kernels.rounding import round_quotients
 from trendweave.programs.operators.kernels.sliding import largest_between, smallest_between
-from trendweave.programs.operators.measured import is_float
+from trendweave.programs.operators.measured import as_column, is_float
 from trendweave.rows.times import TimeType, as_times
 from trendweave.store.aggregate.partials import ColumnPart, Partials
 from trendweave.store.aggregate.question import Wanted
@@ -141,18 +141,3 @@ def _extreme(
     if is_float(one.kind):
         values[not_numbers] = np.nan
     return as_column(values, one.kind, known == 0)
-
-
-def as_column(values: np.ndarray, kind: pa.DataType, missing: np.ndarray) -> pa.Array:
-    """Values that were measured, in the type of their column."""
-    if is_float(kind):
-        return pa.array(values, pa.float64(), mask=missing).cast(kind)
-    if pa.types.is_decimal(kind):
-        words = np.stack([values, values >> 63], axis=1)
-        valid = pa.array(~missing).buffers()[1]
-        wide = pa.Array.from_buffers(pa.decimal128(38, kind.scale), values.size, [valid, pa.py_buffer(words)])
-        return wide.cast(kind)
-    whole = pa.array(values, pa.int64(), mask=missing)
-    if pa.types.is_temporal(kind) and kind.bit_width == 32:
-        return whole.cast(pa.int32()).cast(kind)
-    return whole.cast(kind)

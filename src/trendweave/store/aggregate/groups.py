@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.programs.operators.measured import is_measured, is_text
-from trendweave.store.aggregate.answers import as_column
+from trendweave.programs.operators.measured import as_column, is_measured, is_text
 
 if TYPE_CHECKING:
     from trendweave.store.snapshot import Snapshot

@@ -1,0 +1,107 @@
+"""Which windows there are over rows in order, and the places where their rows begin and end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.planning.operator_plans import RowCount
+from trendweave.programs.operators.kernels.window_edges import find_time_windows
+from trendweave.rows.times import TimeType, as_steps, as_times, check_edges
+
+#: Rows of a result that would not fit a usual memory.
+MOST_WINDOWS = 1_000_000_000
+#: The first and the last number of a window.
+ALL_WINDOWS = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class WindowEdges:
+    """Windows, key by key, in order.
+
+    Attributes:
+        key: The key of each.
+        low: The place of its first row.
+        high: The place behind its last row.
+        number: Of windows of time, i in `[i * slide, i * slide + length)`; else None.
+    """
+
+    key: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    number: np.ndarray | None = None
+
+    def choose(self, chosen: np.ndarray) -> WindowEdges:
+        """Some of them."""
+        number = None if self.number is None else self.number[chosen]
+        return WindowEdges(self.key[chosen], self.low[chosen], self.high[chosen], number)
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpan:
+    """Windows of time, `[i * slide, i * slide + length)` in steps of the time column."""
+
+    length: int
+    slide: int
+
+
+def count_windows(starts: np.ndarray, window: RowCount, skipped: np.ndarray | None = None) -> WindowEdges:
+    """Full windows of events.
+
+    Args:
+        starts: Where each key begins, and the end of the last.
+        window: How many events a window has, and how many it moves by.
+        skipped: How many events of each key come before its first window.
+    """
+    first = starts[:-1] if skipped is None else starts[:-1] + skipped
+    counts = np.maximum((starts[1:] - first - window.rows) // window.slide + 1, 0)
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if ends.size else 0
+    if counts.size == 1:
+        key, low = np.zeros(total, np.int64), first[0] + window.slide * np.arange(total)
+    else:
+        key = np.repeat(np.arange(counts.size), counts)
+        low = (first - window.slide * (ends - counts))[key] + window.slide * np.arange(total)
+    return WindowEdges(key, low, low + window.rows)
+
+
+def time_windows(
+    moment: np.ndarray, starts: np.ndarray, window: StepSpan, bounds: tuple[int, int] = ALL_WINDOWS
+) -> WindowEdges:
+    """Windows of time that hold an event.
+
+    Args:
+        moment: Times in steps, ascending inside each key.
+        starts: Where each key begins, and the end of the last.
+        window: The windows.
+        bounds: The first and the last number of those that are asked for.
+
+    Raises:
+        DataError: The edge of a window does not fit 64 bits.
+        ExecutionError: There are more than any memory holds.
+    """
+    check_edges(moment, max(window.length, window.slide))
+    if moment.size:
+        each = -(-window.length // window.slide)
+        span = (int(moment.max()) - int(moment.min())) // window.slide + each + 1
+        if min(each * moment.size, span * (starts.size - 1)) > MOST_WINDOWS:
+            message = f"there may be more than {MOST_WINDOWS:,} windows with an event"
+            raise ExecutionError([Problem("TW432", message, "ask for a longer slide, or for less time")])
+    number, key, low, high = find_time_windows(moment, starts, window.length, window.slide, bounds)
+    return WindowEdges(key, low, high, number)
+
+
+def last_moments(ends: np.ndarray, kind: TimeType) -> pa.Array:
+    """The last moment before each end, as a time: one step before it, or what is nearest below where a time column of
+    few digits has none there."""
+    if not kind.is_float:
+        return as_times(ends - 1, kind)
+    moments = pa.array((ends - 1) / 1e6, pa.float64()).cast(kind.arrow, safe=False)
+    values = moments.to_numpy(zero_copy_only=False)
+    behind = as_steps(pa.chunked_array([moments]), kind) >= ends
+    if behind.any():
+        values = np.where(behind, np.nextafter(values, values.dtype.type(-np.inf)), values)
+    return pa.array(values, kind.arrow)
