@@ -93,7 +93,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
     from trendweave.runners.options import Place
 
     spark = options.get("spark")
-    settings = asked.settings(Place.STORE, options, None if spark is None else _settings_of_session(spark))
+    settings = asked.settings(Place.STORE, options, None if spark is None else settings_of_session(spark))
     from trendweave.store.patterns.running.in_process import Request, run_on_store
 
     asked.check(store.schema)
@@ -214,10 +214,12 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
 
 def _settings_of(events: DataFrame | ParquetEvents) -> Callable[[str], str | None]:
     """Settings of the session that has the events."""
-    return _settings_of_session(events.sparkSession)
+    return settings_of_session(events.sparkSession)
 
 
-def _settings_of_session(spark: SparkSession) -> Callable[[str], str | None]:
+def settings_of_session(spark: SparkSession) -> Callable[[str], str | None]:
+    """Gives the value of a setting of a session, None where it is not set."""
+
     def read(name: str) -> str | None:
         return spark.conf.get(name, "") or None
 

@@ -44,6 +44,9 @@ ROOMS: dict[str, set[str]] = {
     },
     "places": {"errors", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
+    "operators": {
+        *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
+    },
     "rules": {"errors", "planning", "queries"},
     "workload": {
         *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
@@ -52,7 +55,14 @@ ROOMS: dict[str, set[str]] = {
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
-    "cli": {"__init__", "workload", "errors", "pictures", "datasets"},  # `trendweave.workload` is a function, too
+    "cli": {
+        "__init__",
+        "operators",
+        "workload",
+        "errors",
+        "pictures",
+        "datasets",
+    },  # `trendweave.workload` is a function, too
     "__init__": {"errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
     "__main__": {"cli"},
 }
@@ -81,6 +91,7 @@ MAY_IMPORT_PYSPARK = (
     "cli/stream_*.py",
     "places.py",
     "queries.py",
+    "operators/running.py",
     "workload.py",
     "runners/options.py",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Aggregate, Expression, Output
 
 
@@ -85,12 +86,13 @@ OperatorPlan: TypeAlias = FilterPlan | AggregatePlan | JoinPlan
 
 
 def output_name(output: Output) -> str:
-    """The column of an aggregate: as it was named, else `count` of COUNT(*), `avg_price` of AVG(price)."""
+    """The column of an aggregate: as it was named, else `count` of COUNT(*), `avg_price` of AVG(price); what is
+    computed of aggregates is called as it is written."""
     if output.alias is not None:
         return output.alias
     value = output.value
     if not isinstance(value, Aggregate):
-        return ""
+        return print_expression(value)
     return "_".join([value.function.lower(), *(() if value.argument is None else value.argument.names)])
 
 

@@ -6,7 +6,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
@@ -145,6 +145,11 @@ _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
     place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
 }
+#: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
+_OF_OPERATORS: dict[Place, tuple[str, ...]] = {
+    place: tuple(name for name in taken if place is Place.SPARK_STREAM or name not in ("metrics", "observation"))
+    for place, taken in _TAKEN.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +231,32 @@ def make_workload_settings(
         except TrendweaveError as error:
             errors.append(error.about(name))
     raise_together(errors)
+    return _make(place, options, detection)
+
+
+def make_operator_settings(
+    plans: Sequence[QueryPlan], place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
+) -> Settings:
+    """Check the options of operators. What is for queries that show trends counts for those that do.
+
+    Args:
+        plans: Those of queries among the operators.
+        place: As for `make_settings`.
+        given: As for `make_settings`.
+        read_setting: As for `make_settings`.
+
+    Raises:
+        OptionError: As for `make_settings`; no query shows trends, and there is an option for such.
+    """
+    _check_names(given, place, _OF_OPERATORS)
+    options = _find_options(place, given, read_setting, _OF_OPERATORS[place])
+    detection = _DEFAULTS.detection
+    if any(name in options for name in ("memory", "max_trends", "strategy")):
+        finding = [plan for plan in plans if _finds_trends(plan)]
+        if not finding:
+            message = "memory, max_trends and strategy are for queries that show trends, and no operator is one"
+            raise refuse(message, "leave them out", "TW414")
+        detection = [_detection(plan, options) for plan in finding][-1]
     return _make(place, options, detection)
 
 

@@ -1,1 +1,1 @@
-"""Operators as programs: filters, windowed aggregation and windowed joins."""
+"""Operators as programs: filters, aggregates in windows, joins of windows, and chains of operators."""

@@ -1,0 +1,184 @@
+"""Operators from what users write: each is checked as far as that is possible without events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from trendweave.errors import PlanningError, Problem, raise_problems
+from trendweave.language import syntax_tree as st
+from trendweave.language.operator_texts import read_condition, read_outputs
+from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import problem_at, without_places
+from trendweave.operators.operator import Operator
+from trendweave.operators.texts import aggregate_text, filter_text, join_text
+from trendweave.operators.windows import choose_window, read_window
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, Window, output_name
+from trendweave.queries import Query, query
+
+_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+#: What stands for more than one row, or for rows beside one.
+_OF_TRENDS = (st.Aggregate, st.NextAttribute, st.PreviousAttribute, st.Equivalence, st.During)
+
+
+def filter(condition: str) -> Operator:
+    """Keeps the events in which a condition is true, with all of their columns, in order of their time.
+
+    Args:
+        condition: Such as `temperature > 80 AND NOT broken`. Where it is NULL, the event is not kept.
+
+    Raises:
+        LanguageError: The condition cannot be read.
+        PlanningError: It is no condition of one event.
+    """
+    found = read_condition(_as_text(condition, "condition"))
+    _check_one_row(found, condition)
+    plain = cast("st.Expression", without_places(found))
+    return Operator(FilterPlan(found, filter_text(plain)), condition)
+
+
+def window_aggregate(
+    aggregates: str,
+    within: str | None = None,
+    slide: str | None = None,
+    rows: int | None = None,
+    slide_rows: int | None = None,
+    keys: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+) -> Operator:
+    """One row per window (and key): aggregates of its events.
+
+    Args:
+        aggregates: Such as `AVG(temperature) AS mean, COUNT(*)`: COUNT, SUM, AVG, MIN and MAX.
+        within: How long a window of time is, such as `10 seconds`. Windows begin at multiples of `slide`, counted from
+            1970; there is a row for each that has an event.
+        slide: How far it moves; as far as it is long unless given.
+        rows: How many events a window has, instead. There is a row for each that is full.
+        slide_rows: How many events it moves on by; as many as it has unless given.
+        keys: Columns whose equal values tell streams apart: each has windows of its own.
+        order_by: Columns that tell which of several events of one time comes first.
+
+    Raises:
+        LanguageError: Aggregates or a length of time cannot be read.
+        PlanningError: They do not go together.
+    """
+    outputs = read_outputs(_as_text(aggregates, "aggregates"))
+    window = choose_window(within, slide, rows, slide_rows)
+    return make_aggregate(outputs, window, _names(keys, "keys"), _names(order_by, "order_by"), aggregates)
+
+
+def make_aggregate(
+    outputs: tuple[st.Output, ...], window: Window, keys: tuple[str, ...], order_by: tuple[str, ...], source: str
+) -> Operator:
+    """An aggregate of parts that were read; `source` is the text that their places are in."""
+    problems = []
+    for output in outputs:
+        problems += _check_output(output.value)
+        if not any(isinstance(node, st.Aggregate) for node in output.value.walk()) and not problems:
+            message = f"{print_expression(output.value)} is no aggregate"
+            problems.append(problem_at(output.value.span, "TW282", message, "write for example AVG(price) AS mean"))
+    names = [output_name(output) for output in outputs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    problems += [Problem("TW214", f"two aggregates are called {name}", "rename one with AS") for name in twice]
+    raise_problems(problems, source)
+    plan = AggregatePlan(outputs, window, keys, order_by, aggregate_text(outputs, window, keys, order_by))
+    return Operator(plan, source)
+
+
+def window_join(
+    condition: str | None = None,
+    *,
+    left: str,
+    right: str,
+    keys: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
+) -> Operator:
+    """One row per pair of events of two sides: each event meets those of the other side's active window.
+
+    Args:
+        condition: Names columns of both, such as `abs(left.x - right.x) <= 0.1`; without it every pair is a row.
+        left: The window over events of the left side, which events of the right side look into: `10 seconds`,
+            `100 rows`, `10 seconds slide 1 second`, or `100 rows slide 10 rows`.
+        right: The other one.
+        keys: Only events with equal values in these columns meet, and windows are those of one such key.
+        order_by: Columns that tell which of several events of one time comes first.
+
+    Raises:
+        LanguageError: The condition or a window cannot be read.
+        PlanningError: They do not go together.
+    """
+    found = None if condition is None else read_condition(_as_text(condition, "condition"))
+    windows = read_window(left, "left"), read_window(right, "right")
+    return make_join(found, *windows, _names(keys, "keys"), _names(order_by, "order_by"), condition or "")
+
+
+def make_join(
+    condition: st.Expression | None,
+    left: Window,
+    right: Window,
+    keys: tuple[str, ...],
+    order_by: tuple[str, ...],
+    source: str,
+) -> Operator:
+    """A join of parts that were read; `source` is the text that their places are in."""
+    if condition is not None:
+        _check_one_row(condition, source)
+    plan = JoinPlan(condition, left, right, keys, order_by, join_text(condition, left, right, keys, order_by))
+    return Operator(plan, source)
+
+
+def match(text: str | Query) -> Operator:
+    """A query as an operator: its rows are those of the query.
+
+    Behind it in a chain, its rows need a column of the time, such as `LAST(S.time) AS time`.
+
+    Args:
+        text: A query of any kind, or its text.
+
+    Raises:
+        LanguageError: The text cannot be read.
+        PlanningError: The query has no meaning.
+    """
+    found = text if isinstance(text, Query) else query(_as_text(text, "query"))
+    return Operator(found, found.source)
+
+
+def _check_output(value: st.Expression) -> list[Problem]:
+    """An aggregate, or something that is computed of aggregates alone."""
+    if isinstance(value, st.Aggregate):
+        if value.distinct or value.function not in _FUNCTIONS:
+            message = f"{print_expression(value)} is none of {', '.join(_FUNCTIONS)}"
+            return [problem_at(value.span, "TW282", message, "write for example AVG(price) AS mean")]
+        if value.argument is None and value.function != "COUNT":
+            message = f"{value.function} needs a column"
+            return [problem_at(value.span, "TW213", message, f"write {value.function}(price)")]
+        return []
+    if isinstance(value, st.Attribute | st.NextAttribute | st.PreviousAttribute | st.Equivalence):
+        message = f"{print_expression(value)} is of one event, and a row is of many"
+        return [problem_at(value.span, "TW282", message, "write for example MAX of it, or make it a key")]
+    return [problem for child in value.children() for problem in _check_output(cast("st.Expression", child))]
+
+
+def _as_text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        message = f"{what} is a text, not {type(value).__name__}"
+        raise PlanningError([Problem("TW282", message, "write it in quotes")])
+    return value
+
+
+def _names(names: str | Iterable[str], what: str) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names)
+    for name in found:
+        if not isinstance(name, str) or not name:
+            message = f"{what} are names of columns, and {name!r} is none"
+            raise PlanningError([Problem("TW282", message, "write for example keys=['machine']")])
+    return tuple(dict.fromkeys(found))
+
+
+def _check_one_row(condition: st.Expression, source: str) -> None:
+    problems = []
+    for node in condition.walk():
+        if isinstance(node, _OF_TRENDS):
+            message = f"{print_expression(node)} is of several events, and the condition is of one"
+            problems.append(problem_at(node.span, "TW282", message, "use columns of the event alone"))
+    raise_problems(problems, source)

@@ -1,0 +1,182 @@
+"""An operator, or a chain of them: what users of this room hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+
+from trendweave.operators import running
+from trendweave.operators.texts import match_text
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
+from trendweave.queries import AUTO, Query, TypeColumn
+
+if TYPE_CHECKING:
+    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.local import Batches
+    from trendweave.runners.options import Options
+    from trendweave.runners.session import PushSession
+
+#: What an operator does: a plan of its own, or a query.
+Task: TypeAlias = FilterPlan | AggregatePlan | JoinPlan | Query
+
+
+@dataclass(frozen=True, slots=True)
+class Piped:
+    """What an operator and a chain have in common: they run, and another one may stand behind them."""
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators, in order."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """How it is written; `trendweave.operators.pipe` reads it again."""
+        return " | ".join(operator.text for operator in self.operators)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __or__(self, other: Piped) -> Chain:
+        if not isinstance(other, Piped):
+            return NotImplemented
+        return Chain((*self.operators, *other.operators))
+
+    def run(
+        self,
+        events: Any,
+        right: Any = None,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> Any:
+        """The rows of the last operator, as the kind of table that the events came in.
+
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
+                DataFrame (of a stream, a streaming one), as files of `trendweave.read` do; or a
+                `trendweave.EventStore`, which gives an Arrow table. Rows may be in any order.
+            right: Where the first operator is a join, the events of its right side; `events` are those of its left one.
+                Without it, a column `side` of the events says "left" or "right"; where there is none, all events are
+                on both sides.
+            time: The column that holds the time: a timestamp, or a number of seconds.
+            type: The column that holds the type, for queries. Without it that is the column `type`, where there is one.
+            **options: See `trendweave.Options`.
+
+        Raises:
+            DataError: An operator does not fit its events.
+            OptionError: An option is not known here, or has a wrong value.
+            ExecutionError: It fits, but cannot be carried out on these rows.
+        """
+        return running.run(self, events, right, time, type, options)
+
+    def iter(
+        self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Batches:
+        """The same rows as `run`, as an iterator over Arrow record batches.
+
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame.
+            right: As in `run`.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+        """
+        return running.iterate(self, events, right, time, type, options)
+
+    def schema(
+        self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Any:
+        """The columns of the result of `run`, without running anything.
+
+        Args:
+            events: What `run` takes, or an Arrow schema.
+            right: As in `run`.
+            time: As in `run`.
+            type: As in `run`.
+            **options: As in `run`.
+
+        Returns:
+            An Arrow schema; for a Spark DataFrame, a Spark one.
+        """
+        return running.find_schema(self, events, right, time, type, options)
+
+    def check(self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO) -> None:
+        """Find what does not fit a table; each operator is checked against the rows of the one before.
+
+        Args:
+            events: An Arrow schema, or a table, frame or DataFrame that has one.
+            right: As in `run`.
+            time: As in `run`.
+            type: As in `run`.
+
+        Raises:
+            DataError: With what does not fit.
+        """
+        running.check(self, events, right, time, type)
+
+    def incremental(
+        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Incremental:
+        """Run on events that come piece by piece; see `trendweave.Query.incremental`.
+
+        Args:
+            events: The schema of the events, or a table that has it. Those of a join have a column `side`.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+        """
+        return running.make_engine(self, events, time, type, options)
+
+    def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
+        """A session in this process that takes events one by one; see `trendweave.Query.push`.
+
+        Args:
+            events: As in `incremental`.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+        """
+        return running.open_session(self, events, time, type, options)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Operator(Piped):
+    """One operator. Immutable; equal operators do the same.
+
+    Attributes:
+        task: What it does.
+        source: The text as it was written.
+    """
+
+    task: Task
+    source: str = field(compare=False)
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        return (self,)
+
+    @property
+    def text(self) -> str:
+        return match_text(str(self.task)) if isinstance(self.task, Query) else self.task.text
+
+    def __repr__(self) -> str:
+        return f"Operator({self.text!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chain(Piped):
+    """Operators of which each works on the rows of the one before. Immutable.
+
+    Attributes:
+        steps: The operators, in order.
+    """
+
+    steps: tuple[Operator, ...]
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        return self.steps
+
+    def __repr__(self) -> str:
+        return f"Chain({self.text!r})"

@@ -1,0 +1,92 @@
+"""Windows of operators, as they are written: lengths of time, or numbers of events."""
+
+from __future__ import annotations
+
+import re
+
+from trendweave.errors import PlanningError, Problem
+from trendweave.language.durations import duration_text, read_duration
+from trendweave.planning.operator_plans import RowCount, TimeSpan, Window
+
+_ROWS = re.compile(r"\s*(\d+)\s+(?:rows?|events?)\s*", re.I)
+_SLIDE = re.compile(r"\bslide\b", re.I)
+#: More events of a window than any machine holds.
+_MOST_ROWS = 2**40
+
+
+def read_window(text: object, what: str) -> Window:
+    """A window such as `10 seconds`, `100 rows`, or one of these with `slide` and how far it moves.
+
+    Args:
+        text: As it was written.
+        what: Which window it is, for messages.
+
+    Raises:
+        LanguageError: It cannot be read.
+        PlanningError: Its parts do not go together.
+    """
+    if not isinstance(text, str):
+        message = f"{what} is a text such as '10 seconds' or '100 rows', not {type(text).__name__}"
+        raise PlanningError([Problem("TW281", message, "write how long the window is")])
+    length, *slides = _SLIDE.split(text)
+    if len(slides) > 1:
+        raise PlanningError([Problem("TW281", f"{what} has two slides", "keep one of them")])
+    counted = [_ROWS.fullmatch(part) for part in (length, *slides)]
+    if all(counted):
+        numbers = [check_rows(int(found[1]), what) for found in counted if found]
+        return RowCount(*numbers)
+    if any(counted):
+        message = f"{what} and its slide are of two kinds"
+        raise PlanningError([Problem("TW281", message, "write both in rows, or both as lengths of time")])
+    return time_span(*(read_duration(part, what) for part in (length, *slides)))
+
+
+def check_rows(number: object, what: str) -> int:
+    """A number of events, at least one."""
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= _MOST_ROWS:
+        message = f"{what} is a whole number of events, at least 1, not {number!r}"
+        raise PlanningError([Problem("TW281", message, "write for example rows=100")])
+    return number
+
+
+def time_span(length: int, slide: int | None = None) -> TimeSpan:
+    """A window of time, whose slide is not longer than itself."""
+    if slide is not None and slide > length:
+        message = f"the slide of {duration_text(slide)} is longer than the window of {duration_text(length)}"
+        raise PlanningError([Problem("TW220", message, "some events would be in no window")])
+    return TimeSpan(length, slide)
+
+
+def choose_window(within: str | None, slide: str | None, rows: int | None, slide_rows: int | None) -> Window:
+    """The window of an aggregate: of time or of events, side by side unless a slide is given.
+
+    Raises:
+        LanguageError: A length cannot be read.
+        PlanningError: There is no window, or there are two.
+    """
+    if (within is None) == (rows is None):
+        message = "an aggregate has one window: a length of time or a number of events"
+        raise PlanningError([Problem("TW281", message, 'give within="10 seconds" or rows=100')])
+    if within is not None:
+        if slide_rows is not None:
+            raise PlanningError([Problem("TW281", "slide_rows is for windows of rows", "write slide=")])
+        length = read_duration(within, "within")
+        return time_span(length, length if slide is None else read_duration(slide, "slide"))
+    if slide is not None:
+        raise PlanningError([Problem("TW281", "slide is for windows of time", "write slide_rows=")])
+    number = check_rows(rows, "rows")
+    return RowCount(number, number if slide_rows is None else check_rows(slide_rows, "slide_rows"))
+
+
+def window_text(window: Window, usual: int | None) -> str:
+    """A window as it is read again; `usual` is the slide that it has without saying so."""
+    match window:
+        case TimeSpan(length=length, slide=slide):
+            told = "" if slide in (None, usual) else f" SLIDE {duration_text(slide or 0)}"
+            return duration_text(length) + told
+        case RowCount(rows=rows, slide=slide):
+            return f"{rows} {_rows(rows)}" + ("" if slide == usual else f" SLIDE {slide} {_rows(slide)}")
+
+
+def _rows(number: int) -> str:
+    return "ROW" if number == 1 else "ROWS"

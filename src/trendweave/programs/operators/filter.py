@@ -1,0 +1,178 @@
+"""A filter as a program: events in which a condition is true, in order of their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import Problem
+from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.language import syntax_tree as st
+from trendweave.planning.operator_plans import FilterPlan
+from trendweave.programs.program import (
+    EVERYTHING,
+    TRENDS,
+    Carry,
+    Flag,
+    Needs,
+    Output,
+    PartialResults,
+    Scope,
+    Step,
+    TimeCut,
+    Work,
+)
+from trendweave.results.types import ResultColumn, result_schema
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.encoded import TIME
+from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
+
+#: Columns of events are kept under names that no column of ours has.
+_RAW = "event_"
+#: Set in rows that are kept, which are all that come.
+_KEPT = "kept"
+#: Before and after all times, which have 64 bits.
+_FIRST, _LAST = -(2**63), 2**63
+
+
+@dataclass(frozen=True)
+class KeptEvents:
+    """Events that a condition keeps, with all of their columns. A prepared row is an event that is kept."""
+
+    plan: FilterPlan
+    events: pa.Schema
+    time: str
+
+    @property
+    def text(self) -> str:
+        return self.plan.text
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return (self.plan.text, self.time)
+
+    @property
+    def work(self) -> Work:
+        """None of them; on Spark, where it is asked, Spark SQL filters."""
+        return "windows"
+
+    @property
+    def moment(self) -> pa.DataType:
+        return self.events.field(self.time).type
+
+    @property
+    def time_type(self) -> TimeType:
+        return time_type(self.moment)
+
+    @cached_property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return tuple(ResultColumn(field.name, field.type, (field.name,)) for field in self.events)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return result_schema(self.result)
+
+    @cached_property
+    def needs(self) -> Needs:
+        names = self.events.names
+        return Needs(
+            time=self.time,
+            type=None,
+            read=tuple(names),
+            columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in names if name != self.time),
+            flags=(Flag(None, self.plan.condition),),
+            words=(_KEPT,),
+            only_flagged=True,
+        )
+
+    def _kept_name(self, column: str) -> str:
+        return TIME if column == self.time else f"{_RAW}{column}"
+
+    @cached_property
+    def _kept_columns(self) -> pa.Schema:
+        return pa.schema([pa.field(self._kept_name(field.name), field.type) for field in self.events])
+
+    def keep(self, events: pa.Table) -> pa.Table:
+        """The events in which the condition is true, as they came."""
+        kept = is_true(self.plan.condition, events)
+        return events if kept.all() else events.filter(pa.array(kept))
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        rows = events.num_rows
+        events, null_time = keep_rows_with_time(events, self.time)
+        kept = self.keep(events).select(self.events.names)
+        return kept.rename_columns(self._kept_columns.names), Dropped(rows, null_time)
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        return rows.select(self._kept_columns.names).cast(self._kept_columns)
+
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        result = self._in_order(rows).rename_columns(self.schema.names)
+        if scope.counted:
+            result = result.append_column(TRENDS, pa.array(np.ones(result.num_rows)))
+        return Output.of_table(result)
+
+    def _in_order(self, rows: pa.Table) -> pa.Table:
+        """By time; rows of one time stay as they are."""
+        steps = as_steps(rows.column(TIME), self.time_type)
+        if (steps[1:] >= steps[:-1]).all():
+            return rows
+        return rows.take(pa.array(np.argsort(steps, kind="stable")))
+
+    def partials(self) -> PartialResults | None:
+        return None
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        return None
+
+    def steps(self, in_parts: bool = False, early: bool = False) -> FilterSteps:
+        return FilterSteps(self)
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        return [Problem("TW409", "events that are kept come out at once; there are no earlier ones", "leave early out")]
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        return "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSteps:
+    """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
+
+    program: KeptEvents
+    pane: int | None = None
+    carries: bool = False
+    folds: bool = False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        return None if waiting is None else waiting[0] + 1
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return _FIRST, _LAST if watermark is None else watermark
+
+    def keeps_from(self, watermark: int) -> int:
+        return watermark
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        return Step(self.program.compute(rows).batches)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        return ()
+
+
+def bind_filter(plan: FilterPlan, events: pa.Schema, time: str) -> KeptEvents:
+    """The program of a filter.
+
+    Args:
+        plan: What it keeps.
+        events: The columns of the events, which fit it.
+        time: The column that holds the time.
+    """
+    return KeptEvents(plan, events, time)

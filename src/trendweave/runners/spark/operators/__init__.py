@@ -1,0 +1,1 @@
+"""Operators on Spark: what Spark SQL does itself is handed to it, the rest runs in tasks."""

@@ -1,0 +1,224 @@
+"""Operators as users hold them: made, written, chained, run in this process."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from trendweave import State, TrendweaveError
+from trendweave import operators as ops
+
+EVENTS = pa.table(
+    {
+        "time": [5, 1, 3, None, 4, 2, 2],
+        "machine": ["a", "b", "a", "a", "b", "b", "a"],
+        "heat": [81.0, 85.0, None, 99.0, 87.0, math.nan, 70.0],
+    }
+)
+HOT = ops.filter("heat > 80")
+COUNTS = ops.match(
+    "RETURN machine, COUNT(*), MAX(S.time) AS time PATTERN S+ WHERE [machine] GROUP-BY machine "
+    "WITHIN 2 seconds SLIDE 1 second"
+)
+
+
+def test_a_filter_keeps_all_columns_in_order_of_time() -> None:
+    rows = HOT.run(EVENTS)
+
+    assert rows.schema.names == EVENTS.schema.names
+    assert rows.column("time").to_pylist() == [1, 2, 4, 5]  # NaN is above all numbers, NULL is not
+    assert HOT.schema(EVENTS).equals(rows.schema)
+
+
+def test_events_of_one_time_stay_in_their_order() -> None:
+    events = pa.table({"time": [2, 1, 2, 1], "n": [0, 1, 2, 3]})
+
+    assert ops.filter("n >= 0").run(events).column("n").to_pylist() == [1, 3, 0, 2]
+
+
+def test_rows_come_in_the_kind_of_table_that_events_came_in() -> None:
+    frame = pl.from_arrow(EVENTS)
+    expected = HOT.run(EVENTS).select(["time", "machine"]).to_pylist()
+
+    assert HOT.run(frame).select("time", "machine").to_dicts() == expected
+    assert list(HOT.run(EVENTS.to_pandas())["machine"]) == ["b", "b", "a"]  # pandas has one thing for NULL and NaN
+
+
+def test_dropped_rows_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    HOT.run(EVENTS)
+
+    assert "dropped 1 rows without a time" in caplog.text
+
+
+def test_the_time_column_may_have_another_name() -> None:
+    events = EVENTS.rename_columns(["ts", "machine", "heat"]).append_column("time", pa.array(["x"] * 7))
+
+    assert HOT.run(events, time="ts").column("ts").to_pylist() == [1, 2, 4, 5]
+    assert HOT.run(events, time="ts").column("time").to_pylist() == ["x"] * 4
+
+
+def test_rows_of_one_operator_are_events_of_the_next() -> None:
+    chain = HOT | COUNTS | ops.filter("machine = 'b'")
+    kept = HOT.run(EVENTS)
+    alone = COUNTS.task.run(kept, type=None)
+
+    rows = chain.run(EVENTS)
+
+    assert rows.to_pylist() == [row for row in alone.to_pylist() if row["machine"] == "b"]
+    assert rows.num_rows > 2
+    assert pa.Table.from_batches(chain.iter(EVENTS)).equals(rows)
+    assert chain.schema(EVENTS).equals(rows.schema.remove_metadata())
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_pieces_and_pushed_events_give_the_rows_of_one_table(size: int) -> None:
+    chain = HOT | COUNTS | ops.filter("count > 0")
+    events = EVENTS.filter(pa.compute.is_valid(EVENTS.column("time"))).sort_by("time")
+    expected = chain.run(events).to_pylist()
+    engine, found = chain.incremental(events), []
+    state = engine.start()
+    for start in range(0, events.num_rows, size):
+        piece = events.slice(start, size)
+        state, rows = engine.push(state, piece, piece.column("time")[-1].as_py())
+        state = State.from_bytes(state.to_bytes())
+        found += rows.to_pylist()
+    found += engine.finish(state).to_pylist()
+    session, pushed = chain.push(events), []
+    for event in events.to_pylist():
+        pushed += session.send(event)
+
+    assert found == expected
+    assert pushed + session.finish().to_pylist() == expected
+
+
+def test_a_filter_alone_runs_piece_by_piece() -> None:
+    engine = HOT.incremental(EVENTS)
+    state, first = engine.push(engine.start(), EVENTS, 4)
+
+    assert first.column("time").to_pylist() == [1, 2]
+    assert engine.finish(state).column("time").to_pylist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FILTER heat > 80 AND NOT machine LIKE 'a|b%'",
+        "FILTER `over` > 1 | FILTER `by` = 'FILTER | x'",
+        "AGGREGATE AVG(heat) AS mean, COUNT(*) OVER 100 ROWS SLIDE 10 ROWS BY machine ORDER BY number",
+        "AGGREGATE SUM(heat) OVER 100 ROWS BY `a b`, machine",
+        "AGGREGATE SUM(heat) AS `over` OVER 1 ROW",
+        "AGGREGATE MIN(heat), MAX(heat) OVER 1 minute SLIDE 10 seconds",
+        "AGGREGATE COUNT(heat), MAX(heat) - MIN(heat) OVER 1 day",
+        "JOIN ABS(left.x - right.x) <= 0.1 LEFT 10 seconds RIGHT 100 ROWS BY machine ORDER BY number",
+        "JOIN LEFT 100 ROWS SLIDE 10 ROWS RIGHT 10 seconds SLIDE 1 second",
+        "JOIN left.x = right.x LEFT 1 ROW RIGHT 1 ROW",
+        "MATCH RETURN EACH LAST(S.time) AS time PATTERN S+ WHERE S.x < NEXT(S).x WITHIN 1 minute SLIDE 10 seconds",
+        "FILTER a > 1 | MATCH RETURN COUNT(*)\nPATTERN SEQ(A, B)\nWHERE A.x = 'two\n| lines'\nWITHIN 1 day | FILTER b",
+    ],
+)
+def test_text_is_read_as_it_was_written(text: str) -> None:
+    chain = ops.pipe(text)
+
+    assert str(chain) == text
+    assert ops.pipe(str(chain)) == chain
+    assert repr(chain).endswith(f"({text!r})")
+
+
+def test_functions_and_text_make_the_same_operators() -> None:
+    aggregate = ops.window_aggregate("avg(heat) as mean", rows=100, slide_rows=10, keys=["machine"], order_by="n")
+    join = ops.window_join("left.x < right.x", left="10 seconds", right="100 rows slide 5 rows", keys="machine")
+
+    assert aggregate == ops.pipe("aggregate AVG(heat) AS mean over 100 rows slide 10 rows by machine order by n")
+    assert join == ops.pipe("JOIN left.x < right.x LEFT 10 s RIGHT 100 rows SLIDE 5 rows -- pairs\n BY machine")
+    assert ops.window_aggregate("COUNT(*)", within="1 minute") == ops.pipe("AGGREGATE COUNT(*) OVER 60 seconds")
+    assert ops.filter("heat>80") == HOT
+    assert ops.pipe(f"{HOT} | {COUNTS}") == HOT | COUNTS
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("FILTR x", "TW121", (1, 1)),
+        ("", "TW121", (1, 1)),
+        ("FILTER x > 1 |", "TW121", (1, 15)),
+        ("FILTER x > 1 |\nFILTER y >", "TW101", (2, 11)),
+        ("AGGREGATE AVG(x)", "TW121", (1, 11)),
+        ("AGGREGATE AVG(x) OVER 3 ROWS BY a b", "TW121", (1, 35)),
+        ("AGGREGATE AVG(x) OVER 3 ROWS BY", "TW121", (1, 32)),
+        ("AGGREGATE AVG(x) - y OVER 3 ROWS", "TW282", (1, 20)),
+        ("AGGREGATE 1 + 2 OVER 3 ROWS", "TW282", (1, 11)),
+        ("AGGREGATE COUNT(DISTINCT x) OVER 3 ROWS", "TW282", (1, 11)),
+        ("AGGREGATE AVG(*) OVER 3 ROWS", "TW213", (1, 11)),
+        ("AGGREGATE AVG(x), AVG(x) OVER 3 ROWS", "TW214", (None, None)),
+        ("AGGREGATE AVG(x) OVER 0 ROWS", "TW281", (None, None)),
+        ("AGGREGATE AVG(x) OVER 10 seconds SLIDE 3 ROWS", "TW281", (None, None)),
+        ("AGGREGATE AVG(x) OVER 1 second SLIDE 2 seconds", "TW220", (None, None)),
+        ("JOIN LEFT 3 ROWS", "TW121", (1, 6)),
+        ("JOIN x < RIGHT 3 ROWS LEFT 3 ROWS", "TW121", (1, 6)),
+        ("FILTER AVG(x) > 1", "TW282", (1, 8)),
+        ("MATCH RETURN COUNT(*)", "TW104", (1, 1)),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(text: str, code: str, place: tuple[int, int]) -> None:
+    with pytest.raises(TrendweaveError) as raised:
+        ops.pipe(text)
+
+    first = raised.value.problems[0]
+    assert (first.code, (first.line, first.column)) == (code, place)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({}, "TW281"),
+        ({"within": "1 minute", "rows": 3}, "TW281"),
+        ({"within": "1 minute", "slide_rows": 3}, "TW281"),
+        ({"rows": 3, "slide": "1 minute"}, "TW281"),
+        ({"rows": 3.0}, "TW281"),
+        ({"within": "1 parsec"}, "TW106"),
+        ({"rows": 3, "keys": [3]}, "TW282"),
+    ],
+)
+def test_windows_that_do_not_go_together_are_refused(options: dict[str, object], code: str) -> None:
+    with pytest.raises(TrendweaveError) as raised:
+        ops.window_aggregate("COUNT(*)", **options)  # type: ignore[arg-type]
+
+    assert [problem.code for problem in raised.value.problems] == [code]
+
+
+@pytest.mark.parametrize(
+    ("chain", "codes"),
+    [
+        (ops.filter("cold > 1 AND machine > 3"), ["TW301", "TW305"]),
+        (ops.filter("heat"), ["TW306"]),
+        (HOT | ops.filter("cold > 1"), ["TW301"]),
+        (ops.match("RETURN COUNT(*) PATTERN S+ WITHIN 1 second SLIDE 1 second") | HOT, ["TW316"]),
+        (ops.pipe("AGGREGATE SUM(machine), AVG(cold) OVER 3 ROWS BY town"), ["TW301", "TW304", "TW301"]),
+        (ops.pipe("AGGREGATE SUM(heat) AS machine, COUNT(*) AS time OVER 3 ROWS BY machine"), ["TW214", "TW214"]),
+        (ops.pipe("AGGREGATE SUM(heat) AS window_end OVER 3 ROWS"), ["TW214"]),
+        (ops.pipe("AGGREGATE MIN(machine) - 1 AS less OVER 3 ROWS"), ["TW306"]),
+        (ops.pipe("JOIN heat = left.cold LEFT 1 ROW RIGHT 1 ROW"), ["TW203", "TW301"]),
+        (ops.pipe("JOIN LEFT 1 ROW RIGHT 1 ROW BY town ORDER BY cold"), ["TW301", "TW301"]),
+    ],
+)
+def test_what_does_not_fit_is_told_before_anything_runs(chain: ops.Chain, codes: list[str]) -> None:
+    with pytest.raises(TrendweaveError) as raised:
+        chain.check(EVENTS)
+
+    assert sorted(problem.code for problem in raised.value.problems) == sorted(codes)
+    if len(chain.operators) > 1:
+        assert raised.value.problems[0].message.startswith("operator 2 (FILTER): ")
+
+
+def test_options_of_other_places_are_refused() -> None:
+    for options in ({"between": (0, 3)}, {"metrics": "m"}, {"max_trends": 3}, {"watermark": "1 second"}):
+        with pytest.raises(TrendweaveError):
+            HOT.run(EVENTS, **options)
+
+
+def test_two_tables_are_for_joins() -> None:
+    with pytest.raises(TrendweaveError, match="TW317"):
+        HOT.run(EVENTS, EVENTS)
