@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels import NO_MATCH, Results, aggregate, match_starts
+from trendweave.kernels import NO_MATCH, Aggregate, Results, Rows, aggregate, match_starts
 from trendweave.kernels.lanes.sums import aggregate_in_lanes
 from trendweave.planning.plan import NEVER, Kernel, MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
@@ -291,24 +291,20 @@ class PartitionTask:
         """
         results = None
         if piece.kernel is Kernel.LANE_SUMS:
-            # Distinct values are looked for among copies.
+            # Distinct values are looked for among copies, and a card knows nothing else.
             summed = self.options.way is None and not any(column.distinct for column in self.plan.aggregates)
+            summed = summed and self.options.device != "gpu"
             results = self._sum_lanes(piece, group, windows) if summed else None
             piece = piece if results is not None else self.inputs.copy_into_lanes(piece)
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
         first, last = windows.first(tick, of_row), windows.last(tick, of_row)
-        results = results or aggregate(
+        results = results or self._aggregate_rows(
+            piece,
             self.inputs.kernel_rows(segments, first, last),
-            self.inputs.kernel_template(piece.template),
-            self.inputs.conditions(piece),
             [] if only_ending_at is not None else self.measured.of_rows(segments),
-            selection=SELECTION[self.plan.strategy],
-            numbers="exact" if self.options.exact or self.plan.is_conjunction else "float64",
-            force_way=self.options.way,
-            start_guards=guard_starts(self.inputs, piece, windows, tick, of_row),
-            final_guards=guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at),
-            kernel=KERNELS[piece.kernel],
+            guard_starts(self.inputs, piece, windows, tick, of_row),
+            guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at),
         )
         components = [Component("sum", results.count)]
         if only_ending_at is None:
@@ -327,6 +323,37 @@ class PartitionTask:
         for place, sets in self._find_distinct(self, piece, group, windows, found).items():
             components[1 + place] = sets
         return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
+
+    def _aggregate_rows(
+        self,
+        piece: Piece,
+        rows: Rows,
+        measured: list[Aggregate],
+        start_guards: dict[int, np.ndarray],
+        final_guards: dict[int, np.ndarray],
+    ) -> Results:
+        """Ask the kernels of the device for what is measured of a piece."""
+        template, conditions = self.inputs.kernel_template(piece.template), self.inputs.conditions(piece)
+        selection = SELECTION[self.plan.strategy]
+        numbers = "exact" if self.options.exact or self.plan.is_conjunction else "float64"
+        if self.options.device == "gpu":
+            from trendweave.gpu.card import find_card
+            from trendweave.gpu.trends.entry import aggregate as aggregate_on_card
+
+            asked = (rows, template, conditions, measured, selection, numbers, start_guards, final_guards)
+            return aggregate_on_card(find_card(), *asked)
+        return aggregate(
+            rows,
+            template,
+            conditions,
+            measured,
+            selection=selection,
+            numbers=numbers,
+            force_way=self.options.way,
+            start_guards=start_guards,
+            final_guards=final_guards,
+            kernel=KERNELS[piece.kernel],
+        )
 
     def _sum_lanes(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> Results | None:
         """Aggregates of a piece whose rows are not copied; None where the kernel cannot."""

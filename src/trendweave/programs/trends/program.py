@@ -58,7 +58,7 @@ class TrendAggregates(BoundTrends):
         """Numbers per window and group, before they are written."""
         options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
         try:
-            if self.way is None and steps_from_row_to_row(self.plan):
+            if self.way is None and self.device != "gpu" and steps_from_row_to_row(self.plan):
                 counted = count_all_runs(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted

@@ -11,6 +11,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.kernels.window_edges import find_time_windows
 from trendweave.rows.times import TimeType, as_steps, as_times, check_edges
+from trendweave.rows.window_arrays import count_window_edges
 
 #: Rows of a result that would not fit a usual memory.
 MOST_WINDOWS = 1_000_000_000
@@ -56,16 +57,7 @@ def count_windows(starts: np.ndarray, window: RowCount, skipped: np.ndarray | No
         window: How many events a window has, and how many it moves by.
         skipped: How many events of each key come before its first window.
     """
-    first = starts[:-1] if skipped is None else starts[:-1] + skipped
-    counts = np.maximum((starts[1:] - first - window.rows) // window.slide + 1, 0)
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if ends.size else 0
-    if counts.size == 1:
-        key, low = np.zeros(total, np.int64), first[0] + window.slide * np.arange(total)
-    else:
-        key = np.repeat(np.arange(counts.size), counts)
-        low = (first - window.slide * (ends - counts))[key] + window.slide * np.arange(total)
-    return WindowEdges(key, low, low + window.rows)
+    return WindowEdges(*count_window_edges(np, starts, window.rows, window.slide, skipped))
 
 
 def time_windows(

@@ -1,0 +1,133 @@
+"""Trends with conditions between events: all pairs of vertices of a window are looked at, a block of threads each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trendweave.gpu.card import Card
+from trendweave.gpu.trends.card_rows import NEW_TICK, CardRows
+from trendweave.gpu.trends.edge_columns import EdgeColumns, number_columns
+from trendweave.gpu.trends.numbers import Numbers, kernel_text
+from trendweave.kernels import Condition, Rows, Selection, Template
+from trendweave.kernels.aggregates.blocks import Blocks
+from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED
+
+#: Threads of a block, and the vertices of a window up to which so many do: the first that holds.
+BLOCK_SIZES = ((32, 64), (64, 256), (128, 4096), (512, 2**62))
+
+
+class Edges:
+    """Rows, template and conditions on a card, ready for several passes."""
+
+    def __init__(
+        self,
+        card: Card,
+        rows: Rows,
+        template: Template,
+        conditions: Sequence[Condition],
+        selection: Selection,
+        start_guards: Mapping[int, np.ndarray],
+        final_guards: Mapping[int, np.ndarray],
+        blocks: Blocks,
+        on_card: CardRows,
+    ) -> None:
+        self.card, self.rows, self.windows = card, rows.tick.size, blocks.window.size
+        self._contiguous = np.int32(selection is Selection.CONTIGUOUS)
+        self._tick, self._window = on_card.tick, card.put(blocks.window)
+        states = len(template.state_variable)
+        self._find_vertices(on_card.packed, states, blocks)
+        columns = number_columns(template, conditions)
+        self._columns = columns
+        self._codes = put_codes(card, columns, self.rows)
+        self._guards = put_columns(card, columns.guards, self.rows)
+        self._small = tuple(
+            card.put(np.asarray(part, np.int32))
+            for part in (
+                *(columns.incoming, columns.source, columns.guard, columns.first_test, columns.pair),
+                *(columns.tests, columns.pairs),
+            )
+        )
+        self._answers = card.put(columns.answers)
+        starts, self._start_guards = self._edge_guards(template.is_start, start_guards)
+        finals, self._final_guards = self._edge_guards(template.is_final, final_guards)
+        self._ends = (card.put(starts), card.put(finals))
+        self._way = np.int32(0 if self._contiguous else columns.simple_tests(states))
+
+    def _find_vertices(self, packed: Any, states: int, blocks: Blocks) -> None:
+        """Rows read as states, in the order of rows, and those of each window."""
+        xp = self.card.xp
+        readable = packed & ~NEW_TICK
+        if states == 1 and bool((readable == 1).all()):
+            self._vertex_row = xp.arange(self.rows, dtype=np.int32)
+            self._vertex_state = xp.zeros(self.rows, np.uint8)
+            starts, ends = blocks.row_start, blocks.row_end
+        else:
+            bits = (readable[:, None] >> xp.arange(states, dtype=np.uint32)[None, :]) & np.uint32(1)
+            row, state = xp.nonzero(bits)
+            self._vertex_row, self._vertex_state = row.astype(np.int32), state.astype(np.uint8)
+            first = xp.searchsorted(row, self.card.put(np.concatenate([blocks.row_start, blocks.row_end])))
+            starts, ends = np.split(self.card.get(first).astype(np.int64), 2)
+        self.vertices = int(self._vertex_row.shape[0])
+        self.counts = ends - starts
+        self._vertex_start, self._vertex_end = self.card.put(starts), self.card.put(ends)
+
+    def _edge_guards(self, there: np.ndarray, guards: Mapping[int, np.ndarray]) -> tuple[np.ndarray, Any]:
+        """Per state the line of its guard, and the lines, on the card."""
+        lines: list[np.ndarray] = []
+        numbers = np.full(len(there), NOT_THERE, np.int32)
+        for state in np.flatnonzero(there):
+            numbers[state] = UNGUARDED
+            if (guard := guards.get(int(state))) is not None:
+                numbers[state] = len(lines)
+                lines.append(guard)
+        return numbers, put_columns(self.card, lines, self.rows)
+
+    def run(self, numbers: Numbers, values: Any, value_states: Any, sums: int, chosen: np.ndarray | None) -> np.ndarray:
+        """Totals per window; see `Totals.run`. Only the `chosen` windows, if given, are gone over."""
+        xp = self.card.xp
+        results = xp.zeros((self.windows, 1 + sums), numbers.dtype)
+        scratch = xp.empty((1 + sums, self.vertices), numbers.dtype)
+        text = kernel_text("trends_edges", numbers.kind, sums)
+        windows = np.arange(self.windows) if chosen is None else chosen
+        fewest = -1
+        for threads, most in BLOCK_SIZES:
+            counts = self.counts[windows]
+            which = windows[(counts > fewest) & (counts <= most)]
+            fewest = most
+            if not which.size:
+                continue
+            if most > BLOCK_SIZES[0][1]:  # the longest first: short ones fill the gaps at the end
+                which = which[np.argsort(-self.counts[which], kind="stable")]
+            arguments = (
+                *(self.card.put(which.astype(np.int32)), self._vertex_start, self._vertex_end, self._window),
+                *(self._vertex_row, self._vertex_state, self._tick, np.int64(self.rows), self._codes),
+                *(self._guards, self._start_guards, self._final_guards, *self._small, self._answers, *self._ends),
+                *(np.int32(self._columns.staged), self._contiguous, self._way, values, value_states),
+                *(*numbers.modulus, scratch, np.int64(self.vertices), results),
+            )
+            self.card.launch(text, "sum_over_edges", which.size, threads, arguments)
+        return self.card.get(results)
+
+
+def put_columns(card: Card, lines: Sequence[np.ndarray], rows: int) -> Any:
+    """Columns of int64 on the card, one after the other."""
+    columns = card.xp.empty((len(lines), rows), np.int64)
+    for place, line in enumerate(lines):
+        columns[place] = card.put(np.asarray(line, np.int64))
+    return columns
+
+
+def put_codes(card: Card, columns: EdgeColumns, rows: int) -> Any:
+    """Codes and numbers of values on the card as int32; codes that need more are numbered anew."""
+    codes = columns.codes
+    if any(int(column.max(initial=0)) >= 2**31 - 1 for column in codes):
+        known, numbers = np.unique(np.concatenate(codes), return_inverse=True)
+        below = int(np.searchsorted(known, 0))
+        codes = np.split(np.maximum(numbers.reshape(-1) - below, -1), len(codes))
+    out = card.xp.empty((len(codes) + len(columns.values), rows), np.int32)
+    for place, column in enumerate([*codes, *columns.values]):
+        out[place] = card.put(column).astype(np.int32)
+    return out

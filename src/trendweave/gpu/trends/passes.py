@@ -1,0 +1,157 @@
+"""Passes over the windows of one call on a card: exact, float64, extremum; the twin of the engine of the kernels.
+
+A pass of floats comes first. What it finds below 2**52 is exact: whole numbers that small are added and multiplied
+without rounding, and no number on the way to a total is larger than the total. Other totals are found modulo as many
+primes as their size, which the floats tell, asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trendweave.gpu.card import Card
+from trendweave.gpu.trends import residues
+from trendweave.gpu.trends.card_rows import put_rows
+from trendweave.gpu.trends.edges import Edges
+from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers
+from trendweave.gpu.trends.totals import Totals
+from trendweave.kernels import Condition, Rows, Selection, Template
+from trendweave.kernels.aggregates.blocks import cut_blocks
+from trendweave.kernels.aggregates.exact_numbers import DIGIT_BITS
+from trendweave.kernels.aggregates.passes import is_empty
+
+#: Floats below this are exact, with a bit to spare for rounded bounds.
+EXACT_FLOATS = 2.0**52
+#: Bits that are added to what floats say of a size: they are rounded.
+_MARGIN = 2
+
+
+class CardPasses:
+    """One call's rows, template and conditions on a card."""
+
+    def __init__(
+        self,
+        card: Card,
+        rows: Rows,
+        template: Template,
+        conditions: Sequence[Condition],
+        selection: Selection,
+        start_guards: Mapping[int, np.ndarray],
+        final_guards: Mapping[int, np.ndarray],
+    ) -> None:
+        self.card, self.count = card, rows.tick.size
+        self.blocks = cut_blocks(rows, 1)
+        self._lengths = (self.blocks.row_end - self.blocks.row_start) * len(template.state_variable)
+        on_card = put_rows(card, rows, template)
+        guarded = bool(start_guards) or bool(final_guards)
+        unconditional = selection is Selection.ANY and not guarded and all(map(is_empty, conditions))
+        self.way: Totals | Edges
+        if unconditional:
+            self.way = Totals(card, rows, template, self.blocks, on_card)
+        else:
+            self.way = Edges(
+                *(card, rows, template, conditions, selection, start_guards, final_guards, self.blocks, on_card)
+            )
+
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """float64 totals per window: the number of trends, then one per line of values."""
+        return self._sum(FLOATS, np.asarray(values, np.float64), states, None)
+
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """The largest code per window, per line of codes."""
+        found = []
+        for line, of_line in zip(codes, _state_bits(states), strict=True):
+            asked = (self.card.put(line[None]), self.card.put(of_line[None]))
+            found.append(self.way.run(LARGEST, *asked, 0, None)[:, 0])
+        return found
+
+    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list[np.ndarray]:
+        """Exact totals per window: the number of trends, then one per line. Lines are int64, or digits base 2**30 of
+        larger numbers."""
+        rough = values if values is not None else _as_floats(digits)
+        floats = self.float_pass(rough, states)
+        bits, exact = self._sizes(floats, rough, values is not None)
+        columns = [np.rint(np.where(exact, column, 0)).astype(np.int64) for column in floats]
+        pending = np.flatnonzero(~exact)
+        if not pending.size:
+            return columns
+        primes = residues.primes_for(bits)
+        found: list[list[np.ndarray]] = []
+        for place in range(int(primes[pending].max())):
+            numbers = Numbers(Kind.RESIDUE, residues.prime(place))
+            lines = _residues_of(values, digits, numbers.prime)
+            found.append(self._sum(numbers, lines, states, pending[primes[pending] > place]))
+        for count in np.unique(primes[pending]):
+            at = pending[primes[pending] == count]
+            for k, column in enumerate(columns):
+                part = residues.read_residues([totals[k][at] for totals in found[:count]])
+                if part.dtype == object and column.dtype != object:
+                    columns[k] = column = column.astype(object)
+                column[at] = part
+        return columns
+
+    def _sizes(self, floats: list[np.ndarray], lines: np.ndarray, small: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Bits of the largest total of each window at most, and whether all its floats are exact."""
+        trends = floats[0]
+        longest = np.maximum(self._lengths, 1).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # No trend has a vertex twice, so there are fewer trends than sets of vertices.
+            bits = np.where(np.isfinite(trends), np.log2(np.maximum(trends, 1)), longest)
+            exact = np.full(trends.size, small) & (trends < EXACT_FLOATS)
+            largest = 0.0
+            for total, line in zip(floats[1:], lines, strict=True):
+                most = float(np.abs(line.astype(np.float64)).max(initial=0))
+                largest = max(largest, most)
+                bound = trends * longest * most
+                if not (line < 0).any():
+                    bound = np.fmin(bound, total)
+                exact &= bound < EXACT_FLOATS
+        if largest > 0:
+            bits = bits + np.log2(longest) + max(np.log2(largest), 0)
+        return np.ceil(bits).astype(np.int64) + _MARGIN, exact
+
+    def _sum(
+        self, numbers: Numbers, lines: np.ndarray, states: np.ndarray, chosen: np.ndarray | None
+    ) -> list[np.ndarray]:
+        """The number of trends, and the sums, a few of them at a time."""
+        bits = _state_bits(states)
+        nothing: Any = self.card.put(np.zeros((1, 1), numbers.dtype))
+        if not len(lines):
+            return [self.way.run(numbers, nothing, self.card.put(np.zeros(1, np.uint32)), 0, chosen)[:, 0]]
+        totals: list[np.ndarray] = []
+        for first in range(0, len(lines), SUMS):
+            part = np.zeros((SUMS, self.count), numbers.dtype)
+            of_part = np.zeros(SUMS, np.uint32)
+            taken = lines[first : first + SUMS]
+            part[: len(taken)], of_part[: len(taken)] = taken, bits[first : first + SUMS]
+            found = self.way.run(numbers, self.card.put(part), self.card.put(of_part), SUMS, chosen)
+            totals += [found[:, k] for k in range(bool(totals), 1 + len(taken))]
+        return totals
+
+
+def _state_bits(states: np.ndarray) -> np.ndarray:
+    """Per line, the states whose rows count as bits."""
+    return (states.astype(np.uint32) << np.arange(states.shape[1], dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+
+
+def _as_floats(digits: np.ndarray | None) -> np.ndarray:
+    """Rounded numbers of digits; infinite beyond all floats."""
+    assert digits is not None, "lines are values or digits"
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [np.ldexp(digits[:, d].astype(np.float64), DIGIT_BITS * d) for d in range(digits.shape[1])]
+        return np.sum(parts, axis=0)
+
+
+def _residues_of(values: np.ndarray | None, digits: np.ndarray | None, prime: int) -> np.ndarray:
+    """Lines modulo a prime."""
+    if values is not None:
+        return (values % np.int64(prime)).astype(np.uint64)
+    assert digits is not None, "lines are values or digits"
+    total = np.zeros((digits.shape[0], digits.shape[2]), np.int64)
+    for d in range(digits.shape[1]):
+        power = pow(2, DIGIT_BITS * d, prime)
+        total = (total + residues.multiply(digits[:, d] % np.int64(prime), power, prime)) % np.int64(prime)
+    return total.astype(np.uint64)
