@@ -55,14 +55,8 @@ ROOMS: dict[str, set[str]] = {
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
-    "cli": {
-        "__init__",
-        "operators",
-        "workload",
-        "errors",
-        "pictures",
-        "datasets",
-    },  # `trendweave.workload` is a function, too
+    # `trendweave.workload` is a function, too.
+    "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets"},
     "__init__": {"errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
     "__main__": {"cli"},
 }
