@@ -10,13 +10,12 @@ import pyarrow as pa
 
 from trendweave.errors import Problem, near_names, raise_problems
 from trendweave.programs.operators.measured import is_measured
+from trendweave.results.types import single_aggregate_type
 
 FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 _PART = re.compile(
     r"\s*(?P<function>\w+)\s*\(\s*(?P<column>\*|`[^`]+`|[^()`*,]+?)\s*\)\s*(?:as\s+(?P<name>`[^`]+`|\w+)\s*)?", re.I
 )
-#: Whole numbers are added in so many digits, which no store fills.
-_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +37,7 @@ class Wanted:
     @property
     def result(self) -> pa.DataType:
         """The type of the result's column."""
-        if self.function == "COUNT":
-            return pa.int64()
-        if self.function == "AVG":
-            return pa.float64()
-        if self.function == "SUM":
-            if pa.types.is_floating(self.kind):
-                return pa.float64()
-            return pa.decimal128(_DIGITS, self.kind.scale if pa.types.is_decimal(self.kind) else 0)
-        return self.kind
+        return single_aggregate_type(self.function, self.kind, "decimal")
 
 
 def read_question(text: str, schema: pa.Schema) -> tuple[Wanted, ...]:

@@ -50,6 +50,7 @@ class WindowAggregates:
         numbers: How sums of whole numbers are written.
         window: The windows; those of time in steps of the time column.
         outputs: What is asked for, in types.
+        device: Where sums and extremes of windows are computed.
     """
 
     plan: AggregatePlan
@@ -58,6 +59,7 @@ class WindowAggregates:
     numbers: Numbers
     window: StepSpan | RowCount
     outputs: Outputs
+    device: str = "cpu"
 
     @property
     def text(self) -> str:
@@ -166,10 +168,9 @@ class WindowAggregates:
             if asked.path not in seen:
                 seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges)
             values.append(seen[asked.path].write(asked.function, asked.result))
-        first, last, moments, sorted_by = self._times(rows, edges)
+        *times, sorted_by = self._times(rows, edges)
         keys = [rows.of_keys(name, edges.key) for name in self.keys]
-        columns = self.result[len(self.keys) + 3 :]
-        arrays = [*keys, first, last, moments, *self.outputs.show(values, columns)]
+        arrays = [*keys, *times, *self.outputs.show(values, self.result[len(self.keys) + 3 :])]
         table = pa.table(
             [array.cast(field.type) for array, field in zip(arrays, self.schema, strict=True)], self.schema
         )
@@ -241,7 +242,9 @@ class WindowAggregates:
         ]
 
 
-def bind_windows(plan: AggregatePlan, events: pa.Schema, time: str, numbers: Numbers) -> WindowAggregates:
+def bind_windows(
+    plan: AggregatePlan, events: pa.Schema, time: str, numbers: Numbers, device: str = "cpu"
+) -> WindowAggregates:
     """The program of a windowed aggregation.
 
     Args:
@@ -249,13 +252,14 @@ def bind_windows(plan: AggregatePlan, events: pa.Schema, time: str, numbers: Num
         events: The columns of the events.
         time: The column that holds the time.
         numbers: How sums of whole numbers are written.
+        device: Where sums and extremes of windows are computed.
 
     Raises:
         DataError: A window is finer than the time column.
         ExecutionError: Numbers are asked for in a way that sums have not.
     """
     window = _in_steps(plan.window, time_type(column_type(events, (time,))))
-    return WindowAggregates(plan, events, time, numbers, window, read_outputs(plan, events, numbers))
+    return WindowAggregates(plan, events, time, numbers, window, read_outputs(plan, events, numbers), device)
 
 
 def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
