@@ -1,0 +1,48 @@
+"""Filters with random conditions against the slow twin."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.operators.conditions import Condition, conditions
+from tests.operators.running import as_events, assert_rows, cuts, in_pieces, plain, pushed
+from tests.operators.strategies import Clock, Stream, clocks, streams
+from tests.profiles import examples
+from tests.reference.operators.filtering import keep
+from trendweave import operators as ops
+
+COLUMNS = ("x", "f", "n", "small", "word", "price")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Stream, Condition]:
+    clock: Clock = draw(clocks)
+    return draw(streams(clock, COLUMNS)), draw(conditions)
+
+
+@examples(150)
+@given(cases())
+def test_whole_tables(case: tuple[Stream, Condition]) -> None:
+    stream, condition = case
+    found = ops.filter(condition.text).run(stream.table)
+    assert found.schema.equals(stream.table.schema)
+    assert_rows(as_events(found, stream.clock), keep(stream.events, condition.of_event))
+
+
+@examples(25)
+@given(cases(), cuts)
+def test_pieces(case: tuple[Stream, Condition], shares: list[float]) -> None:
+    stream, condition = case
+    found = in_pieces(ops.filter(condition.text), stream.table, shares)
+    expected = keep(stream.events, condition.of_event)
+    assert sorted(map(str, plain(as_events(found, stream.clock)))) == sorted(map(str, plain(expected)))
+
+
+@examples(15)
+@given(cases())
+def test_event_by_event(case: tuple[Stream, Condition]) -> None:
+    stream, condition = case
+    found = pushed(ops.filter(condition.text), stream.table)
+    expected = keep(stream.events, condition.of_event)
+    assert sorted(map(str, plain(as_events(found, stream.clock)))) == sorted(map(str, plain(expected)))
