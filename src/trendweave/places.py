@@ -85,7 +85,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
     table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
     asked.check(table.schema)
-    rows = run_local(asked.bind(table.schema, settings), table, settings.observation)
+    rows = run_local(asked.bind(table.schema, settings), table, settings.observation, settings.device)
     return give_back(asked.order(rows))
 
 
@@ -129,7 +129,7 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
 
     table, _ = as_arrow(events)
     asked.check(table.schema)
-    return Batches(asked.bind(table.schema, settings), table, settings.observation)
+    return Batches(asked.bind(table.schema, settings), table, settings.observation, settings.device)
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:

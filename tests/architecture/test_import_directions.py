@@ -36,7 +36,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices"),
+        *("programs", "devices", "gpu"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),

@@ -12,8 +12,8 @@ import pytest
 from tests.features.places import PLACES, Run, skip_what_cannot_run, spark_place
 from tests.features.runs import Events, Row
 
-#: Of so many cases of a file on Spark, the first runs by day.
-_BY_DAY = 40
+#: Of so many cases of a file in a place, the first runs by day.
+_BY_DAY = {"spark_batch": 40, "threads": 4}
 _NO_PARAMETERS = SimpleNamespace(params={})
 
 
@@ -32,12 +32,14 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A Spark job takes half a second: of the cases on Spark some of every file run by day, and all by night."""
-    seen: Counter[Path] = Counter()
+    """A Spark job takes half a second, and threads do what one core does: of the cases there some of every file run by
+    day, and all by night."""
+    seen: Counter[tuple[Path, str]] = Counter()
     for item in items:
         values = getattr(item, "callspec", _NO_PARAMETERS).params.values()
-        if not any(isinstance(value, str) and value == "spark_batch" for value in values):
-            continue
-        if seen[item.path] % _BY_DAY:
-            item.add_marker(pytest.mark.nightly)
-        seen[item.path] += 1
+        for place, by_day in _BY_DAY.items():
+            if not any(isinstance(value, str) and value == place for value in values):
+                continue
+            if seen[item.path, place] % by_day:
+                item.add_marker(pytest.mark.nightly)
+            seen[item.path, place] += 1

@@ -26,6 +26,8 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.runners.threads import preparing
+from trendweave.runners.threads import run as threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +45,23 @@ def on_local(text: str, events: Events, **options: Any) -> list[Row]:
     found = trendweave.query(text).run(as_table(events), **options)
     assert isinstance(found, pa.Table)
     return as_rows(found)
+
+
+def on_threads(text: str, events: Events, **options: Any) -> list[Row]:
+    """The whole table at once, dealt out to three threads however few rows it has."""
+    with dealing_everything_out():
+        found = trendweave.query(text).run(as_table(events), **{"device": "threads", **options})
+    assert isinstance(found, pa.Table)
+    return as_rows(found)
+
+
+@contextmanager
+def dealing_everything_out(cores: int = 3) -> Iterator[None]:
+    """Inside, there are so many cores, and one row is worth a thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparing, "LEAST_ROWS", 1)
+        patch.setattr(threads, "count_cores", lambda: cores)
+        yield
 
 
 def on_incremental(text: str, events: Events, **options: Any) -> list[Row]:
@@ -114,7 +133,7 @@ def skip_what_cannot_run(place: str, text: str, events: Events, options: dict[st
 def why_not(place: str, text: str, table: pa.Table, options: dict[str, Any]) -> str | None:
     """The one rule: what a place cannot run by design, or None. What is no query, or does not fit, is to be refused."""
     plan = _plan_of(text)
-    if place == "local" or plan is None:
+    if place in ("local", "threads") or plan is None:
         return None
     if place == "spark_batch":
         unknown = [field.name for field in table.schema if not _is_known_to_spark(field.type)]
@@ -171,7 +190,7 @@ def _is_time(kind: pa.DataType) -> bool:
 
 
 #: Those that need no JVM.
-PLACES: dict[str, Run] = {"local": on_local, "incremental": on_incremental, "push": on_push}
+PLACES: dict[str, Run] = {"local": on_local, "threads": on_threads, "incremental": on_incremental, "push": on_push}
 
 
 # ----------------------------------------------------------------------------------------------------- queries and rows

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.devices import card_check
 from trendweave.devices.assigned import assign_card, assigned_card
 from trendweave.errors import ExecutionError, OptionError
+from trendweave.gpu import card
 from trendweave.programs.bind import bind
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.runners.options import Place, Settings, make_settings
@@ -65,8 +65,9 @@ def test_a_state_goes_on_with_another_device() -> None:
 def test_a_card_that_is_not_there_is_an_error_before_anything_runs(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(card_check, "_missing", lambda: "CuPy is not installed")
-    with pytest.raises(ExecutionError, match='TW416: device="gpu" cannot run here: CuPy is not installed') as caught:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr(card, "_cards", {})
+    with pytest.raises(ExecutionError, match="TW416: device='gpu' needs CuPy, which is not installed") as caught:
         getattr(COUNT, method)(EVENTS, device="gpu")
     assert "trendweave[gpu]" in caught.value.problems[0].hint
     assert COUNT.schema(EVENTS, device="gpu") == COUNT.schema(EVENTS)
@@ -96,7 +97,7 @@ class FakeTask:
 
 
 @pytest.mark.parametrize(
-    ("task", "card"),
+    ("task", "number"),
     [
         (None, None),
         (FakeTask({}), None),
@@ -106,13 +107,13 @@ class FakeTask:
     ],
 )
 def test_a_task_uses_the_card_that_spark_gave_it(
-    task: FakeTask | None, card: int | None, monkeypatch: pytest.MonkeyPatch
+    task: FakeTask | None, number: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cards = pytest.importorskip("trendweave.runners.spark.devices.cards")
     monkeypatch.setattr(cards.TaskContext, "get", staticmethod(lambda: task))
     assign_card(None)
     try:
         cards.use_assigned_card()
-        assert assigned_card() == card
+        assert assigned_card() == number
     finally:
         assign_card(None)

@@ -7,11 +7,13 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
+from trendweave.devices.names import Device
+from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Plan
-from trendweave.programs.program import Program
+from trendweave.programs.program import Output, Program
 from trendweave.programs.trends.program import bind_trends
 from trendweave.results.types import Numbers
-from trendweave.rows.dropped import report_dropped
+from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.metrics import Metrics
 
 
@@ -24,13 +26,14 @@ class Batches:
             the way (checked complete trends), or the query does not show trends.
     """
 
-    def __init__(self, program: Program, events: pa.Table, metrics: Metrics | None = None) -> None:
-        rows, dropped = program.prepare(events)
+    def __init__(
+        self, program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu"
+    ) -> None:
+        output, dropped = _compute(program, events, device)
         report_dropped(dropped)
         if metrics is not None:
             metrics.count(asdict(dropped))
         self.schema: pa.Schema = program.schema.with_metadata(dropped.metadata)
-        output = program.compute(rows)
         self.trends: int | None = output.trends
         self._batches = output.batches
 
@@ -41,10 +44,28 @@ class Batches:
         return next(self._batches).replace_schema_metadata(self.schema.metadata)
 
 
-def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None) -> pa.Table:
+def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output, Dropped]:
+    if device == "threads":
+        from trendweave.runners.threads.run import compute_in_threads
+
+        return compute_in_threads(program, events)
+    rows, dropped = program.prepare(events)
+    return program.compute(rows), dropped
+
+
+def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu") -> pa.Table:
     """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked."""
-    batches = Batches(program, events, metrics)
-    return pa.Table.from_batches(batches, batches.schema)
+    batches = Batches(program, events, metrics, device)
+    try:
+        return pa.Table.from_batches(batches, batches.schema)
+    except TrendweaveError:
+        if device != "threads":
+            raise
+    # One core tells what is wrong of all rows, not of a part.
+    rows, _ = program.prepare(events)
+    return pa.Table.from_batches(program.compute(rows).batches, program.schema).replace_schema_metadata(
+        batches.schema.metadata
+    )
 
 
 def aggregate_table(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from trendweave.devices.card_check import require_card
 from trendweave.devices.names import DEVICES, Device
 from trendweave.errors import TrendweaveError, near_names, raise_together
 from trendweave.language.durations import read_duration
@@ -380,7 +379,9 @@ def _read_device(place: Place, value: object) -> Device:
     """A device that is there; cards of Spark's tasks are theirs."""
     device = read_word("device", value, DEVICES)
     if device == "gpu" and place in _IN_PROCESS:
-        require_card()
+        from trendweave.gpu.card import find_card
+
+        find_card()
     return device
 
 

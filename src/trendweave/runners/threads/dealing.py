@@ -1,0 +1,193 @@
+"""Prepared rows -> parts that are computed apart: by the keys that bring rows together, or by chunks of time.
+
+What a part holds is settled here; its rows are fetched by the thread that computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import TrendweaveError
+from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.kernels.sorting import stable_order
+from trendweave.planning.plan import Path
+from trendweave.programs.program import EVERYTHING, Program, Scope, TimeCut
+from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.rows.hashing import hash_rows
+from trendweave.rows.ordering import take_rows
+from trendweave.rows.times import as_steps, time_type
+
+#: Keys are counted by so many bits of their hash; what has the same bits stays together.
+_BITS = 10
+#: Rows of the largest part, as many times as many as an even share, up to which keys alone are dealt out.
+_UNEVEN = 1.25
+#: Times beyond this are so far away that borders of chunks might not fit 64 bits.
+_FAR = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """Parts of rows: what fetches the rows of each, what is asked of them, and the share of the largest."""
+
+    parts: tuple[Callable[[], pa.Table], ...]
+    scope: Scope
+    largest: float
+
+
+def deal(program: Program, slices: Sequence[pa.Table], pool: Executor, cores: int, parts: int) -> Deal | None:
+    """How rows are dealt out; None where they cannot be.
+
+    Args:
+        program: Says what belongs together.
+        slices: Prepared rows, one slice after the other.
+        pool: Threads.
+        cores: How many of them work at the same time.
+        parts: How many parts are wanted.
+    """
+    by_keys = _deal_keys(program.needs.together, slices, pool, parts)
+    if by_keys is not None and by_keys.largest * cores <= _UNEVEN:
+        return by_keys
+    by_time = _deal_time(program, slices, parts)
+    known = [one for one in (by_keys, by_time) if one is not None]
+    return min(known, key=lambda one: one.largest, default=None)
+
+
+# By keys
+
+
+def _deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor, parts: int) -> Deal | None:
+    """None where there are no keys, or all rows have the same."""
+    if not keys:
+        return None
+    hashes = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))
+    counts = np.sum([np.bincount(one, minlength=1 << _BITS) for one in hashes], axis=0)
+    part_of, sizes = _share_out(counts, parts)
+    if len(sizes) < 2:
+        return None
+    orders = list(pool.map(lambda one: stable_order(part_of[one], parts), hashes))
+
+    def fetch(part: int) -> Callable[[], pa.Table]:
+        return lambda: _join(
+            [
+                _take(rows, order[starts[part] : starts[part + 1]])
+                for rows, (order, starts) in zip(slices, orders, strict=True)
+            ]
+        )
+
+    return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, max(sizes) / sum(sizes))
+
+
+def _short_hashes(rows: pa.Table, keys: tuple[Path, ...]) -> np.ndarray:
+    columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
+    return (hash_rows(columns, rows.num_rows) >> np.uint64(64 - _BITS)).astype(np.uint16)
+
+
+def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:
+    """The part of each hash, and how many rows each part has: the largest first, each to the smallest part."""
+    part_of = np.zeros(counts.size, np.int64)
+    sizes = [0] * parts
+    for one in np.argsort(-counts, kind="stable").tolist():
+        if not counts[one]:
+            break
+        smallest = sizes.index(min(sizes))
+        part_of[one] = smallest
+        sizes[smallest] += int(counts[one])
+    return part_of, [size for size in sizes if size]
+
+
+def _take(rows: pa.Table, order: np.ndarray) -> pa.Table:
+    return pa.table([take_rows(column, order) for column in rows.columns], schema=rows.schema)
+
+
+def _join(pieces: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(pieces).combine_chunks()
+
+
+# By time
+
+
+def _deal_time(program: Program, slices: Sequence[pa.Table], parts: int) -> Deal | None:
+    """None where time cannot be cut, or is too short for two chunks."""
+    if program.needs.time is None or TIME not in slices[0].column_names or program.cut() is None:
+        return None
+    rows = pa.concat_tables(slices)
+    kind = time_type(program.moment)
+    steps = as_steps(rows.column(TIME), kind)
+    if not steps.size:
+        return None
+    first, last = int(steps.min()), int(steps.max())
+    if not -_FAR < first <= last < _FAR:
+        return None
+    cut = _find_cut(program, -(-(last - first + 1) // parts) * kind.step)
+    if cut is None:
+        return None
+    # What begins before the first row, or in the chunk behind the last, may hold rows as well.
+    numbers = range((first - cut.after) // cut.length, (last + cut.before) // cut.length + 1)
+    if len(numbers) < 2:
+        return None
+    across = bool(cut.before or cut.after or cut.last_step)
+    chunks = _Chunks(rows, steps, cut, in_order=bool((steps[1:] >= steps[:-1]).all()), across=across)
+
+    def fetch(number: int) -> Callable[[], pa.Table]:
+        return lambda: chunks.fetch(number)
+
+    sizes = [chunks.count(number) for number in numbers]
+    made = tuple(fetch(number) for number, size in zip(numbers, sizes, strict=True) if size)
+    return Deal(made, Scope(chunk=cut.length if across else None), max(sizes) / steps.size)
+
+
+def _find_cut(program: Program, wanted: int) -> TimeCut | None:
+    """Chunks that are about as long as wanted, or the shortest that there may be."""
+    try:
+        return program.cut(wanted)
+    except TrendweaveError:
+        return program.cut()
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """Rows with their times in steps, and how time is cut. A chunk is one part. `across`: something may lie across the
+    borders of chunks, so that a program must know of them."""
+
+    rows: pa.Table
+    steps: np.ndarray
+    cut: TimeCut
+    in_order: bool
+    across: bool
+
+    def _edges(self, number: int) -> tuple[int, int]:
+        low = number * self.cut.length
+        return low - self.cut.before, low + self.cut.length + self.cut.after
+
+    def count(self, number: int) -> int:
+        low, high = self._edges(number)
+        if self.in_order:
+            return int(np.searchsorted(self.steps, high) - np.searchsorted(self.steps, low))
+        return int(np.count_nonzero((self.steps >= low) & (self.steps < high)))
+
+    def fetch(self, number: int) -> pa.Table:
+        """The rows of a chunk, with its number where something may lie across borders."""
+        low, high = self._edges(number)
+        rows = self._between(self._last_before(low) if self.cut.last_step else low, low, high)
+        return rows.append_column(CHUNK, pa.array(np.full(rows.num_rows, number))) if self.across else rows
+
+    def _last_before(self, low: int) -> int:
+        """The last time before a chunk at which there is a row; its beginning where there is none."""
+        if self.in_order:
+            end = int(np.searchsorted(self.steps, low))
+            return int(self.steps[end - 1]) if end else low
+        earlier = self.steps[self.steps < low]
+        return int(earlier.max()) if earlier.size else low
+
+    def _between(self, last: int, low: int, high: int) -> pa.Table:
+        """Rows from `low` up to but without `high`, and those of the time `last` before them."""
+        if self.in_order:
+            begin, end = np.searchsorted(self.steps, [min(last, low), high]).tolist()
+            return self.rows.slice(begin, end - begin).combine_chunks()
+        chosen = ((self.steps >= low) & (self.steps < high)) | (self.steps == last)
+        return _take(self.rows.combine_chunks(), np.flatnonzero(chosen))

@@ -1,0 +1,54 @@
+"""Results of parts -> the result of all rows, in the order that one core promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.planning.plan import SlidingWindow
+from trendweave.programs.intervals.program import IntervalMatches
+from trendweave.programs.program import Program
+from trendweave.programs.situated.program import InSituations
+from trendweave.programs.trends.program import TrendAggregates
+from trendweave.results.row_order import take_in_order
+
+
+class Arranges(Protocol):
+    """What programs have besides whose rows stand in an order of their own."""
+
+    def arrange(self, rows: pa.Table) -> pa.Table:
+        """Rows of several parts of a result in the order that `compute` gives them."""
+
+
+def arranging(program: Program) -> Callable[[pa.Table], pa.Table] | None:
+    """What puts the rows of all parts in order; None where their order is free, so that they can be shown as they
+    come."""
+    if _arranges(program):
+        return program.arrange
+    inner = program.inner if isinstance(program, InSituations) else program
+    if isinstance(inner, TrendAggregates) and isinstance(inner.plan.window, SlidingWindow):
+        return partial(_sort, columns=(0,))
+    if isinstance(inner, IntervalMatches) and inner.plan.returns == "matches":
+        # By the time of detection, then by the starts of situations.
+        return partial(_sort, columns=(0, *range(1, 2 * len(inner.plan.names), 2)))
+    return None
+
+
+def _arranges(program: object) -> TypeGuard[Arranges]:
+    return hasattr(type(program), "arrange")
+
+
+def _sort(rows: pa.Table, columns: tuple[int, ...]) -> pa.Table:
+    """By columns of times, the weightiest first; rows that are equal in them stay in their order."""
+    keys = [_numbers(rows.column(place)) for place in columns]
+    if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
+        return rows
+    return take_in_order(rows, keys)
+
+
+def _numbers(times: pa.ChunkedArray) -> np.ndarray:
+    return times.to_numpy() if pa.types.is_floating(times.type) else times.cast(pa.int64()).to_numpy()
