@@ -59,6 +59,7 @@ class SimulatedCard:
 
     def __init__(self) -> None:
         self._libraries: dict[str, ctypes.CDLL] = {}
+        self._pinned: list[tuple[int, int]] = []
         self.launches = 0
 
     def launch(
@@ -117,7 +118,13 @@ class SimulatedCard:
         target.reshape(-1).view(np.uint8)[:] = source.reshape(-1).view(np.uint8)
 
     def pinned(self, size: int, kind: Any) -> np.ndarray:
-        return np.empty(size, kind)
+        found = np.empty(size, kind)
+        self._pinned.append((found.ctypes.data, found.nbytes))
+        return found
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        address = array.ctypes.data
+        return any(first <= address < first + size for first, size in self._pinned)
 
     def stream(self) -> SimulatedStream:
         return SimulatedStream()

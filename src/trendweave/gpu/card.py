@@ -86,6 +86,9 @@ class Card(Protocol):
     def pinned(self, size: int, kind: Any) -> np.ndarray:
         """An array of this process that the card copies from and to by itself."""
 
+    def is_pinned(self, array: np.ndarray) -> bool:
+        """Whether the card can copy from and to an array by itself."""
+
     def stream(self) -> Stream:
         """A further stream."""
 
@@ -165,6 +168,10 @@ class CupyCard:
         kind = np.dtype(kind)
         memory = self.xp.cuda.alloc_pinned_memory(max(size * kind.itemsize, 1))
         return np.frombuffer(memory, kind, size)
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        # 1: memory of the host that CUDA knows of.
+        return bool(array.nbytes) and self.xp.cuda.runtime.pointerGetAttributes(array.ctypes.data).type == 1
 
     def stream(self) -> Stream:
         return self.xp.cuda.Stream(non_blocking=True)
