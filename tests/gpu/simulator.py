@@ -165,7 +165,11 @@ def _passed(argument: Any) -> np.ndarray:
 
 def _compiled(source: str) -> Path:
     """The library of a text, made once."""
-    kernels = KERNELS.findall(source)
+    # Macros may name kernels, too.
+    written = subprocess.run(
+        [COMPILER, "-E", "-P", "-x", "c++", "-"], input=source, capture_output=True, text=True, check=True
+    )
+    kernels = KERNELS.findall(written.stdout)
     body = DYNAMIC.sub(r"\1* \2 = (\1*)simulated::dynamic_shared;", source)
     entries = "\n".join(
         f'extern "C" int simulated_run_{kernel}(const unsigned* grid, const unsigned* block, void** arguments, '

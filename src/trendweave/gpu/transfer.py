@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,10 +35,12 @@ class Lane:
     def __init__(self, card: Card, columns: Sequence[Lying], rows: int) -> None:
         self.card = card
         self.stream: Stream = card.stream()
-        self._values = [card.xp.empty(_room(column, rows), column.values.dtype) for column in columns]
-        self._bits = [None if column.valid is None else card.xp.empty(rows // 8 + 2, np.uint8) for column in columns]
-        self._flags = [card.xp.empty(rows, np.uint8) if _is_boolean(column) else None for column in columns]
-        self._valid = [None if column.valid is None else card.xp.empty(rows, np.uint8) for column in columns]
+        self._values: list[Any] = [card.xp.empty(_room(column, rows), column.values.dtype) for column in columns]
+        self._bits: list[Any] = [
+            None if column.valid is None else card.xp.empty(rows // 8 + 2, np.uint8) for column in columns
+        ]
+        self._flags: list[Any] = [card.xp.empty(rows, np.uint8) if _is_boolean(column) else None for column in columns]
+        self._valid: list[Any] = [None if column.valid is None else card.xp.empty(rows, np.uint8) for column in columns]
         self._staged: dict[tuple[int, str], np.ndarray] = {}
 
     def send(self, columns: Sequence[Lying], first: int, rows: int) -> list[CardColumn]:
@@ -102,8 +105,7 @@ def copy_by_threads(source: np.ndarray, target: np.ndarray) -> None:
         return
     edges = np.linspace(0, source.size, _COPYING_THREADS + 1).astype(np.int64)
     waiting: list[Future[None]] = [
-        _pool().submit(np.copyto, target[low:high], source[low:high])
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
+        _pool().submit(np.copyto, target[low:high], source[low:high]) for low, high in pairwise(edges)
     ]
     for one in waiting:
         one.result()
