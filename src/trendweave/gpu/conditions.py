@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from trendweave.errors import ExecutionError, Problem
@@ -40,3 +41,48 @@ def filter_text(compiled: Compiled) -> str:
     )
     text = cuda_text("filter").replace("PARAMETERS", parameters(compiled.operands), 2).replace("VALUES", values)
     return f"{compiled.cuda}\n{text}"
+
+
+#: So many probes a thread compares with each row of a tile.
+PROBES = 4
+_EVERY_PAIR = Compiled((), "", "__device__ bool test() { return true; }")
+
+
+@lru_cache(64)
+def join_text(compiled: Compiled | None, probe_side: str) -> str:
+    """Kernels that evaluate a condition on pairs of rows.
+
+    Args:
+        compiled: The condition; None for one that always holds.
+        probe_side: Rows of this side each look for rows of the other one.
+    """
+    compiled = compiled or _EVERY_PAIR
+    # Floats are widened when they are loaded, once for many pairs; the condition would widen them for each.
+    test = re.sub(r"\bfloat (a\d+\b)", r"double \1", compiled.cuda)
+    probe: list[tuple[str, str, str]] = []
+    other: list[tuple[str, str, str]] = []
+    for number, operand in enumerate(compiled.operands):
+        kind = CUDA_TYPES[operand.dtype.name]
+        names = [("double" if kind == "float" else kind, f"x{number}", f"c{number}")]
+        names += [("bool", f"y{number}", f"v{number}")] if operand.nullable else []
+        (probe if operand.side == probe_side else other).extend(names)
+    arguments = [
+        (operand.side == probe_side, name)
+        for number, operand in enumerate(compiled.operands)
+        for name in ([f"x{number}", f"y{number}"] if operand.nullable else [f"x{number}"])
+    ]
+    in_tile = ", ".join(f"{name}[r]" if of_probe else f"{name}[j]" for of_probe, name in arguments)
+    plain = ", ".join(
+        f"{name.replace('x', 'c').replace('y', 'v')}[{'probe' if of_probe else 'row'}]" for of_probe, name in arguments
+    )
+    macros = {
+        "PROBES": str(PROBES),
+        "PARAMETERS": parameters(compiled.operands),
+        "PROBE_DECLARE": " ".join(f"{kind} {name}[PROBES];" for kind, name, _ in probe),
+        "PROBE_LOAD(r, probe)": " ".join(f"{name}[r] = {column}[probe];" for _, name, column in probe),
+        "TILE_DECLARE": " ".join(f"__shared__ {kind} {name}[TILE];" for kind, name, _ in other),
+        "TILE_LOAD(place, row)": " ".join(f"{name}[place] = {column}[row];" for _, name, column in other),
+        "PAIR_IN_TILE(r, j)": f"test({in_tile})",
+        "PAIR(probe, row)": f"test({plain})",
+    }
+    return "\n".join([test, *(f"#define {name} {text}" for name, text in macros.items()), cuda_text("joins")])

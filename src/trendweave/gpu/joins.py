@@ -1,0 +1,193 @@
+"""Pairs of rows on a card: each probe meets a range of rows of the other side, or candidates among them.
+
+A scan puts tiles of the other side into shared memory, counts what each probe meets there, and writes pairs in a second
+pass over those stretches alone in which there are some. Candidates, found by an index over equal or near values, are
+tested one by one. Both give pairs in the order of probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trendweave.expressions.compiled.condition import Compiled
+from trendweave.gpu.card import Card
+from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.conditions import PROBES, join_text
+from trendweave.gpu.masks import count_kept
+
+_THREADS = 128
+_BLOCK_PROBES = _THREADS * PROBES
+_TILE = 256
+#: Blocks that keep a card busy.
+_BLOCKS = 4096
+#: Candidates that are tested at once.
+_AT_ONCE = 1 << 27
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of rows on the card, in the order of probes, then of rows of the other side; both int64."""
+
+    probe: Any
+    other: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on pairs, with the columns it reads.
+
+    Attributes:
+        compiled: None: every pair.
+        probe_side: Which side probes are of: left or right.
+        columns: By side and name, on the card.
+    """
+
+    compiled: Compiled | None
+    probe_side: str
+    columns: Mapping[tuple[str, str], CardColumn]
+
+    @property
+    def text(self) -> str:
+        """Its kernels."""
+        return join_text(self.compiled, self.probe_side)
+
+    def arguments(self, card: Card) -> list[Any]:
+        """Pointers to the columns, as kernels take them."""
+        found: list[Any] = []
+        for operand in self.compiled.operands if self.compiled else ():
+            column = self.columns[operand.side, operand.column]
+            found.append(column.values)
+            if operand.nullable:
+                found.append(card.xp.ones(len(column.values), np.uint8) if column.valid is None else column.valid)
+        return found
+
+
+def find_pairs(card: Card, condition: Condition, low: Any, high: Any) -> Pairs:
+    """All pairs of a probe and a row of its range in which a condition holds.
+
+    Args:
+        card: The card.
+        condition: The condition.
+        low: Per probe, the first row of the other side that it meets, int64 on the card.
+        high: Up to but without this one.
+    """
+    if not len(low):
+        return Pairs(low, low)
+    spans = _spans(card, low, high)
+    pairs = int((high - low).sum())
+    # A block looks at all that its probes reach together, so short ranges at many places are better met one by one.
+    if pairs < int(spans.sum()) * _BLOCK_PROBES // 2:
+        return find_among(card, condition, low, high - low)
+    return scan(card, condition, low, high, int(spans.max()))
+
+
+def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int) -> Pairs:
+    """The same by comparing each probe with each row of its range.
+
+    Args:
+        card: The card.
+        condition: The condition.
+        low: The first row of each range.
+        high: Up to but without this one.
+        reach: How many rows lie at most between the first and the last that probes of one block meet.
+    """
+    xp, probes = card.xp, len(low)
+    counts, begins, size, chunks = count_ranges(card, condition, low, high, reach)
+    flat = counts.reshape(-1)
+    entries = xp.flatnonzero(flat).astype(np.int64)
+    ends = xp.cumsum(flat[entries].astype(np.int64))
+    total = int(ends[-1]) if len(entries) else 0
+    probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
+    arguments = (entries, len(entries), ends, low, high, size, np.int32(chunks), begins, counts, probe, other)
+    assert probes
+    blocks = -(-len(entries) * 32 // 256)
+    card.launch(condition.text, "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
+    return Pairs(probe, other)
+
+
+def count_ranges(card: Card, condition: Condition, low: Any, high: Any, reach: int) -> tuple[Any, Any, int, int]:
+    """How many rows each probe meets in each chunk of what its block reaches: uint32[probes, chunks], where blocks
+    begin, the rows of a chunk and how many chunks there are."""
+    xp, probes = card.xp, len(low)
+    blocks = -(-probes // _BLOCK_PROBES)
+    tiles = max(-(-reach // _TILE), 1)
+    wanted = min(max(_BLOCKS // blocks, 1), tiles, 1024)
+    size = -(-tiles // wanted) * _TILE
+    chunks = max(-(-reach // size), 1)
+    counts = xp.empty((probes, chunks), np.uint32)
+    begins = xp.empty(blocks, np.int64)
+    arguments = (probes, low, high, size, np.int32(chunks), begins, counts, *condition.arguments(card))
+    card.launch(condition.text, "count_pairs", (blocks, chunks), _THREADS, arguments)
+    return counts, begins, size, chunks
+
+
+def find_among(
+    card: Card,
+    condition: Condition,
+    begins: Any,
+    lengths: Any,
+    probes: Any | None = None,
+    members: Any | None = None,
+    within: tuple[Any, Any] | None = None,
+) -> Pairs:
+    """Pairs among candidates.
+
+    Args:
+        card: The card.
+        condition: What they are tested for.
+        begins: The first place of each run of candidates.
+        lengths: How many places it has.
+        probes: The probe of each run; None: its number.
+        members: The row of the other side at each place; None: its number.
+        within: Per probe, the first row that it may meet and the one behind the last.
+    """
+    xp, text = card.xp, condition.text
+    ends = xp.cumsum(lengths.astype(np.int64))
+    total = int(ends[-1]) if len(ends) else 0
+    columns = condition.arguments(card)
+    low, high = within or (None, None)
+    found_probes, found_others = [], []
+    for first in range(0, total, _AT_ONCE):
+        count = min(_AT_ONCE, total - first)
+        mask = xp.empty(-(-count // 32), np.uint32)
+        runs = (ends, len(ends), begins, probes, members)
+        blocks = -(-count // 256)
+        card.launch(text, "mask_candidates", blocks, 256, (first, count, *runs, low, high, mask, *columns))
+        kept = count_kept(card, mask)
+        probe, other = xp.empty(kept.count, np.int64), xp.empty(kept.count, np.int64)
+        named = (kept.rows(card), kept.count, first, *runs, probe, other)
+        card.launch(text, "name_candidates", -(-kept.count // 256), 256, named)
+        found_probes.append(probe)
+        found_others.append(other)
+    if not found_probes:
+        return Pairs(xp.empty(0, np.int64), xp.empty(0, np.int64))
+    return Pairs(xp.concatenate(found_probes), xp.concatenate(found_others))
+
+
+def in_order(card: Card, pairs: Pairs, others: int) -> Pairs:
+    """Pairs of candidates that do not stand in order, by probe, then by row of the other side.
+
+    Args:
+        card: The card.
+        pairs: The pairs.
+        others: How many rows the other side has.
+    """
+    both = card.xp.sort(pairs.probe * np.int64(others) + pairs.other)
+    return Pairs(both // np.int64(others), both % np.int64(others))
+
+
+def _spans(card: Card, low: Any, high: Any) -> Any:
+    """How many rows lie between the first and the last that probes of each block meet."""
+    xp = card.xp
+    blocks = -(-len(low) // _BLOCK_PROBES)
+    padded = blocks * _BLOCK_PROBES
+    some = high > low
+    first, last = xp.full(padded, 2**62, np.int64), xp.zeros(padded, np.int64)
+    first[: len(low)] = xp.where(some, low, 2**62)
+    last[: len(low)] = xp.where(some, high, 0)
+    shape = (blocks, _BLOCK_PROBES)
+    return xp.maximum(last.reshape(shape).max(axis=1) - first.reshape(shape).min(axis=1), 0)
