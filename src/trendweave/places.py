@@ -102,7 +102,8 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
         from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
 
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
-    return asked.order(run_on_store(asked.bind(store.schema, settings), store, request, settings.observation))
+    program = asked.bind(store.schema, settings)
+    return asked.order(run_on_store(program, store, request, settings.observation, settings.device))
 
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:

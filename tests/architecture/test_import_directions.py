@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
-        "runners",
+        *("runners", "devices"),
     },
     "places": {"errors", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},

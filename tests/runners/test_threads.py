@@ -88,7 +88,7 @@ class Watched:
         if not known:
             return "one core"
         assert len(known[-1].parts) > 1
-        return "keys" if all("_deal_keys" in part.__qualname__ for part in known[-1].parts) else "time"
+        return "keys" if all("deal_keys" in part.__qualname__ for part in known[-1].parts) else "time"
 
 
 @pytest.fixture
@@ -281,3 +281,34 @@ def test_workloads_that_show_trends_stay_on_one_core(watched: Watched) -> None:
     workload = trendweave.workload({"a": QUERIES["trends"][0], "b": QUERIES["keys, windows"][0]})
     assert workload.run(EVENTS, device="threads").equals(workload.run(EVENTS))
     assert watched.way == "one core"
+
+
+# Tasks of Spark, and stores
+
+
+@pytest.mark.parametrize("name", ["keys, windows", "keys of no group", "trends", "no keys, windows"])
+def test_a_task_deals_out_its_keys(name: str, watched: Watched) -> None:
+    pytest.importorskip("pyspark")
+    from trendweave.programs.bind import bind
+    from trendweave.programs.program import Scope
+    from trendweave.runners.options import Settings
+    from trendweave.runners.spark.table_task import TableTask
+
+    program = bind(trendweave.query(QUERIES[name][0]).plan, EVENTS.schema, "time", "type", Settings())
+    rows, _ = program.prepare(EVENTS)
+    found = {}
+    for device in ("cpu", "threads"):
+        task = TableTask(program, Scope(), program.partials() is not None, adopts=False, device=device)
+        made = pa.Table.from_batches(task(rows))
+        parts = program.partials()
+        found[device] = in_some_order(made if parts is None else parts.merge(made, Scope()))
+    assert found["threads"] == found["cpu"]
+
+
+def test_stored_events(watched: Watched, tmp_path: Any) -> None:
+    store = trendweave.EventStore.create(str(tmp_path / "store"), EVENTS.schema, time="time", type="type")
+    store.append(EVENTS)
+    for name in ("keys, windows", "trends"):
+        query = trendweave.query(QUERIES[name][0])
+        assert in_some_order(query.run(store, device="threads")) == in_some_order(query.run(EVENTS))
+        assert watched.way == "keys"

@@ -50,7 +50,7 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
 
 def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:
     on_road = compute_columns if choose_road(program, settings.exchange) == "columns" else compute_sorted
-    task = TableTask(program, Scope(counted=counted), program.partials() is not None)
+    task = TableTask(program, Scope(counted=counted), program.partials() is not None, device=settings.device)
     return merge_parts(task, result, lambda shown: on_road(task, rows, shown, settings))
 
 

@@ -18,6 +18,7 @@ from trendweave.programs.program import TRENDS, Program, Scope, TimeCut
 from trendweave.programs.shared.program import Shared
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.runners.threads.run import compute_keys_in_threads
 
 #: A column of rows that are counted: the rows of the largest key. The result does not show it.
 PEAK = "trendweave_peak"
@@ -45,6 +46,7 @@ class TableTask:
         chunked: Whether rows carry the numbers of chunks of time. Where the scope asks for no chunks, nothing lies
             across their borders, and the program need not know of them.
         adopts: Whether rows were prepared by another engine; those that the program has prepared are taken as they are.
+        device: What computes.
     """
 
     program: Program
@@ -52,6 +54,7 @@ class TableTask:
     in_parts: bool
     chunked: bool = False
     adopts: bool = True
+    device: str = "cpu"
 
     def in_chunks(self, cut: TimeCut | None) -> TableTask:
         """The same where time is cut into chunks."""
@@ -65,7 +68,9 @@ class TableTask:
             rows = table.drop_columns([CHUNK]) if self.chunked and self.scope.chunk is None else table
             rows = self.program.adopt(rows) if self.adopts else rows
             batches: Iterable[pa.RecordBatch]
-            if self.in_parts:
+            if self.device == "threads":
+                batches = compute_keys_in_threads(self.program, rows, self.kept_keys, self.scope, self.in_parts)
+            elif self.in_parts:
                 parts = self.program.partials()
                 assert parts is not None
                 batches = parts.compute(rows, self.scope).to_batches()
@@ -87,6 +92,12 @@ class TableTask:
         if parts is not None and parts.of_stretches:
             return ((TIME,),)
         return (*self.program.needs.together, *(((CHUNK,),) if self.chunked else ()))
+
+    @property
+    def kept_keys(self) -> tuple[Path, ...]:
+        """Those of them that rows still have when they are computed."""
+        keys = self.keys
+        return keys if self.scope.chunk is not None else tuple(path for path in keys if path != (CHUNK,))
 
     def codes(self, table: pa.Table) -> np.ndarray:
         """Number the keys of rows."""

@@ -49,7 +49,7 @@ def deal(program: Program, slices: Sequence[pa.Table], pool: Executor, cores: in
         cores: How many of them work at the same time.
         parts: How many parts are wanted.
     """
-    by_keys = _deal_keys(program.needs.together, slices, pool, parts)
+    by_keys = deal_keys(program.needs.together, slices, pool, parts)
     if by_keys is not None and by_keys.largest * cores <= _UNEVEN:
         return by_keys
     by_time = _deal_time(program, slices, parts)
@@ -60,8 +60,8 @@ def deal(program: Program, slices: Sequence[pa.Table], pool: Executor, cores: in
 # By keys
 
 
-def _deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor, parts: int) -> Deal | None:
-    """None where there are no keys, or all rows have the same."""
+def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor, parts: int) -> Deal | None:
+    """Parts of whole keys; None where there are no keys, or all rows have the same."""
     if not keys:
         return None
     hashes = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))

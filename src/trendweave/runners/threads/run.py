@@ -6,57 +6,83 @@ Whatever goes wrong is told as one core tells it: that core is asked again, unle
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pyarrow as pa
 
 from trendweave.devices.cores import count_cores
 from trendweave.errors import ExecutionError, TrendweaveError
-from trendweave.programs.program import EVERYTHING, Output, Program
+from trendweave.planning.plan import Path
+from trendweave.programs.program import EVERYTHING, Output, Program, Scope
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.lists import describe_too_many
 from trendweave.programs.trends.program import TrendLists
 from trendweave.rows.dropped import Dropped
-from trendweave.runners.threads.dealing import Deal, deal
+from trendweave.runners.threads.dealing import Deal, deal, deal_keys
 from trendweave.runners.threads.fitness import for_part, why_on_one_core
-from trendweave.runners.threads.preparing import is_worth_cutting, prepare_slices
+from trendweave.runners.threads.preparing import cut_evenly, is_worth_cutting, prepare_slices
 from trendweave.runners.threads.putting_together import arranging
 
 #: Parts per core: what one core has left over another one takes.
 _PARTS_PER_CORE = 2
 #: A batch of a part, or None behind its last one.
 _Next = Future[pa.RecordBatch | None]
+_Found = TypeVar("_Found")
 
 
-def compute_in_threads(program: Program, events: pa.Table, cores: int | None = None) -> tuple[Output, Dropped]:
-    """Result rows of events, and what was dropped of them.
-
-    Args:
-        program: Bound to the columns of the events.
-        events: Rows as they came.
-        cores: How many threads work; None: as many as there are cores.
-    """
-    cores = count_cores() if cores is None else cores
-    if cores > 1 and is_worth_cutting(events.num_rows) and why_on_one_core(program) is None:
-        pool = ThreadPoolExecutor(cores, thread_name_prefix="trendweave")
-        try:
-            return _Run(program, pool, cores).start(events)
-        except TrendweaveError:
-            pool.shutdown(cancel_futures=True)
-            # One core tells what is wrong of all rows, not of a part.
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return compute_on_one_core(program, events)
-
-
-def compute_on_one_core(program: Program, events: pa.Table) -> tuple[Output, Dropped]:
-    """The same without threads."""
+def compute_in_threads(program: Program, events: pa.Table) -> tuple[Output, Dropped]:
+    """Result rows of events as they came, and what was dropped of them."""
+    found = _try(program, events.num_rows, lambda run: run.start(events))
+    if found is not None:
+        return found
     rows, dropped = program.prepare(events)
     return program.compute(rows), dropped
+
+
+def compute_rows_in_threads(program: Program, rows: pa.Table) -> list[pa.RecordBatch]:
+    """All result rows of prepared rows."""
+    found = _try(program, rows.num_rows, lambda run: list(run.compute(run.slice(rows)).batches))
+    return list(program.compute(rows).batches) if found is None else found
+
+
+def compute_keys_in_threads(
+    program: Program, rows: pa.Table, keys: tuple[Path, ...], scope: Scope, in_parts: bool
+) -> Iterable[pa.RecordBatch]:
+    """What a task makes of prepared rows of whole keys.
+
+    Args:
+        program: Computes rows.
+        rows: Prepared rows.
+        keys: What tells apart rows that need not be computed together.
+        scope: What is asked of them.
+        in_parts: Whether results are parts, which somebody else merges.
+    """
+    found = _try(program, rows.num_rows, lambda run: run.compute_keys(run.slice(rows), keys, scope, in_parts))
+    if found is not None:
+        return found.to_batches()
+    parts = program.partials() if in_parts else None
+    return program.compute(rows, scope).batches if parts is None else parts.compute(rows, scope).to_batches()
+
+
+def _try(program: Program, rows: int, work: Callable[[_Run], _Found]) -> _Found | None:
+    """What threads make of rows; None where one core has to do it."""
+    cores = count_cores()
+    if cores < 2 or not is_worth_cutting(rows) or why_on_one_core(program) is not None:
+        return None
+    pool = ThreadPoolExecutor(cores, thread_name_prefix="trendweave")
+    try:
+        return work(_Run(program, pool, cores))
+    except TrendweaveError:
+        # One core tells what is wrong of all rows, not of a part.
+        pool.shutdown(cancel_futures=True)
+        return None
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +94,48 @@ class _Run:
     def start(self, events: pa.Table) -> tuple[Output, Dropped]:
         """Results that are ready, or that threads make while they are read."""
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
-        parts = self.cores * _PARTS_PER_CORE
-        dealt = deal(self.program, slices, self.pool, self.cores, parts)
+        return self.compute(slices), dropped
+
+    def slice(self, rows: pa.Table) -> list[pa.Table]:
+        """Prepared rows in as many slices as there are cores."""
+        return [rows.slice(first, count) for first, count in cut_evenly(rows.num_rows, self.cores)]
+
+    @property
+    def _parts(self) -> int:
+        return self.cores * _PARTS_PER_CORE
+
+    def compute(self, slices: list[pa.Table]) -> Output:
+        """Results of prepared rows."""
+        dealt = deal(self.program, slices, self.pool, self.cores, self._parts)
         if dealt is None:
             self.pool.shutdown()
-            return self.program.compute(pa.concat_tables(slices)), dropped
-        if self.program.partials() is not None:
-            merged = self._merge(dealt)
-            self.pool.shutdown()
-            return Output.of_table(merged), dropped
-        return self._show(dealt), dropped
-
-    def _merge(self, dealt: Deal) -> pa.Table:
-        """Parts of results, put together."""
+            return self.program.compute(pa.concat_tables(slices))
+        if self.program.partials() is None:
+            return self._show(dealt)
         merging = self.program.partials()
         assert merging is not None, "it was asked"
+        merged = merging.merge(self._compute_parts(dealt), EVERYTHING)
+        self.pool.shutdown()
+        return Output.of_table(merged)
+
+    def compute_keys(
+        self, slices: list[pa.Table], keys: tuple[Path, ...], scope: Scope, in_parts: bool
+    ) -> pa.Table | None:
+        """Rows, or parts, of rows that are told apart by keys; None where all have the same."""
+        dealt = deal_keys(keys, slices, self.pool, self._parts)
+        if dealt is None:
+            self.pool.shutdown()
+            return None
+        dealt = replace(dealt, scope=scope)
+        found = self._compute_parts(dealt) if in_parts else None
+        if found is None:
+            batches = list(self._show(dealt).batches)
+            found = pa.Table.from_batches(batches) if batches else None
+        self.pool.shutdown()
+        return found
+
+    def _compute_parts(self, dealt: Deal) -> pa.Table:
+        """Parts of results, to be merged."""
 
         def compute(fetch: Callable[[], pa.Table]) -> tuple[Program, pa.Table]:
             one = for_part(self.program, len(dealt.parts))
@@ -93,7 +146,7 @@ class _Run:
         found = list(self.pool.map(compute, dealt.parts))
         for one, _ in found:
             self._count(one)
-        return merging.merge(pa.concat_tables([part for _, part in found]), EVERYTHING)
+        return pa.concat_tables([part for _, part in found])
 
     def _count(self, one: Program) -> None:
         """What a part has counted is counted for all of them."""
@@ -115,7 +168,10 @@ class _Run:
         arrange = arranging(self.program)
         if arrange is None:
             return Output(shown, trends)
-        return Output.of_table(arrange(pa.Table.from_batches(shown, self.program.schema)))
+        batches = list(shown)
+        if not batches:
+            return Output(iter(()), trends)
+        return Output.of_table(arrange(pa.Table.from_batches(batches)))
 
     def _take_turns(self, found: list[tuple[Program, Output]]) -> Iterator[pa.RecordBatch]:
         """A batch of each part in turn, while threads make the next ones. No more of them wait than there are parts."""

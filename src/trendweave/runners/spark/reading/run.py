@@ -61,7 +61,8 @@ def run_files(program: Program, events: ParquetEvents, settings: Settings) -> Da
     observation = settings.observation if metrics is None else observe_rows(metrics)
     cut = find_cut(program, settings)
     in_parts = program.partials() is not None
-    task = replace(TableTask(program, Scope(counted=metrics is not None), in_parts).in_chunks(cut), adopts=False)
+    task = TableTask(program, Scope(counted=metrics is not None), in_parts, device=settings.device)
+    task = replace(task.in_chunks(cut), adopts=False)
     deal = Deal(find_buckets(events.sparkSession), task.keys, cut, program.moment)
     blobs = _read(program, events, deal, observation)
     result = result_type(program, plain.schema)

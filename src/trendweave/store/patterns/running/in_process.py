@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from trendweave.devices.names import Device
 from trendweave.programs.program import Program
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.metrics import Metrics
@@ -50,7 +51,9 @@ def plan_request(request: Request, store: EventStore, read: Sequence[str]) -> Ac
     return plan_access(request.wishes, store, read, low, high, request.using, load_weights(store.place))
 
 
-def run_on_store(program: Program, store: EventStore, request: Request, metrics: Metrics | None) -> pa.Table:
+def run_on_store(
+    program: Program, store: EventStore, request: Request, metrics: Metrics | None, device: Device = "cpu"
+) -> pa.Table:
     """The rows of a program on what is read of a store: those of a run on all of it.
 
     Args:
@@ -58,19 +61,28 @@ def run_on_store(program: Program, store: EventStore, request: Request, metrics:
         store: The events.
         request: What is asked.
         metrics: Gets counts of what was read.
+        device: What computes.
     """
     began = perf_counter()
     access = plan_request(request, store, program.needs.read)
     planned = perf_counter()
     rows, dropped = read_rows(program, store, access)
     report_dropped(dropped)
-    batches = list(program.compute(rows).batches)
+    batches = _compute(program, rows, device)
     if metrics is not None:
         metrics.count(asdict(dropped))
         seconds = {"planning_seconds": planned - began, "seconds": perf_counter() - began}
         cost = {"actual_cost": actual_cost(access, store, dropped.rows)}
         metrics.count({**tell_access(access, store), **cost, **seconds})
     return pa.Table.from_batches(batches, program.schema.with_metadata(dropped.metadata))
+
+
+def _compute(program: Program, rows: pa.Table, device: Device) -> list[pa.RecordBatch]:
+    if device != "threads":
+        return list(program.compute(rows).batches)
+    from trendweave.runners.threads.run import compute_rows_in_threads
+
+    return compute_rows_in_threads(program, rows)
 
 
 def read_rows(program: Program, store: EventStore, access: Access) -> tuple[pa.Table, Dropped]:

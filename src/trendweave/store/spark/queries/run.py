@@ -72,7 +72,7 @@ def run_on_spark(program: Program, store: EventStore, request: Request, settings
         program.count_what_is_planned()
     reader = PieceReader(program, OpenFiles(store.place), store.schema, store.kind, access.apart)
     result = result_type(program, spark_types(store.schema))
-    task = TableTask(program, Scope(), program.partials() is not None, adopts=False)
+    task = TableTask(program, Scope(), program.partials() is not None, adopts=False, device=settings.device)
     pieces = choose_pieces(access, store, program)
     if pieces is not None:
         compute = ComputePieces(reader, tuple(pieces), task)
