@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.errors import Problem
 from trendweave.expressions.arrow.evaluate import column_of
@@ -169,7 +170,7 @@ class WindowAggregates:
                 seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges)
             values.append(seen[asked.path].write(asked.function, asked.result))
         *times, sorted_by = self._times(rows, edges)
-        keys = [rows.of_keys(name, edges.key) for name in self.keys]
+        keys = [_positive_zero(rows.of_keys(name, edges.key)) for name in self.keys]
         arrays = [*keys, *times, *self.outputs.show(values, self.result[len(self.keys) + 3 :])]
         table = pa.table(
             [array.cast(field.type) for array, field in zip(arrays, self.schema, strict=True)], self.schema
@@ -272,6 +273,11 @@ def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
 def _plain(column: pa.Array) -> pa.Array:
     """Values instead of a dictionary of them."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _positive_zero(keys: pa.Array) -> pa.Array:
+    """Keys as they are shown: -0.0 and 0.0 are one key."""
+    return pc.add(keys, pa.scalar(0.0, keys.type)) if pa.types.is_floating(keys.type) else keys
 
 
 def _owned(edges: WindowEdges, rows: OrderedRows, window: StepSpan, chunk: int | None) -> WindowEdges:

@@ -8,9 +8,11 @@ from pyspark.sql import functions as F
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_sql
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import run_batch
+from trendweave.runners.spark.operators.windows import windows_in_sql
 from trendweave.runners.spark.prepare import has_time
 
 
@@ -24,6 +26,8 @@ def run_stage(program: Program, events: DataFrame, settings: Settings) -> DataFr
     """
     if isinstance(program, KeptEvents):
         return run_filter(program, events)
+    if isinstance(program, WindowAggregates) and (found := windows_in_sql(program, events, settings)) is not None:
+        return found
     return run_batch(program, events, settings)
 
 
