@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from trendweave.operators import running
 from trendweave.operators.texts import match_text
@@ -138,6 +138,29 @@ class Piped:
             **options: See `trendweave.Options`.
         """
         return running.open_session(self, events, time, type, options)
+
+    def explain(
+        self,
+        events: Any = None,
+        right: Any = None,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        format: Literal["text", "json"] = "text",
+        **options: Unpack[Options],
+    ) -> str:
+        """What each operator does, and where; of events, how they are brought together and what a stream keeps.
+
+        Args:
+            events: What `run` takes, or a schema; without it only what does not depend on columns is told.
+            right: As in `run`.
+            time: As in `run`.
+            type: As in `run`.
+            format: "text" or "json".
+            **options: As in `run`.
+        """
+        from trendweave.operators.explaining import explain
+
+        return explain(self, events, right, time, type, format, options)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from trendweave.operators.operator import Piped
+    from trendweave.programs.operators.stages import Stage
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
+    from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
     from trendweave.store.event_store import EventStore
 
@@ -63,6 +65,41 @@ def make_engine(piped: Piped, events: Any, time: str, type_: TypeColumn, options
 def open_session(piped: Piped, events: Any, time: str, type_: TypeColumn, options: Options) -> PushSession:
     """A session for events one by one."""
     return places.open_session(Asked(piped.operators, time, type_), events, options)
+
+
+def bind_stages(
+    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
+) -> tuple[tuple[Stage, ...], Settings]:
+    """Every operator bound to the columns of events, or to the rows of the one before, and the options."""
+    from trendweave.runners.options import Place
+
+    asked, taken, _ = _take(piped, events, right, time, type_)
+    if places.is_read_by_tasks(taken):
+        taken = taken.to_spark()
+    read = places.settings_of_session(taken.sparkSession) if places.is_spark(taken) else None
+    settings = asked.settings(Place.SCHEMA, options, read)
+    asked.check(taken.schema if places.is_store(taken) else taken)
+    if places.is_spark(taken):
+        from trendweave.runners.spark.prepare import arrow_schema as spark_schema
+        from trendweave.runners.spark.prepare import in_plain_strings
+
+        return asked.bind_all(spark_schema(in_plain_strings(taken).schema), settings), settings
+    from trendweave.rows.tables import arrow_schema
+
+    return asked.bind_all(arrow_schema(taken.schema if places.is_store(taken) else taken), settings), settings
+
+
+def chain_of(stages: tuple[Stage, ...], settings: Settings, text: str) -> dict[str, Any]:
+    """What is told of all operators together: what brings events together on a stream, and what computes."""
+    from trendweave.programs.operators.stages import shared_keys
+
+    stateful = next((number for number, stage in enumerate(stages) if not stage.is_filter), None)
+    told: dict[str, Any] = {}
+    if stateful is not None:
+        names = {path: name for name, path in stages[stateful].met_by.items()}
+        keys = [names[path] for path in shared_keys(stages[stateful:])]
+        told["on a stream all events meet by"] = ", ".join(keys)
+    return {**told, "device": settings.device}
 
 
 def _take(
