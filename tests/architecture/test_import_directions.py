@@ -85,7 +85,7 @@ MAY_IMPORT_PYSPARK = (
     "cli/stream_*.py",
     "places.py",
     "queries.py",
-    "operators/running.py",
+    "operators/on_spark.py",
     "workload.py",
     "runners/options.py",
 )

@@ -36,12 +36,14 @@ class Asked:
         time: The column that holds the time, in events and in rows of every operator that has one behind it.
         type: The column that holds the type.
         merged: Whether events are those of both sides of a join, put together by us, who have checked them.
+        usual_type: The column that holds the type where none is named.
     """
 
     operators: tuple[Operator, ...]
     time: str
     type: TypeColumn
     merged: bool = False
+    usual_type: str = "type"
     lacks_columns: ClassVar[bool] = False
 
     def settings(
@@ -101,8 +103,9 @@ class Asked:
             return self.type if number == 0 or self.type in schema else None
         if isinstance(task.plan, IntervalPlan):
             return None
-        there = "type" in schema and schema["type"].kind is Kind.STRING
-        return "type" if there or len(_types(task.plan)) > 1 else None
+        usual = self.usual_type
+        there = usual in schema and schema[usual].kind is Kind.STRING
+        return usual if there or len(_types(task.plan)) > 1 else None
 
     def bind_one(self, number: int, schema: pa.Schema, settings: Settings) -> Stage:
         """One operator on events of these columns."""

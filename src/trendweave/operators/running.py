@@ -7,23 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
-from trendweave.errors import DataError, OptionError, Problem, raise_problems
+from trendweave.errors import DataError, Problem, raise_problems
 from trendweave.events import schema_of
 from trendweave.operators.binding import Asked, refuse_right
+from trendweave.operators.on_spark import run_on_spark
+from trendweave.operators.on_store import ask_store, run_on_store
 from trendweave.planning.checks.operators import check_sides
 from trendweave.planning.operator_plans import JoinPlan
-from trendweave.queries import Query, TypeColumn, store_time
+from trendweave.queries import TypeColumn
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
-    from trendweave.store.event_store import EventStore
 
 Options = Mapping[str, Any]
 
@@ -31,12 +30,12 @@ Options = Mapping[str, Any]
 def run(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Any:
     """Rows, as the kind of table that the events came in."""
     if places.is_store(events):
-        return _run_on_store(piped, events, right, time, type_, options)
+        return run_on_store(piped, events, right, time, type_, options)
     asked, taken, give_back = _take(piped, events, right, time, type_)
     if places.is_read_by_tasks(taken):
         taken = taken.to_spark()
     if places.is_spark(taken):
-        return _run_on_spark(asked, taken, options)
+        return run_on_spark(asked, taken, options)
     return give_back(places.run(asked, taken, options))
 
 
@@ -107,7 +106,7 @@ def _take(
 ) -> tuple[Asked, Any, Callable[[Any], Any]]:
     """What is asked, the events that it is asked of, those of two sides as one, and how rows are handed back."""
     if places.is_store(events):
-        time = store_time(events, time)
+        return ask_store(piped, events, time, type_), events, _unchanged
     if right is None:
         return Asked(piped.operators, time, type_), events, _unchanged
     first = piped.operators[0]
@@ -138,48 +137,3 @@ def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Cal
 
 def _unchanged(rows: Any) -> Any:
     return rows
-
-
-def _run_on_spark(asked: Asked, events: DataFrame, options: Options) -> DataFrame:
-    from trendweave.runners.options import Place
-    from trendweave.runners.spark.operators.run import run_stage
-    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
-
-    place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
-    settings = asked.settings(place, options, places.settings_of_session(events.sparkSession))
-    asked.check(events)
-    for number in range(len(asked.operators)):
-        plain = in_plain_strings(events)
-        stage = asked.bind_one(number, arrow_schema(plain.schema), settings)
-        if events.isStreaming and not stage.is_filter:
-            from trendweave.runners.spark.stream import run_stream
-
-            return run_stream(asked.behind(number).bind(arrow_schema(plain.schema), settings), plain, settings)
-        events = run_stage(stage.program, plain, settings)
-    return events
-
-
-def _run_on_store(piped: Piped, store: EventStore, right: Any, time: str, type_: TypeColumn, options: Options) -> Any:
-    """The first operators on the store, the others on their rows."""
-    if right is not None:
-        message = "a join of a store and another table has two places"
-        raise OptionError([Problem("TW408", message, "read the store first: store.read(), or store.to_spark(spark)")])
-    from trendweave.runners.options import Place
-    from trendweave.store.operators.reading import read_for_filters
-
-    asked, spark = Asked(piped.operators, store_time(store, time), type_), options.get("spark")
-    settings = asked.settings(Place.STORE, options, None if spark is None else places.settings_of_session(spark))
-    first = asked.operators[0].task
-    rest = {name: value for name, value in options.items() if name not in ("between", "using", "spark")}
-    if isinstance(first, Query):
-        rows = first.run(store, time, type_, **options)
-        others = asked.behind(1)
-        if not others.operators:
-            return rows
-        return _run_on_spark(others, rows, rest) if spark is not None else places.run(others, rows, rest)
-    if spark is not None:
-        return _run_on_spark(asked, store.to_spark(spark, between=settings.between), rest)
-    asked.check(store.schema)
-    program = asked.bind(store.schema, settings)
-    events = read_for_filters(store, asked.leading_filters, program.needs.read, settings)
-    return places.run(asked, events, rest)

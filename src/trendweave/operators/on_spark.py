@@ -1,0 +1,40 @@
+"""Operators on Spark: one by one on DataFrames; on streams, all that are no filters at the beginning as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from trendweave import places
+from trendweave.operators.binding import Asked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) -> DataFrame:
+    """A lazy DataFrame of rows, or of a stream a streaming one.
+
+    Args:
+        asked: The operators.
+        events: A DataFrame of any kind.
+        options: The keyword arguments of the call.
+    """
+    from trendweave.runners.options import Place
+    from trendweave.runners.spark.operators.run import run_stage
+    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+    from trendweave.runners.spark.stream import run_stream
+
+    place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
+    settings = asked.settings(place, options, places.settings_of_session(events.sparkSession))
+    asked.check(events)
+    # All of them, so that what does not fit is told at once.
+    asked.bind_all(arrow_schema(in_plain_strings(events).schema), settings)
+    for number in range(len(asked.operators)):
+        plain = in_plain_strings(events)
+        columns = arrow_schema(plain.schema)
+        stage = asked.bind_one(number, columns, settings)
+        if events.isStreaming and not stage.is_filter:
+            return run_stream(asked.behind(number).bind(columns, settings), plain, settings)
+        events = run_stage(stage.program, plain, settings)
+    return events
