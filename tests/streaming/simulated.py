@@ -16,6 +16,8 @@ from pyspark.sql.streaming import TwsTester
 import trendweave
 from tests.runners.reference_tables import SCHEMA, rows_of
 from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.operators.binding import Asked
+from trendweave.operators.operator import Piped
 from trendweave.programs.bind import bind
 from trendweave.queries import AUTO
 from trendweave.rows.arrow_bytes import from_stream
@@ -34,7 +36,7 @@ class SimulatedStream:
 
     def __init__(
         self,
-        query: trendweave.Query | trendweave.Workload,
+        query: trendweave.Query | trendweave.Workload | Piped,
         delay: int,
         buckets: int = 3,
         early: bool = False,
@@ -50,6 +52,8 @@ class SimulatedStream:
         self.columns = schema
         if isinstance(query, trendweave.Query):
             self.program = bind(query.plan, schema, "time", type_, settings)
+        elif isinstance(query, Piped):
+            self.program = Asked(query.operators, "time", AUTO).bind(schema, settings)
         else:
             self.program = _Asked(query, "time", AUTO).bind(schema, settings)
         self.in_parts = merges_parts(self.program, settings)

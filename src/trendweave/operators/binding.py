@@ -78,8 +78,11 @@ class Asked:
 
     def _lacks_time(self, number: int, problem: Problem) -> Problem:
         """Rows of the operator before have no time: only queries leave it out."""
-        message = f"rows of {self.operators[number - 1].text.split()[0]} have no time for the next operator: "
-        return Problem("TW316", message + problem.message, f"add LAST(S.{self.time}) AS {self.time} to what it returns")
+        before = self.operators[number - 1]
+        message = f"rows of {before.text.split()[0]} have no time for the next operator: "
+        each = isinstance(before.task, Query) and getattr(before.task.plan, "returns", None) == "each"
+        hint = f"add {'LAST' if each else 'MAX'}(S.{self.time}) AS {self.time} to what it returns, of a variable S"
+        return Problem("TW316", message + problem.message, hint)
 
     @contextmanager
     def telling_where(self, number: int) -> Iterator[None]:

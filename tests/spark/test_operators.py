@@ -1,0 +1,40 @@
+"""Operators on Spark DataFrames give the rows of this process; what Spark SQL does itself is handed to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.operators.samples import CHAINS, make_events
+from tests.reference.comparer import assert_same_rows
+from trendweave import operators as ops
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("name", ["filter", "windows of rows", "two windows", "windows and a match"])
+def test_spark_gives_the_rows_of_this_process(spark: SparkSession, name: str) -> None:
+    events = make_events(moments=name == "two windows")
+    chain = ops.pipe(CHAINS[name])
+    frame = spark.createDataFrame(events).repartition(3)
+    expected = chain.run(events)
+
+    found = chain.run(frame)
+
+    assert expected.num_rows > 3
+    assert found.schema == chain.schema(frame)
+    assert found.schema.names == expected.schema.names
+    assert_same_rows(expected.to_pylist(), found.toArrow().to_pylist(), context=CHAINS[name])
+
+
+def test_a_filter_is_spark_sql_alone(spark: SparkSession) -> None:
+    frame = spark.range(20).selectExpr("id AS time", "id * 1.0D AS heat")
+
+    plan = ops.filter("heat > 1").run(frame)._jdf.queryExecution().executedPlan().toString()
+
+    assert "Filter" in plan
+    assert "Python" not in plan
