@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trendweave.expressions.compiled.condition import Compiled
-from trendweave.gpu.card import Card
+from trendweave.expressions.compiled.condition import Compiled, compile_condition
+from trendweave.expressions.compiled.loading import without_nulls
+from trendweave.gpu.card import Card, memory_told
 from trendweave.gpu.columns import CardColumn
-from trendweave.gpu.conditions import filter_text
+from trendweave.gpu.conditions import filter_text, require_compiled
 from trendweave.gpu.masks import Kept, count_kept
 from trendweave.gpu.transfer import CHUNK_ROWS, stream_batches
+from trendweave.language.syntax_tree import Expression
 
 _THREADS = 256
 _ROWS_PER_BLOCK = _THREADS * 8
@@ -24,6 +26,17 @@ def keep_rows(card: Card, compiled: Compiled, columns: Mapping[str, CardColumn],
     mask = card.xp.empty(-(-count // 32), np.uint32)
     _test(card, compiled, [columns[operand.column] for operand in compiled.operands], count, mask)
     return count_kept(card, mask)
+
+
+def mask_true(card: Card, condition: Expression, rows: pa.Table) -> pa.ChunkedArray:
+    """In which rows of this process a condition is true.
+
+    Raises:
+        ExecutionError: No card evaluates it, or the memory of the card is not enough.
+    """
+    compiled = require_compiled(compile_condition(condition, {"": without_nulls(rows)}))
+    with memory_told(card):
+        return mask_rows(card, compiled, rows)
 
 
 def mask_rows(card: Card, compiled: Compiled, rows: pa.Table, chunk_rows: int = CHUNK_ROWS) -> pa.ChunkedArray:

@@ -30,9 +30,9 @@ def bind_stage(plan: AnyPlan, events: pa.Schema, time: str, type_: str | None, w
     """
     match plan:
         case FilterPlan():
-            return Stage(bind_filter(plan, events, time), None)
+            return Stage(bind_filter(plan, events, time, wishes.device), None)
         case AggregatePlan():
-            return Stage(bind_windows(plan, events, time, wishes.numbers), _pairs(plan.keys))
+            return Stage(bind_windows(plan, events, time, wishes.numbers, wishes.device), _pairs(plan.keys))
         case JoinPlan():
             bind_join = import_module("trendweave.programs.operators.joins.program").bind_join
             return Stage(bind_join(plan, events, time), _pairs(plan.keys))

@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from trendweave.errors import Problem
 from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.gpu.card import find_card
+from trendweave.gpu.filter import mask_true
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import FilterPlan
 from trendweave.programs.program import (
@@ -46,6 +48,7 @@ class KeptEvents:
     plan: FilterPlan
     events: pa.Schema
     time: str
+    device: str = "cpu"
 
     @property
     def text(self) -> str:
@@ -98,6 +101,8 @@ class KeptEvents:
 
     def keep(self, events: pa.Table) -> pa.Table:
         """The events in which the condition is true, as they came."""
+        if self.device == "gpu":
+            return events.filter(mask_true(find_card(), self.plan.condition, events))
         kept = is_true(self.plan.condition, events)
         return events if kept.all() else events.filter(pa.array(kept))
 
@@ -167,12 +172,13 @@ class FilterSteps:
         return ()
 
 
-def bind_filter(plan: FilterPlan, events: pa.Schema, time: str) -> KeptEvents:
+def bind_filter(plan: FilterPlan, events: pa.Schema, time: str, device: str = "cpu") -> KeptEvents:
     """The program of a filter.
 
     Args:
         plan: What it keeps.
         events: The columns of the events, which fit it.
         time: The column that holds the time.
+        device: Where the condition is evaluated.
     """
-    return KeptEvents(plan, events, time)
+    return KeptEvents(plan, events, time, device)

@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.programs.operators.kernels.sliding import largest_between, smallest_between
 from trendweave.programs.operators.measured import Measured, as_column, is_float, is_measured, measure
 from trendweave.programs.operators.windows.edges import WindowEdges
+from trendweave.programs.operators.windows.moving import Moving, MovingHere
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows, value_order
-from trendweave.programs.operators.windows.sums import mean_whole, sum_or_mean, sum_words
 from trendweave.results.types import DIGITS
 from trendweave.rows.codes import from_ordered_bits, ordered_bits
 
@@ -34,9 +33,13 @@ class WindowColumn:
         name: The column.
         shown: How it is called in messages.
         edges: The windows.
+        moving: What computes sums and extremes of them.
     """
 
-    def __init__(self, rows: OrderedRows, name: str, shown: str, edges: WindowEdges) -> None:
+    def __init__(
+        self, rows: OrderedRows, name: str, shown: str, edges: WindowEdges, moving: Moving | None = None
+    ) -> None:
+        self._moving = moving or MovingHere(edges)
         self._rows, self._column, self._shown, self._edges = rows, rows.table.column(name), shown, edges
         self.kind: pa.DataType = self._column.type
 
@@ -64,15 +67,10 @@ class WindowColumn:
     def _valid(self) -> np.ndarray | None:
         return self._rows.arrange(np.asarray(pc.is_valid(self._column))) if self._column.null_count else None
 
-    def _between(self, flags: np.ndarray) -> np.ndarray:
-        total = np.zeros(flags.size + 1, np.int64)
-        np.cumsum(flags, out=total[1:])
-        return total[self._edges.high] - total[self._edges.low]
-
     @cached_property
     def known(self) -> np.ndarray:
         """How many values of each window are not NULL."""
-        return self._edges.high - self._edges.low if self._valid is None else self._between(self._valid)
+        return self._edges.high - self._edges.low if self._valid is None else self._moving.count(self._valid)
 
     @cached_property
     def _missing(self) -> np.ndarray | None:
@@ -103,15 +101,15 @@ class WindowColumn:
         divisors = self._divisors if mean else None
         finite = np.isfinite(values)
         if finite.all():
-            return sum_or_mean(values, self._edges.low, self._edges.high, divisors)
-        sums = sum_or_mean(np.where(finite, values, 0.0), self._edges.low, self._edges.high, divisors)
-        above, below = self._between(values == np.inf) > 0, self._between(values == -np.inf) > 0
+            return self._moving.sum_or_mean(values, divisors)
+        sums = self._moving.sum_or_mean(np.where(finite, values, 0.0), divisors)
+        above, below = self._moving.count(values == np.inf) > 0, self._moving.count(values == -np.inf) > 0
         sums = np.where(above, np.inf, np.where(below, -np.inf, sums))
-        sums[(above & below) | (self._between(np.isnan(values)) > 0)] = np.nan
+        sums[(above & below) | (self._moving.count(np.isnan(values)) > 0)] = np.nan
         return sums
 
     def _sum(self, result: pa.DataType) -> pa.Array:
-        words = sum_words(self._whole, self._edges.low, self._edges.high)
+        words = self._moving.sum_words(self._whole)
         valid = None if self._missing is None else pa.array(~self._missing).buffers()[1]
         scale = self.kind.scale if pa.types.is_decimal(self.kind) else 0
         exact = pa.decimal128(DIGITS, scale)
@@ -128,12 +126,11 @@ class WindowColumn:
     def _mean(self, divisors: np.ndarray | None = None) -> pa.Array:
         """The sums divided by `divisors`, by default by how many values there are."""
         divisors = self._divisors if divisors is None else divisors
-        low, high = self._edges.low, self._edges.high
         scale = 10**self.kind.scale if pa.types.is_decimal(self.kind) else 1
         if int(divisors.max(initial=1)) * scale < 2**32:
-            means = mean_whole(self._whole, low, high, divisors * scale)
+            means = self._moving.mean_whole(self._whole, divisors * scale)
             return pa.array(means, pa.float64(), mask=self._missing)
-        words = sum_words(self._whole, low, high)
+        words = self._moving.sum_words(self._whole)
         exact = zip(words[:, 0].view(np.uint64).tolist(), words[:, 1].tolist(), divisors.tolist(), strict=True)
         # Python divides whole numbers of any length with one rounding.
         values = np.array([(lower + (upper << 64)) / (divisor * scale) for lower, upper, divisor in exact])
@@ -163,8 +160,7 @@ class WindowColumn:
         return column.take(pa.array(rows[found], mask=self._missing))
 
     def _find_extreme(self, function: str, codes: np.ndarray) -> np.ndarray:
-        low, high = self._edges.low, self._edges.high
         if self._valid is not None:
             codes = np.where(self._valid, codes, _MOST if function == "MIN" else _LEAST)
-        found = smallest_between(codes, low, high) if function == "MIN" else largest_between(codes, low, high)
+        found = self._moving.smallest(codes) if function == "MIN" else self._moving.largest(codes)
         return found if self._missing is None else np.where(self._missing, 0, found)

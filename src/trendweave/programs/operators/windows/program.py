@@ -24,6 +24,7 @@ from trendweave.programs.operators.windows.edges import (
     last_moments,
     time_windows,
 )
+from trendweave.programs.operators.windows.moving import moving
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows
 from trendweave.programs.operators.windows.outputs import Outputs, read_outputs, result_columns
 from trendweave.programs.operators.windows.steps import CountSteps
@@ -161,13 +162,14 @@ class WindowAggregates:
     def write(self, rows: OrderedRows, edges: WindowEdges, counted: bool = False) -> pa.Table:
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
         seen: dict[Path, WindowColumn] = {}
+        means = moving(self.device, edges)
         values = []
         for asked in self.outputs.asked:
             if asked.path is None:
                 values.append(count_rows(edges))
                 continue
             if asked.path not in seen:
-                seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges)
+                seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges, means)
             values.append(seen[asked.path].write(asked.function, asked.result))
         *times, sorted_by = self._times(rows, edges)
         keys = [_positive_zero(rows.of_keys(name, edges.key)) for name in self.keys]

@@ -1,0 +1,61 @@
+"""Operators with device="gpu" give the rows that they give on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.gpu.simulator import SimulatedCard
+from trendweave import operators as ops
+from trendweave.errors import ExecutionError
+from trendweave.operators import Operator
+
+ALL = "COUNT(*), COUNT(x), SUM(x), AVG(x), MIN(x), MAX(x), SUM(n), AVG(n), MIN(n), MAX(n), MAX(name), SUM(far)"
+
+
+def events(count: int = 400, seed: int = 3) -> pa.Table:
+    draw = np.random.default_rng(seed)
+    x = draw.normal(size=count)
+    x[draw.random(count) < 0.02] = np.nan
+    x[draw.random(count) < 0.02] = np.inf
+    return pa.table(
+        {
+            "time": pa.array(np.sort(draw.integers(0, count, count)) * 1_000_000, pa.timestamp("us")),
+            "machine": pa.array(draw.choice(["a", "b", None], count)),
+            "x": pa.array(x, mask=draw.random(count) < 0.1),
+            "n": pa.array(draw.integers(-(2**62), 2**62, count)),
+            "far": pa.array(draw.normal(size=count) * 10.0 ** draw.integers(-200, 200, count)),
+            "name": pa.array(draw.choice(["p", "q", "rr"], count)),
+        }
+    )
+
+
+OPERATORS = [
+    ops.filter("x > 0.5 AND n < 0"),
+    ops.window_aggregate(ALL, rows=20, slide_rows=3, keys=["machine"]),
+    ops.window_aggregate(ALL, rows=7, slide_rows=1),
+    ops.window_aggregate(ALL, within="1 minute", slide="10 seconds", keys=["machine"]),
+    ops.filter("x > 0") | ops.window_aggregate("SUM(n), AVG(x)", rows=5, keys=["machine"]),
+]
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+def test_same_rows_on_the_card(gpu: SimulatedCard, operator: Operator) -> None:
+    before = gpu.launches
+
+    found = operator.run(events(), device="gpu")
+
+    assert repr(found.to_pylist()) == repr(operator.run(events(), device="cpu").to_pylist())
+    assert found.num_rows > 10
+    assert gpu.launches > before
+
+
+def test_no_events(gpu: SimulatedCard) -> None:
+    for operator in OPERATORS:
+        assert operator.run(events(0), device="gpu").num_rows == 0
+
+
+def test_texts_in_conditions_are_refused(gpu: SimulatedCard) -> None:
+    with pytest.raises(ExecutionError, match=r"TW422(.|\n)*device='threads'"):
+        ops.filter("name LIKE 'p%'").run(events(), device="gpu")
