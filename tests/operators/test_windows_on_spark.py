@@ -71,7 +71,7 @@ WINDOWS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("window", "keys"), zip(WINDOWS, [("key",), (), (), ("key",)], strict=True))
+@pytest.mark.parametrize(("window", "keys"), list(zip(WINDOWS, [("key",), (), (), ("key",)], strict=True)))
 def test_tasks_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table, window: Any, keys: Any) -> None:
     from trendweave.runners.spark.batch import run_batch
 
