@@ -94,19 +94,41 @@ class CountedTrends:
         return self.entries.number_places(self.windows.keys(self.entries.window))
 
 
-def count_trends(task: PartitionTask) -> CountedTrends:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows of a task in pieces, with their groups and windows, before anything is counted."""
+
+    pieces: list[Piece]
+    groups: list[np.ndarray]
+    group_columns: list[pa.Array]
+    windows: WindowNumbers
+
+    def with_entries(self, task: PartitionTask, entries: WindowEntries) -> CountedTrends:
+        """What was counted; windows that are not asked for are left out."""
+        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
+            entries = entries.take(self.windows.asked[entries.window])
+        return CountedTrends(task, self.pieces, self.groups, self.group_columns, self.windows, entries)
+
+
+def lay_out(task: PartitionTask) -> Layout:
+    """Find the pieces of a task's rows, and number groups and windows."""
+    pieces = task.inputs.pieces(task.plan.template)
+    groups, columns = task.number_groups([piece.segments for piece in pieces])
+    return Layout(pieces, groups, columns, task.number_windows(pieces, groups))
+
+
+def count_trends(task: PartitionTask, layout: Layout) -> CountedTrends:
     """Count the trends of the task's rows; also where only complete ones are wanted, as only windows that have any are
     of interest.
 
     Args:
         task: Counts, and measures nothing.
+        layout: Of its rows.
 
     Returns:
         The pieces of the rows, and the windows with trends in each of their segments.
     """
-    pieces = task.inputs.pieces(task.plan.template)
-    groups, columns = task.number_groups([piece.segments for piece in pieces])
-    windows = task.number_windows(pieces, groups)
+    pieces, groups, windows = layout.pieces, layout.groups, layout.windows
     parts = [task.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
     offsets = _first_segments(pieces)[:-1]
     entries = WindowEntries(
@@ -115,9 +137,7 @@ def count_trends(task: PartitionTask) -> CountedTrends:
         join_arrays([group[part.segment] for part, group in zip(parts, groups, strict=True)]),
         join_arrays([part.partials.components[0].values for part in parts]),
     )
-    if isinstance(windows, TrendNumbers) and not windows.asked.all():
-        entries = entries.take(windows.asked[entries.window])
-    return CountedTrends(task, pieces, groups, columns, windows, entries)
+    return layout.with_entries(task, entries)
 
 
 def _first_segments(pieces: list[Piece]) -> np.ndarray:

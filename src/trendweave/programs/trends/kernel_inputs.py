@@ -15,7 +15,7 @@ from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.lanes.sums import LaneInputs
 from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.planning.ways import PiecePlan, plan_pieces
 from trendweave.programs.trends.lanes import LaneCopier, lane_codes
 from trendweave.programs.trends.pair_tests import pair_test
@@ -189,6 +189,12 @@ class KernelInputs:
                 )
             )
         return conditions
+
+    def edges_of(self, template: Template) -> list[PreparedEdge]:
+        """What must hold along each transition of a template, as names of prepared columns."""
+        variable = [state.variable for state in template.states]
+        pairs = ((variable[step.source], variable[step.target]) for step in template.transitions)
+        return [self.preparation.edges[self._edges[pair]] for pair in pairs]
 
     def _edge_condition(self, pair: tuple[str, str], piece: Piece) -> Condition:
         edge, segments = self.preparation.edges[self._edges[pair]], piece.segments

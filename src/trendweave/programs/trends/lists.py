@@ -28,9 +28,11 @@ from trendweave.programs.trends.counting import (
     choose_mode,
     count_trends,
     join_arrays,
+    lay_out,
 )
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.linked.choice import link_trends
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.selection import Selector
@@ -235,8 +237,12 @@ def list_trends(
     mode = choose_mode(plan)
     # Of complete trends only those windows are of interest that have trends at all: floats tell.
     options = replace(options, exact=not plan.complete, only_counts=True)
-    counted = count_trends(PartitionTask(plan, preparation, table, options))
-    graphs = SegmentGraphs(counted, mode, detection.memory)
+    task = PartitionTask(plan, preparation, table, options)
+    layout = lay_out(task)
+    graphs = link_trends(task, layout, detection.memory)
+    if graphs is None:
+        graphs = SegmentGraphs(count_trends(task, layout), mode, detection.memory)
+    counted = graphs.counted
     once = EachOnce.of(counted, mode)
     if mode == COMPLETE:
         counts, graphs = _count_complete(graphs, counted.entries)

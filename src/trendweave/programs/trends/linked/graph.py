@@ -1,0 +1,218 @@
+"""The graph of trends from links that are found for all events at once, state by state.
+
+It has the vertices and edges of `kernels/listing/build_graph.py` that lie on a way from a beginning to an end; in which
+windows such a way is a trend is left to the walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.expressions.compiled.paired import PairCondition
+from trendweave.kernels import Rows, Selection, Template
+from trendweave.kernels.listing.graph import NO_WINDOW, TrendGraph
+from trendweave.programs.operators.kernels.linked_graphs import mark_ways
+from trendweave.programs.trends.linked.linkers import Linker
+from trendweave.programs.trends.linked.reach import Reach, find_reach
+from trendweave.programs.trends.linked.states import order_states
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTask:
+    """The rows of a piece, what trends are words of, and where they may begin and end.
+
+    Attributes:
+        rows: The rows of all segments.
+        template: The template.
+        conditions: One per transition of the template.
+        selection: Any later event, or those at the next time that has one.
+        start_guards: Per state the first window in which a trend may begin with each row.
+        final_guards: Per state the last window in which a trend may end with each row.
+    """
+
+    rows: Rows
+    template: Template
+    conditions: Sequence[PairCondition]
+    selection: Selection
+    start_guards: Mapping[int, np.ndarray]
+    final_guards: Mapping[int, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Links of one transition: the rows before and after, sorted by the row after and then by the one before."""
+
+    source_state: int
+    target_state: int
+    earlier: np.ndarray
+    later: np.ndarray
+
+
+def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
+    """Link the rows of a piece.
+
+    Args:
+        task: The rows and what is looked for.
+        linker: What finds links.
+        room: Links that there is room for.
+
+    Returns:
+        The graph, or None where it does not fit.
+    """
+    states = len(task.template.state_variable)
+    readable = [_readable(task, state) for state in range(states)]
+    reach = find_reach(task.rows)
+    order, repeats = order_states(task.template)
+    reached = [
+        readable[state] if repeats[state] else _starting(task, state, readable[state]) for state in range(states)
+    ]
+    found: list[_Links] = []
+    for state in order:
+        links = _link_state(task, state, reached[state], readable, reach, linker, room)
+        if links is None:
+            return None
+        room -= sum(link.earlier.size for link in links)
+        found += links
+        for link in links:
+            if not repeats[link.target_state]:
+                reached[link.target_state] = np.union1d(reached[link.target_state], link.later)
+    return _join(task, reached, found)
+
+
+def _readable(task: LinkTask, state: int) -> np.ndarray:
+    """The rows that can be read in a state, in some window."""
+    variable, rows = int(task.template.state_variable[state]), task.rows
+    letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
+    has_letter = (letters[:, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1) != 0
+    return np.flatnonzero(has_letter & (rows.window_first <= rows.window_last))
+
+
+def _starting(task: LinkTask, state: int, readable: np.ndarray) -> np.ndarray:
+    return readable[_start_from(task, state, readable) != NO_WINDOW]
+
+
+def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
+    """The first window in which a trend may begin with each of the rows in this state."""
+    if not task.template.is_start[state]:
+        return np.full(chosen.size, NO_WINDOW)
+    window = task.rows.window_first[chosen]
+    if state in task.start_guards:
+        window = np.maximum(window, task.start_guards[state][chosen])
+    return np.where(window <= task.rows.window_last[chosen], window, NO_WINDOW)
+
+
+def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
+    """The last window in which a trend may end with each of the rows in this state."""
+    if not task.template.is_final[state]:
+        return np.full(chosen.size, -NO_WINDOW)
+    window = task.rows.window_last[chosen]
+    if state in task.final_guards:
+        window = np.minimum(window, task.final_guards[state][chosen])
+    return np.where(window >= task.rows.window_first[chosen], window, -NO_WINDOW)
+
+
+def _link_state(
+    task: LinkTask,
+    state: int,
+    sources: np.ndarray,
+    readable: Sequence[np.ndarray],
+    reach: Reach,
+    linker: Linker,
+    room: int,
+) -> list[_Links] | None:
+    """Links from the rows of a state along all of its transitions; None where there are too many."""
+    numbers = np.flatnonzero(np.asarray(task.template.source) == state).tolist()
+    if not sources.size or not numbers:
+        return []
+    targets = [int(task.template.target[number]) for number in numbers]
+    bounds = [reach.bounds(sources, readable[target]) for target in targets]
+    conditions = [task.conditions[number] for number in numbers]
+    if task.selection == Selection.NEXT:
+        bounds = _narrow_to_next(task, sources, [readable[target] for target in targets], bounds, conditions, linker)
+    links = []
+    for target, (low, high), condition in zip(targets, bounds, conditions, strict=True):
+        pairs = linker.find_all(condition, sources, readable[target], low, high, room)
+        if pairs is None:
+            return None
+        links.append(_Links(state, target, sources[pairs[0]], readable[target][pairs[1]]))
+        room -= pairs[0].size
+    return links
+
+
+def _narrow_to_next(
+    task: LinkTask,
+    sources: np.ndarray,
+    targets: Sequence[np.ndarray],
+    bounds: Sequence[tuple[np.ndarray, np.ndarray]],
+    conditions: Sequence[PairCondition],
+    linker: Linker,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The bounds of the first time at which some event can follow each source on some transition."""
+    tick, never = task.rows.tick, np.iinfo(np.int64).max
+    firsts = [
+        linker.find_first(condition, sources, rows, low, high)
+        for rows, (low, high), condition in zip(targets, bounds, conditions, strict=True)
+    ]
+    ticks = [
+        np.where(first >= 0, tick[rows[np.maximum(first, 0)]], never) if rows.size else np.full(sources.size, never)
+        for rows, first in zip(targets, firsts, strict=True)
+    ]
+    soonest = np.min(ticks, axis=0)
+    narrowed = []
+    for rows, first, at, (_, high) in zip(targets, firsts, ticks, bounds, strict=True):
+        low = np.where((at == soonest) & (at != never), first, high)
+        narrowed.append((low, np.minimum(high, _end_of_tick(tick, rows)[np.minimum(low, rows.size)])))
+    return narrowed
+
+
+def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Per place of some rows, the next place with another tick; where they end, their number. Ticks of two segments
+    that are equal and next to each other are told apart by the bounds of their source."""
+    changes = np.append(np.flatnonzero(np.diff(tick[rows])) + 1, rows.size)
+    return np.append(changes[np.searchsorted(changes, np.arange(rows.size), side="right")], rows.size)
+
+
+def _join(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
+    """All vertices by row and state, without those that no way from a beginning to an end passes."""
+    states = len(reached)
+    key = np.sort(np.concatenate([rows * states + state for state, rows in enumerate(reached)]).astype(np.int64))
+    row, state = key // states, (key % states).astype(np.int32)
+    start, until = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
+    for number in range(states):
+        here = np.flatnonzero(state == number)
+        start[here], until[here] = _start_from(task, number, row[here]), _end_until(task, number, row[here])
+    before, after = _number_edges(key, states, found)
+    edge_starts = np.searchsorted(after, np.arange(key.size + 1))
+    kept = mark_ways(edge_starts, before, start != NO_WINDOW, until != -NO_WINDOW)
+    new_number = np.cumsum(kept) - 1
+    kept_edges = kept[before] & kept[after]
+    before, after = new_number[before[kept_edges]].astype(np.int32), new_number[after[kept_edges]]
+    row = row[kept]
+    rows = task.rows
+    return TrendGraph(
+        row,
+        state[kept],
+        rows.tick[row],
+        rows.window_first[row],
+        rows.window_last[row],
+        start[kept],
+        until[kept],
+        np.empty(0, np.int64),
+        np.searchsorted(after, np.arange(row.size + 1)),
+        before,
+        np.searchsorted(row, rows.segment_starts),
+    )
+
+
+def _number_edges(key: np.ndarray, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices before and after each link, sorted by the later and then by the earlier one."""
+    before, after = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for link in found:
+        before.append(np.searchsorted(key, link.earlier * states + link.source_state))
+        after.append(np.searchsorted(key, link.later * states + link.target_state))
+    all_before, all_after = np.concatenate(before), np.concatenate(after)
+    order = np.lexsort((all_before, all_after))
+    return all_before[order].astype(np.int32), all_after[order]
