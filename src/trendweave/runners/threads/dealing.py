@@ -32,14 +32,18 @@ _FAR = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """Parts of rows: what fetches the rows of each, what is asked of them, and the share of the largest."""
+    """Parts of rows: what fetches the rows of each, what is asked of them, the share of the largest, and whether they
+    are chunks of time, one after the other."""
 
     parts: tuple[Callable[[], pa.Table], ...]
     scope: Scope
     largest: float
+    by_time: bool = False
 
 
-def deal(program: Program, slices: Sequence[pa.Table], pool: Executor, cores: int, parts: int) -> Deal | None:
+def deal(
+    program: Program, slices: Sequence[pa.Table], pool: Executor, cores: int, parts: int, prefer_time: bool = False
+) -> Deal | None:
     """How rows are dealt out; None where they cannot be.
 
     Args:
@@ -48,7 +52,12 @@ def deal(program: Program, slices: Sequence[pa.Table], pool: Executor, cores: in
         pool: Threads.
         cores: How many of them work at the same time.
         parts: How many parts are wanted.
+        prefer_time: Whether chunks of time are as good as keys, and spare sorting afterwards.
     """
+    if prefer_time:
+        by_time = _deal_time(program, slices, parts)
+        if by_time is not None and by_time.largest * cores <= _UNEVEN:
+            return by_time
     by_keys = deal_keys(program.needs.together, slices, pool, parts)
     if by_keys is not None and by_keys.largest * cores <= _UNEVEN:
         return by_keys
@@ -138,7 +147,7 @@ def _deal_time(program: Program, slices: Sequence[pa.Table], parts: int) -> Deal
 
     sizes = [chunks.count(number) for number in numbers]
     made = tuple(fetch(number) for number, size in zip(numbers, sizes, strict=True) if size)
-    return Deal(made, Scope(chunk=cut.length if across else None), max(sizes) / steps.size)
+    return Deal(made, Scope(chunk=cut.length if across else None), max(sizes) / steps.size, by_time=True)
 
 
 def _find_cut(program: Program, wanted: int) -> TimeCut | None:

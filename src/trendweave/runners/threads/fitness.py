@@ -11,6 +11,7 @@ from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.program import ListedAggregates, TrendAggregates, TrendLists
+from trendweave.runners.threads.putting_together import has_known_order
 
 
 def why_on_one_core(program: Program) -> str | None:
@@ -19,6 +20,8 @@ def why_on_one_core(program: Program) -> str | None:
         return _why_not_shared(program)
     if program.needs.time is None:
         return "rows of given intervals have no single time"
+    if not has_known_order(program):
+        return "the order of its rows is not known"
     inner = program.inner if isinstance(program, InSituations) else program
     parts = program.partials()
     if parts is not None and parts.of_stretches:

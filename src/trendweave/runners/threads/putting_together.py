@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeGuard
 
@@ -11,10 +11,16 @@ import pyarrow as pa
 
 from trendweave.planning.plan import SlidingWindow
 from trendweave.programs.intervals.program import IntervalMatches
+from trendweave.programs.operators.chain import ChainedRows
+from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
+from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
-from trendweave.programs.trends.program import TrendAggregates
-from trendweave.results.row_order import take_in_order
+from trendweave.programs.trends.program import TrendAggregates, TrendLists
+from trendweave.results.row_order import order_codes, take_in_order
+
+_KNOWN = (TrendAggregates, TrendLists, IntervalMatches, InSituations, Shared, WindowAggregates, KeptEvents)
 
 
 class Arranges(Protocol):
@@ -24,12 +30,22 @@ class Arranges(Protocol):
         """Rows of several parts of a result in the order that `compute` gives them."""
 
 
-def arranging(program: Program) -> Callable[[pa.Table], pa.Table] | None:
+def has_known_order(program: Program) -> bool:
+    """Whether it is known in which order the rows of a program stand."""
+    return _arranges(program) or isinstance(_last(program), _KNOWN) or _arranges(_last(program))
+
+
+def arranging(program: Program, by_time: bool) -> Callable[[pa.Table], pa.Table] | None:
     """What puts the rows of all parts in order; None where their order is free, so that they can be shown as they
-    come."""
-    if _arranges(program):
-        return program.arrange
-    inner = program.inner if isinstance(program, InSituations) else program
+    come. Where parts are chunks of time, one after the other, windows stand in order as they are."""
+    for one in (program, last := _last(program)):
+        if _arranges(one):
+            return one.arrange
+    inner = last.inner if isinstance(last, InSituations) else last
+    if by_time and isinstance(inner, WindowAggregates | TrendAggregates):
+        return _as_they_are
+    if isinstance(inner, WindowAggregates):
+        return partial(_sort_windows, program=inner)
     if isinstance(inner, TrendAggregates) and isinstance(inner.plan.window, SlidingWindow):
         return partial(_sort, columns=(0,))
     if isinstance(inner, IntervalMatches) and inner.plan.returns == "matches":
@@ -38,16 +54,35 @@ def arranging(program: Program) -> Callable[[pa.Table], pa.Table] | None:
     return None
 
 
+def _last(program: Program) -> Program:
+    """Of a chain, the last operator that is no filter: filters keep the order of rows."""
+    if not isinstance(program, ChainedRows):
+        return program
+    others = [stage.program for stage in program.stages if not isinstance(stage.program, KeptEvents)]
+    return others[-1] if others else program.stages[-1].program
+
+
 def _arranges(program: object) -> TypeGuard[Arranges]:
     return hasattr(type(program), "arrange")
 
 
-def _sort(rows: pa.Table, columns: tuple[int, ...]) -> pa.Table:
+def _as_they_are(rows: pa.Table) -> pa.Table:
+    return rows
+
+
+def _sort(rows: pa.Table, columns: Sequence[int | str]) -> pa.Table:
     """By columns of times, the weightiest first; rows that are equal in them stay in their order."""
     keys = [_numbers(rows.column(place)) for place in columns]
     if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
         return rows
     return take_in_order(rows, keys)
+
+
+def _sort_windows(rows: pa.Table, program: WindowAggregates) -> pa.Table:
+    """By time, then by the start of the window, then by keys."""
+    times = [_numbers(rows.column(name)) for name in (program.time, "window_start")]
+    keys = [order_codes(rows.column(name)) for name in program.plan.keys]
+    return take_in_order(rows, [*times, *keys])
 
 
 def _numbers(times: pa.ChunkedArray) -> np.ndarray:

@@ -16,6 +16,8 @@ import pyarrow as pa
 from trendweave.devices.cores import count_cores
 from trendweave.errors import ExecutionError, TrendweaveError
 from trendweave.planning.plan import Path
+from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import EVERYTHING, Output, Program, Scope
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
@@ -71,7 +73,7 @@ def compute_keys_in_threads(
 def _try(program: Program, rows: int, work: Callable[[_Run], _Found]) -> _Found | None:
     """What threads make of rows; None where one core has to do it."""
     cores = count_cores()
-    if cores < 2 or not is_worth_cutting(rows) or why_on_one_core(program) is not None:
+    if cores < 2 or not is_worth_cutting(rows) or program.needs.time is None:
         return None
     pool = ThreadPoolExecutor(cores, thread_name_prefix="trendweave")
     try:
@@ -106,10 +108,17 @@ class _Run:
 
     def compute(self, slices: list[pa.Table]) -> Output:
         """Results of prepared rows."""
-        dealt = deal(self.program, slices, self.pool, self.cores, self._parts)
+        dealt = None
+        if why_on_one_core(self.program) is None:
+            # Sums of windows are exact, however they are cut.
+            by_time = isinstance(self.program, WindowAggregates)
+            dealt = deal(self.program, slices, self.pool, self.cores, self._parts, by_time)
         if dealt is None:
+            # Filters have done their work; whoever sorts and numbers rows does it quicker in one piece.
+            is_filter = isinstance(self.program, KeptEvents)
+            rows = pa.concat_tables(slices) if is_filter else self._join(slices)
             self.pool.shutdown()
-            return self.program.compute(pa.concat_tables(slices))
+            return self.program.compute(rows)
         if self.program.partials() is None:
             return self._show(dealt)
         merging = self.program.partials()
@@ -118,11 +127,19 @@ class _Run:
         self.pool.shutdown()
         return Output.of_table(merged)
 
+    def _join(self, slices: list[pa.Table]) -> pa.Table:
+        """Slices as one table, each column in one piece."""
+        if len(slices) == 1:
+            return slices[0]
+        joined = pa.concat_tables(slices)
+        columns = self.pool.map(lambda column: column.combine_chunks(), joined.columns)
+        return pa.table(list(columns), schema=joined.schema)
+
     def compute_keys(
         self, slices: list[pa.Table], keys: tuple[Path, ...], scope: Scope, in_parts: bool
     ) -> pa.Table | None:
         """Rows, or parts, of rows that are told apart by keys; None where all have the same."""
-        dealt = deal_keys(keys, slices, self.pool, self._parts)
+        dealt = None if why_on_one_core(self.program) else deal_keys(keys, slices, self.pool, self._parts)
         if dealt is None:
             self.pool.shutdown()
             return None
@@ -160,18 +177,17 @@ class _Run:
             one = for_part(self.program, len(dealt.parts))
             return one, one.compute(fetch(), dealt.scope)
 
+        arrange = arranging(self.program, dealt.by_time)
+        if arrange is not None:
+            batches = self.pool.map(lambda fetch: list(compute(fetch)[1].batches), dealt.parts)
+            found_rows = [batch for part in batches for batch in part]
+            self.pool.shutdown()
+            return Output.of_table(arrange(pa.Table.from_batches(found_rows))) if found_rows else Output(iter(()))
         found = list(self.pool.map(compute, dealt.parts))
         counts = [output.trends for _, output in found]
         known = [count for count in counts if count is not None]
         trends = sum(known) if len(known) == len(counts) else None
-        shown = self._check_number(self._take_turns(found), trends)
-        arrange = arranging(self.program)
-        if arrange is None:
-            return Output(shown, trends)
-        batches = list(shown)
-        if not batches:
-            return Output(iter(()), trends)
-        return Output.of_table(arrange(pa.Table.from_batches(batches)))
+        return Output(self._check_number(self._take_turns(found), trends), trends)
 
     def _take_turns(self, found: list[tuple[Program, Output]]) -> Iterator[pa.RecordBatch]:
         """A batch of each part in turn, while threads make the next ones. No more of them wait than there are parts."""
