@@ -97,6 +97,7 @@ def test_more_links_than_memory_has_room_for_are_refused(gpu: SimulatedCard) -> 
         ("RETURN TRENDS PATTERN SEQ(E A, NOT E N, E B) WHERE A.v > B.v", "a pattern with NOT"),
         ("RETURN COMPLETE TRENDS PATTERN E A+ WHERE A.v > NEXT(A).v", "complete trends"),
         ("RETURN TRENDS PATTERN SEQ(E A, E B, E C) WHERE A.v > C.v", "no neighbours"),
+        ("RETURN TRENDS PATTERN SEQ(E A, E B) WHERE A.v > B.v SEMANTICS contiguous", "next to each other"),
         ("RETURN TRENDS PATTERN SEQ(E A, E B) WHERE concat(A.text, B.text) = 'ab'", "not compiled"),
     ],
 )

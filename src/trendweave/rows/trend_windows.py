@@ -65,7 +65,9 @@ def number_trend_windows(
     Returns:
         The numbers.
     """
-    at = np.unique(ticks)
+    stands = np.zeros(tick_steps.size, np.bool_)
+    stands[ticks] = True
+    at = np.flatnonzero(stands)
     asked = np.ones(at.size, np.bool_)
     if only is not None:
         asked &= (tick_steps[at] >= only[0]) & (tick_steps[at] <= only[1])

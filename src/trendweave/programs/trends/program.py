@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.gpu.card import refuse_work
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
@@ -168,6 +169,8 @@ class TrendLists(BoundTrends):
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
         """The trends of prepared rows in batches. They are counted here."""
         if steps_from_row_to_row(self.plan):
+            if self.device == "gpu":
+                refuse_work("a match of events next to each other is not served on a graphics card")
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)

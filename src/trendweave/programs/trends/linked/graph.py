@@ -78,8 +78,17 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
         found += links
         for link in links:
             if not repeats[link.target_state]:
-                reached[link.target_state] = np.union1d(reached[link.target_state], link.later)
+                reached[link.target_state] = _unite(reached[link.target_state], link.later, task.rows.tick.size)
     return _join(task, reached, found)
+
+
+def _unite(some: np.ndarray, others: np.ndarray, count: int) -> np.ndarray:
+    """The row numbers of both, sorted."""
+    if not others.size:
+        return some
+    present = np.zeros(count, np.bool_)
+    present[some], present[others] = True, True
+    return np.flatnonzero(present)
 
 
 def _readable(task: LinkTask, state: int) -> np.ndarray:
@@ -176,9 +185,9 @@ def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _join(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
-    """All vertices by row and state, without those that no way from a beginning to an end passes."""
+    """The graph of all links, without those that no way from a beginning to an end passes."""
     states = len(reached)
-    key = np.sort(np.concatenate([rows * states + state for state, rows in enumerate(reached)]).astype(np.int64))
+    key = _vertices(task, reached, found)
     row, state = key // states, (key % states).astype(np.int32)
     start, until = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
     for number in range(states):
@@ -205,6 +214,20 @@ def _join(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]
         before,
         np.searchsorted(row, rows.segment_starts),
     )
+
+
+def _vertices(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]) -> np.ndarray:
+    """What is linked, and what can be a trend by itself, as row * states + state, sorted."""
+    states, template = len(reached), task.template
+    keys = [link.earlier * states + link.source_state for link in found]
+    keys += [link.later * states + link.target_state for link in found]
+    keys += [
+        rows * states + state
+        for state, rows in enumerate(reached)
+        if template.is_start[state] and template.is_final[state]
+    ]
+    key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
+    return key[np.append(True, key[1:] != key[:-1])] if key.size else key
 
 
 def _number_edges(key: np.ndarray, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:

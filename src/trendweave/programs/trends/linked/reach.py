@@ -21,9 +21,20 @@ class Reach:
     beyond: np.ndarray
 
     def bounds(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the rows that sources can be followed by begin and end among targets; all are row numbers, sorted."""
-        low = np.searchsorted(targets, self.later[sources])
-        return low, np.maximum(low, np.searchsorted(targets, self.beyond[sources]))
+        """Where the rows that sources can be followed by begin and end among targets.
+
+        Args:
+            sources: Row numbers.
+            targets: Row numbers, sorted.
+
+        Returns:
+            Per source, the place of its first target and the place after its last.
+        """
+        before = np.zeros(self.later.size + 1, np.int64)
+        before[targets + 1] = 1
+        before = np.cumsum(before)
+        low = before[self.later[sources]]
+        return low, np.maximum(low, before[self.beyond[sources]])
 
 
 def find_reach(rows: Rows) -> Reach:
