@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.gpu.simulator import SimulatedCard
 from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
-from trendweave.gpu.trends import entry, totals
-from trendweave.kernels import Aggregate, Results, aggregate
+from trendweave.errors import ExecutionError
+from trendweave.gpu.card import Memory
+from trendweave.gpu.trends import edges, entry, parts, residues, totals
+from trendweave.kernels import Aggregate, Comparison, Condition, Results, Rows, Template, aggregate
 
 
 def on_card(card, numbers="exact", **given):
@@ -65,3 +67,84 @@ def test_many_trends(card: SimulatedCard, seed, pieces):
         patch.setattr(totals, "FAN", 3)
         patch.setattr(totals, "SHORT_WINDOW", 1024 if pieces == 5 else 0)
         check_same(on_card(card, **given), aggregate(**given))
+
+
+def rising_rows(seed: int, count: int, segments: int = 1) -> tuple[Rows, np.ndarray]:
+    """One state, ties in time that reach over tiles and spans."""
+    rng = np.random.default_rng(seed)
+    steps = rng.random(count) < rng.choice([0.02, 0.5, 1.0], count)
+    nowhere = np.zeros(count, np.int64)
+    starts = np.linspace(0, count, segments + 1).astype(np.int64)
+    return Rows(starts, np.cumsum(steps), nowhere, nowhere, np.ones(count, np.uint64)), rng.integers(-1, 40, count)
+
+
+ONE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
+
+
+@pytest.mark.parametrize("threads", [32, 64, 128])
+@pytest.mark.parametrize("spans", [(1 << 30, 1), (50, 40), (100, 64)])
+@pytest.mark.parametrize("operators", [("<",), ("=", ">="), ("!=",)])
+def test_long_windows(card: SimulatedCard, monkeypatch, threads, spans, operators):
+    monkeypatch.setattr(edges, "BLOCK_SIZES", ((threads, 2**62),))
+    monkeypatch.setattr(edges, "LONG_WINDOW", spans[0])
+    monkeypatch.setattr(edges, "SPAN", spans[1])
+    monkeypatch.setattr(edges, "WITHIN_THREADS", threads)
+    monkeypatch.setattr(edges, "SLICE_VERTICES", 70)
+    rows, codes = rising_rows(threads + spans[0] % 7, 400, 2)
+    conditions = [Condition(tuple(Comparison(codes % (10 + 30 * k), how, codes) for k, how in enumerate(operators)))]
+    measured = [Aggregate("sum", 1, codes), Aggregate("max", 1, codes, codes % 5 != 0)]
+    check_same(entry.aggregate(card, rows, ONE, conditions, measured), aggregate(rows, ONE, conditions, measured))
+
+
+def test_segments_that_do_not_fit_together(card: SimulatedCard, monkeypatch):
+    rows, codes = rising_rows(1, 300, 7)
+    conditions = [Condition((Comparison(codes, "<", codes),), guard=rows.tick - 5)]
+    guards = {0: codes % 3 - 1}
+    measured = [Aggregate("sum", 1, codes / 4), Aggregate("max", 1, codes, codes % 5 != 0)]
+    expected = aggregate(rows, ONE, conditions, measured, start_guards=guards)
+    monkeypatch.setattr(SimulatedCard, "memory", lambda card: Memory(20_000, 20_000))
+    assert len(parts.cut_parts(card, rows, conditions, measured)) > 3
+    check_same(entry.aggregate(card, rows, ONE, conditions, measured, start_guards=guards), expected)
+
+
+def test_codes_of_any_size(card: SimulatedCard):
+    rows, codes = rising_rows(2, 80)
+    large = np.where(codes < 0, -1, codes * 2**50)
+    conditions = [Condition((Comparison(large, "<=", large),))]
+    check_same(entry.aggregate(card, rows, ONE, conditions), aggregate(rows, ONE, conditions))
+
+
+def test_windows_keep_their_numbers_apart(card: SimulatedCard, monkeypatch):
+    """Blocks of a card run side by side: windows that share rows must not share what they write."""
+    rows, codes = rising_rows(5, 200)
+    rows = rows._replace(window_first=rows.tick // 4 - 3, window_last=rows.tick // 4)
+    starts: list[np.ndarray] = []
+    launch = SimulatedCard.launch
+
+    def watch(self, source, kernel, blocks, threads, arguments, shared_bytes=0):
+        if kernel == "sum_over_edges":
+            which, first, last, scratch = (np.asarray(argument) for argument in arguments[:4])
+            order = which[np.argsort(scratch[which])]
+            assert (scratch[order][1:] >= (scratch + last - first)[order][:-1]).all()
+            starts.append(which)
+        launch(self, source, kernel, blocks, threads, arguments, shared_bytes)
+
+    monkeypatch.setattr(SimulatedCard, "launch", watch)
+    conditions = [Condition((Comparison(codes, "<", codes),))]
+    check_same(entry.aggregate(card, rows, ONE, conditions), aggregate(rows, ONE, conditions))
+    assert sum(which.size for which in starts) > 10
+
+
+@examples(40)
+@given(numbers=st.lists(st.integers(-(2**300), 2**300), min_size=1, max_size=20))
+def test_numbers_from_residues(numbers):
+    count = int(residues.primes_for(np.array([max(map(int.bit_length, numbers))])).max())
+    given = [np.array([number % residues.prime(place) for number in numbers]) for place in range(count)]
+    assert residues.read_residues(given).tolist() == numbers
+
+
+def test_patterns_of_many_states_are_refused(card: SimulatedCard):
+    states = entry.MOST_STATES + 1
+    template = Template(np.arange(states), np.ones(states, bool), np.ones(states, bool), np.array([0]), np.array([1]))
+    with pytest.raises(ExecutionError, match="patterns of 17 states"):
+        entry.aggregate(card, rising_rows(0, 5)[0], template)

@@ -7,6 +7,7 @@
 #define CHUNK 128
 #define SLOTS 4
 #define NOT_THERE (-2)
+#define BEFORE_ALL (-9223372036854775807ll - 1)
 #define NEVER_LOW (-2147483647 - 1)
 
 struct Vertices {
@@ -56,20 +57,22 @@ __device__ inline Range range_of(int how, int code) {
 
 __device__ inline bool inside(int code, const Range& range) { return (unsigned)(code - range.low) <= range.span; }
 
-struct Sources {
-    int code[SLOTS][CHUNK];
-    Number number[NUMBERS][CHUNK];
-    long long tick[CHUNK];
-    int row[CHUNK];
-    int state[CHUNK];
+// So many earlier vertices, in shared memory.
+template <int SIZE>
+struct __align__(16) Sources {
+    int code[SLOTS][SIZE];
+    Number number[NUMBERS][SIZE];
+    long long tick[SIZE];
+    int row[SIZE];
+    int state[SIZE];
 };
 
-struct Turn {
-    int code[SLOTS][32];
-    Number number[NUMBERS][32];
-    long long tick[32];
-    int row[32];
-    int state[32];
+struct __align__(16) Four {
+    int a, b, c, d;
+};
+
+struct __align__(16) Two {
+    Number a, b;
 };
 
 template <class Place>
@@ -106,43 +109,106 @@ __device__ bool precedes(const Place& place, int at, const Query& query, const V
     return false;
 }
 
-// The transition from a state to itself and its ranges, where there is nothing else.
-struct OnlyRanges {
+// What is asked of the earlier vertices for one transition, if it is two comparisons of staged columns at most.
+struct Asked {
+    int tests;
+    int first_slot, second_slot;
     Range first, second;
 };
 
-// Bits of those of the 32 vertices of a turn that may come directly before the vertex.
-__device__ unsigned find_before(const Turn& turn, int count, const Query& query, int way, const OnlyRanges& only,
+__device__ inline Asked ask(int t, const Query& query, const Vertices& later) {
+    Asked asked;
+    const int* test = query.tests + 3 * query.first_test[t];
+    asked.tests = query.first_test[t + 1] - query.first_test[t];
+    asked.first_slot = asked.second_slot = 0;
+    if (asked.tests > 0) asked.first_slot = test[0];
+    if (asked.tests > 1) asked.second_slot = test[3];
+    if (query.pair[t] >= 0 || asked.tests > 2 || asked.first_slot >= SLOTS || asked.second_slot >= SLOTS)
+        asked.tests = -1;
+    if (asked.tests > 0) asked.first = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
+    if (asked.tests > 1) asked.second = range_of(test[5], query.codes[test[4] * query.rows + later.row]);
+    return asked;
+}
+
+template <class Place>
+__device__ inline bool allows(const Asked& asked, const Place& place, int at) {
+    if (asked.tests < 1) return true;
+    int code = place.code[asked.first_slot][at];
+    if (!inside(code, asked.first) || code == asked.first.hole) return false;
+    if (asked.tests < 2) return true;
+    code = place.code[asked.second_slot][at];
+    return inside(code, asked.second) && code != asked.second.hole;
+}
+
+// Bits of those of the vertices [0, end), at most 32, that may come directly before the vertex. With `way` 1 or 2 there
+// is one transition, and `only` has what it asks for.
+template <class Place>
+__device__ unsigned find_before(const Place& place, int end, const Query& query, int way, const Asked& only,
                                 const Vertices& later) {
     unsigned found = 0;
-    for (int i = 0; i < count; i++) {
-        bool follows = turn.tick[i] < later.tick;
-        if (way == 0)
-            follows = follows && precedes(turn, i, query, later);
-        else
-            follows = follows && inside(turn.code[0][i], only.first) && (way == 1 || inside(turn.code[1][i], only.second));
-        found |= (unsigned)follows << i;
-    }
+    if (way == 1)
+        for (int i = 0; i < end; i++) found |= (unsigned)inside(place.code[0][i], only.first) << i;
+    else if (way == 2)
+        for (int i = 0; i < end; i++)
+            found |= (unsigned)(inside(place.code[0][i], only.first) && inside(place.code[1][i], only.second)) << i;
+    else
+        for (int i = 0; i < end; i++) found |= (unsigned)precedes(place, i, query, later) << i;
     return found;
 }
 
-// The sum over sources [0, end) of a chunk.
-__device__ inline void add_chunk(const Sources& sources, int end, const Query& query, int way, const OnlyRanges& only,
-                                 const Vertices& later, Number* sums) {
-    if (way == 1) {
-#pragma unroll 8
+template <class Place>
+__device__ inline void add_one(const Place& place, int at, Number* sums) {
+    for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], place.number[k][at]);
+}
+
+// The sum over those of the vertices [0, end) that may come directly before the vertex.
+template <class Place>
+__device__ inline void add_all(const Place& place, int end, const Query& query, int way, const Asked& only,
+                               const Vertices& later, Number* sums) {
+    if (way > 0) {
+        Number more[NUMBERS];  // a second sum: the next addition need not wait for the last one
+        for (int k = 0; k < NUMBERS; k++) more[k] = ZERO;
+        int i = 0;
+#pragma unroll 4
+        for (; i + 4 <= end; i += 4) {
+            Four codes = *(const Four*)&place.code[0][i];
+            bool a = inside(codes.a, only.first), b = inside(codes.b, only.first);
+            bool c = inside(codes.c, only.first), d = inside(codes.d, only.first);
+            if (way == 2) {
+                Four others = *(const Four*)&place.code[1][i];
+                a = a && inside(others.a, only.second);
+                b = b && inside(others.b, only.second);
+                c = c && inside(others.c, only.second);
+                d = d && inside(others.d, only.second);
+            }
+#pragma unroll
+            for (int k = 0; k < NUMBERS; k++) {
+                Two first = *(const Two*)&place.number[k][i], second = *(const Two*)&place.number[k][i + 2];
+                if (a) sums[k] = add(sums[k], first.a);
+                if (b) more[k] = add(more[k], first.b);
+                if (c) sums[k] = add(sums[k], second.a);
+                if (d) more[k] = add(more[k], second.b);
+            }
+        }
+        for (; i < end; i++)
+            if (inside(place.code[0][i], only.first) && (way == 1 || inside(place.code[1][i], only.second)))
+                add_one(place, i, sums);
+        for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], more[k]);
+        return;
+    }
+    for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++) {
+        Asked asked = ask(t, query, later);
+        int source = query.source[t];
+        if (asked.tests < 0) {
+            for (int i = 0; i < end; i++)
+                if (place.state[i] == source && leads(t, place, i, query, later)) add_one(place, i, sums);
+            continue;
+        }
+        long long earliest = query.guard[t] < 0 ? BEFORE_ALL : query.guards[query.guard[t] * query.rows + later.row];
+        if (query.contiguous) earliest = max(earliest, later.tick - 1);
         for (int i = 0; i < end; i++)
-            if (inside(sources.code[0][i], only.first))
-                for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], sources.number[k][i]);
-    } else if (way == 2) {
-#pragma unroll 8
-        for (int i = 0; i < end; i++)
-            if (inside(sources.code[0][i], only.first) && inside(sources.code[1][i], only.second))
-                for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], sources.number[k][i]);
-    } else {
-        for (int i = 0; i < end; i++)
-            if (precedes(sources, i, query, later))
-                for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], sources.number[k][i]);
+            if (place.state[i] == source && place.tick[i] >= earliest && allows(asked, place, i))
+                add_one(place, i, sums);
     }
 }
 
@@ -168,82 +234,120 @@ __device__ inline void finish_vertex(const Finish& how, const Number* sums, Numb
     }
 }
 
-// One block per entry of `which`. `way` is 1 or 2 for one state that follows itself under so many comparisons of the
-// first columns and nothing else, else 0.
+// One block per entry of `which`; numbers of the vertices of a window stand from scratch_start on, apart from those of
+// other windows. `way` is 1 or 2 for one state that follows itself under so many comparisons of the first columns and
+// nothing else, else 0.
+//
+// Long windows are cut into spans [span_first, span_last) of vertices. What comes before a span is summed by many blocks
+// first (`across`): blockIdx.x says which of its vertices, blockIdx.y which of the `slices` of earlier ones, and
+// `partial` takes the sums. Then one block goes over the span. Without spans span_first is below 0.
 extern "C" __global__ void sum_over_edges(
-    const int* which, const long long* vertex_start, const long long* vertex_end, const long long* window,
-    const int* vertex_row, const unsigned char* vertex_state, const long long* tick, long long rows, const int* codes,
-    const long long* guards, const long long* start_guards, const long long* final_guards, const int* incoming,
-    const int* source, const int* guard, const int* first_test, const int* pair, const int* tests, const int* pairs,
-    const unsigned char* answers, const int* starts, const int* finals, int staged, int contiguous, int way,
-    const Number* values, const unsigned* value_states, unsigned long long prime, double inverse, Number* numbers,
-    long long vertices, Number* results) {
-    __shared__ Sources sources;
-    __shared__ Turn turns[2];
+    const int* which, const long long* vertex_start, const long long* vertex_end, const long long* scratch_start,
+    const long long* window, const int* vertex_row, const unsigned char* vertex_state, const long long* tick,
+    long long rows, const int* codes, const long long* guards, const long long* start_guards,
+    const long long* final_guards, const int* incoming, const int* source, const int* guard, const int* first_test,
+    const int* pair, const int* tests, const int* pairs, const unsigned char* answers, const int* starts,
+    const int* finals, int staged, int contiguous, int way, const Number* values, const unsigned* value_states,
+    unsigned long long prime, double inverse, Number* numbers, long long length, Number* results, long long span_first,
+    long long span_last, int across, int slices, Number* partial) {
+    __shared__ Sources<CHUNK> sources;
+    __shared__ Sources<32> turns[2];
     __shared__ Number ended[NUMBERS][32];
+    __shared__ int last_begin[2];  // where the last tick of a turn begins
     Modulus modulus = {prime, inverse};
     Query query = {rows, vertex_row, vertex_state, tick, codes, guards, incoming, source, guard, first_test, pair, tests,
                    pairs, answers, staged, contiguous};
-    int problem = which[blockIdx.x];
+    int problem = which[across ? 0 : blockIdx.x];
     long long first = vertex_start[problem], last = vertex_end[problem], here = window[problem];
+    Number* own_numbers = numbers + (scratch_start[problem] - first);
+    bool in_span = span_first >= 0;
+    long long begin = in_span ? span_first : first, until = in_span ? span_last : last;
+    if (across) {
+        begin += (long long)blockIdx.x * blockDim.x;
+        until = min(until, begin + blockDim.x);
+    }
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     Number total[NUMBERS];
     for (int k = 0; k < NUMBERS; k++) total[k] = ZERO;
 
-    for (long long tile = first; tile < last; tile += blockDim.x) {
+    for (long long tile = begin; tile < until; tile += blockDim.x) {
         long long mine = tile + threadIdx.x;
-        bool live = mine < last;
+        bool live = mine < until;
         Vertices vertex = {0, 0, 0};
         Number sums[NUMBERS], own[NUMBERS];
         Finish finish;
-        OnlyRanges only;
+        Asked only;
         bool ends = false;
         for (int k = 0; k < NUMBERS; k++) sums[k] = own[k] = ZERO;
         if (live) {
             vertex.row = vertex_row[mine];
             vertex.state = vertex_state[mine];
             vertex.tick = tick[vertex.row];
-            int begin = starts[vertex.state], end = finals[vertex.state];
-            finish.begins = begin != NOT_THERE && (begin < 0 || here >= start_guards[begin * rows + vertex.row]);
-            ends = end != NOT_THERE && (end < 0 || here <= final_guards[end * rows + vertex.row]);
+            int start_guard = starts[vertex.state], final_guard = finals[vertex.state];
+            finish.begins = start_guard != NOT_THERE &&
+                            (start_guard < 0 || here >= start_guards[start_guard * rows + vertex.row]);
+            ends = final_guard != NOT_THERE &&
+                   (final_guard < 0 || here <= final_guards[final_guard * rows + vertex.row]);
             for (int k = 0; k < (KIND == 2 ? 1 : SUMS); k++) {
                 finish.value[k] = values[k * rows + vertex.row];
                 finish.counts[k] = value_states[k] >> vertex.state & 1;
             }
-            if (way > 0) only.first = range_of(tests[2], codes[tests[1] * rows + vertex.row]);
-            if (way > 1) only.second = range_of(tests[5], codes[tests[4] * rows + vertex.row]);
+            if (way > 0) only = ask(0, query, vertex);
         }
 
-        // Vertices before the tile: those of its first tick come before its later ticks alone.
-        long long first_tick = tick[vertex_row[tile]], clear = tile;
-        while (clear > first && tick[vertex_row[clear - 1]] == first_tick) clear--;
-        long long from = first;
-        if (contiguous)
-            for (from = clear; from > first && tick[vertex_row[from - 1]] >= first_tick - 1;) from--;
-        for (long long chunk = from; chunk < tile; chunk += CHUNK) {
-            int count = tile - chunk < CHUNK ? (int)(tile - chunk) : CHUNK;
+        // Vertices before a border: those of the first tick after it come before later ticks alone.
+        long long border = across ? span_first : tile, lowest = across || !in_span ? first : span_first;
+        long long first_tick = tick[vertex_row[border]], clear = border;
+        while (clear > lowest && tick[vertex_row[clear - 1]] == first_tick) clear--;
+        long long from = lowest, to = border;
+        if (across) {
+            long long chunks = (border - first + CHUNK - 1) / CHUNK, each = (chunks + slices - 1) / slices * CHUNK;
+            from = first + blockIdx.y * each;
+            to = min(border, from + each);
+        } else if (contiguous) {
+            for (from = clear; from > lowest && tick[vertex_row[from - 1]] >= first_tick - 1;) from--;
+        }
+        for (long long chunk = from; chunk < to; chunk += CHUNK) {
+            int count = to - chunk < CHUNK ? (int)(to - chunk) : CHUNK;
             __syncthreads();
             for (int i = threadIdx.x; i < count; i += blockDim.x) {
                 Vertices earlier = {vertex_row[chunk + i], vertex_state[chunk + i], 0};
                 earlier.tick = tick[earlier.row];
                 publish(sources, i, query, earlier);
-                for (int k = 0; k < NUMBERS; k++) sources.number[k][i] = numbers[k * vertices + chunk + i];
+                for (int k = 0; k < NUMBERS; k++) sources.number[k][i] = own_numbers[k * length + chunk + i];
             }
             __syncthreads();
             if (!live) continue;
-            long long reach = vertex.tick > first_tick ? tile : clear;
+            long long reach = vertex.tick > first_tick ? border : clear;
             int end = reach - chunk < count ? (int)(reach - chunk) : count;
-            add_chunk(sources, end, query, way, only, vertex, sums);
+            if (end > 0) add_all(sources, end, query, way, only, vertex, sums);
             for (int k = 0; k < NUMBERS; k++) sums[k] = settle_if_large(sums[k], modulus);
         }
+        if (across) {
+            if (live)
+                for (int k = 0; k < NUMBERS; k++)
+                    partial[((long long)k * slices + blockIdx.y) * (span_last - span_first) + mine - span_first] =
+                        settle(sums[k], modulus);
+            return;
+        }
+        if (live && partial)
+            for (int k = 0; k < NUMBERS; k++)
+                for (int slice = 0; slice < slices; slice++)
+                    sums[k] = add(sums[k], partial[((long long)k * slices + slice) * (span_last - span_first) + mine -
+                                                   span_first]);
 
-        for (int turn = 0; turn < warps && tile + 32 * turn < last; turn++) {
-            Turn& at = turns[turn & 1];
-            int count = last - tile - 32 * turn < 32 ? (int)(last - tile - 32 * turn) : 32;
+        // Which vertices of the warp come before the tick of this one: those of earlier lanes up to where it begins.
+        long long tick_before = __shfl_up_sync(0xffffffffu, vertex.tick, 1);
+        unsigned begins = __ballot_sync(0xffffffffu, live && (lane == 0 || vertex.tick != tick_before));
+        int tick_lane = live ? 31 - __clz((int)(begins & (0xffffffffu >> (31 - lane)))) : 0;
+        for (int turn = 0; turn < warps && tile + 32 * turn < until; turn++) {
+            Sources<32>& at = turns[turn & 1];
+            int count = until - tile - 32 * turn < 32 ? (int)(until - tile - 32 * turn) : 32;
             if (warp == turn) {
                 if (live) publish(at, lane, query, vertex);
+                if (lane == count - 1) last_begin[turn & 1] = tick_lane;
                 __syncwarp();
-                unsigned before = live ? find_before(at, count, query, way, only, vertex) : 0;
+                unsigned before = find_before(at, tick_lane, query, way, only, vertex);
                 for (int i = 0; i < count; i++) {
                     if (lane == i) finish_vertex(finish, sums, own, modulus);
                     for (int k = 0; k < NUMBERS; k++) {
@@ -254,15 +358,13 @@ extern "C" __global__ void sum_over_edges(
                 if (live)
                     for (int k = 0; k < NUMBERS; k++) {
                         at.number[k][lane] = own[k];
-                        numbers[k * vertices + mine] = own[k];
+                        own_numbers[k * length + mine] = own[k];
                     }
             }
             __syncthreads();
             if (warp > turn && live) {
-                unsigned before = find_before(at, count, query, way, only, vertex);
-                for (int i = 0; i < count; i++)
-                    if (before >> i & 1)
-                        for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], at.number[k][i]);
+                int end = at.tick[count - 1] < vertex.tick ? count : last_begin[turn & 1];
+                add_all(at, end, query, way, only, vertex, sums);
                 for (int k = 0; k < NUMBERS; k++) sums[k] = settle_if_large(sums[k], modulus);
             }
         }
@@ -278,8 +380,9 @@ extern "C" __global__ void sum_over_edges(
     }
     __syncthreads();
     if (threadIdx.x < NUMBERS) {
-        Number sum = ZERO;
+        Number* result = results + (long long)problem * NUMBERS + threadIdx.x;
+        Number sum = in_span ? *result : ZERO;
         for (int i = 0; i < warps; i++) sum = add(sum, ended[threadIdx.x][i]);
-        results[(long long)problem * NUMBERS + threadIdx.x] = settle(sum, modulus);
+        *result = settle(sum, modulus);
     }
 }

@@ -29,10 +29,20 @@ __device__ inline Number add(Number a, Number b) {
 #endif
 }
 
+#if KIND == 1
+// What is left of a number less so many times the prime; the quotient is off by one at most.
+__device__ inline Number take_away(Number a, unsigned long long quotient, Modulus modulus) {
+    long long rest = (long long)(a - quotient * modulus.prime);
+    if (rest < 0) rest += (long long)modulus.prime;
+    if (rest >= (long long)modulus.prime) rest -= (long long)modulus.prime;
+    return (Number)rest;
+}
+#endif
+
 // Residues are below 2**50: thousands of them are added before this is needed.
 __device__ inline Number settle(Number a, Modulus modulus) {
 #if KIND == 1
-    return a % modulus.prime;
+    return take_away(a, (unsigned long long)((double)a * modulus.inverse), modulus);
 #else
     return a;
 #endif
@@ -40,7 +50,7 @@ __device__ inline Number settle(Number a, Modulus modulus) {
 
 __device__ inline Number settle_if_large(Number a, Modulus modulus) {
 #if KIND == 1
-    if (a >> 62) return a % modulus.prime;
+    if (a >> 62) return settle(a, modulus);
 #endif
     return a;
 }
@@ -50,11 +60,7 @@ __device__ inline Number multiply(Number a, Number b, Modulus modulus) {
 #if KIND == 0
     return a == 0.0 || b == 0.0 ? 0.0 : a * b;
 #elif KIND == 1
-    unsigned long long quotient = (unsigned long long)((double)a * (double)b * modulus.inverse);
-    long long rest = (long long)(a * b - quotient * modulus.prime);
-    if (rest < 0) rest += (long long)modulus.prime;
-    if (rest >= (long long)modulus.prime) rest -= (long long)modulus.prime;
-    return (Number)rest;
+    return take_away(a * b, (unsigned long long)((double)a * (double)b * modulus.inverse), modulus);
 #else
     return a == ZERO || b == ZERO ? ZERO : (b > a ? b : a);
 #endif

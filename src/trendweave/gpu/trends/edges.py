@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trendweave.gpu.card import Card
+from trendweave.gpu.card import Card, Extent
 from trendweave.gpu.trends.card_rows import NEW_TICK, CardRows
 from trendweave.gpu.trends.edge_columns import EdgeColumns, number_columns
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
@@ -16,7 +17,14 @@ from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED
 
 #: Threads of a block, and the vertices of a window up to which so many do: the first that holds.
-BLOCK_SIZES = ((32, 64), (64, 256), (128, 4096), (512, 2**62))
+BLOCK_SIZES = ((32, 64), (64, 2048), (128, 4096), (512, 2**62))
+#: Windows of more vertices are cut into spans of so many, unless there are enough of them to keep a card busy.
+LONG_WINDOW, SPAN, MANY_WINDOWS = 8192, 2048, 128
+#: Slices of what comes before a span, and vertices that each has at least.
+SLICES, SLICE_VERTICES = 64, 1024
+SPAN_THREADS, WITHIN_THREADS = 128, 512
+#: Vertices of several windows that keep their numbers at a time.
+AT_ONCE = 1 << 27
 
 
 class Edges:
@@ -71,7 +79,7 @@ class Edges:
             first = xp.searchsorted(row, self.card.put(np.concatenate([blocks.row_start, blocks.row_end])))
             starts, ends = np.split(self.card.get(first).astype(np.int64), 2)
         self.vertices = int(self._vertex_row.shape[0])
-        self.counts = ends - starts
+        self.starts, self.counts = starts, ends - starts
         self._vertex_start, self._vertex_end = self.card.put(starts), self.card.put(ends)
 
     def _edge_guards(self, there: np.ndarray, guards: Mapping[int, np.ndarray]) -> tuple[np.ndarray, Any]:
@@ -87,29 +95,96 @@ class Edges:
 
     def run(self, numbers: Numbers, values: Any, value_states: Any, sums: int, chosen: np.ndarray | None) -> np.ndarray:
         """Totals per window; see `Totals.run`. Only the `chosen` windows, if given, are gone over."""
-        xp = self.card.xp
-        results = xp.zeros((self.windows, 1 + sums), numbers.dtype)
-        scratch = xp.empty((1 + sums, self.vertices), numbers.dtype)
-        text = kernel_text("trends_edges", numbers.kind, sums)
+        results = self.card.xp.full((self.windows, 1 + sums), numbers.zero, numbers.dtype)
         windows = np.arange(self.windows) if chosen is None else chosen
-        fewest = -1
-        for threads, most in BLOCK_SIZES:
-            counts = self.counts[windows]
-            which = windows[(counts > fewest) & (counts <= most)]
-            fewest = most
-            if not which.size:
-                continue
-            if most > BLOCK_SIZES[0][1]:  # the longest first: short ones fill the gaps at the end
-                which = which[np.argsort(-self.counts[which], kind="stable")]
-            arguments = (
-                *(self.card.put(which.astype(np.int32)), self._vertex_start, self._vertex_end, self._window),
-                *(self._vertex_row, self._vertex_state, self._tick, np.int64(self.rows), self._codes),
-                *(self._guards, self._start_guards, self._final_guards, *self._small, self._answers, *self._ends),
-                *(np.int32(self._columns.staged), self._contiguous, self._way, values, value_states),
-                *(*numbers.modulus, scratch, np.int64(self.vertices), results),
+        is_long = self.counts[windows] > LONG_WINDOW
+        if self._contiguous or np.count_nonzero(is_long) > MANY_WINDOWS:
+            is_long[:] = False
+        parts = np.split(windows[~is_long], self._cut(self.counts[windows[~is_long]]))
+        for part in (*parts, *windows[is_long][:, None]):
+            starts = np.zeros(self.windows, np.int64)
+            ends = np.cumsum(self.counts[part])
+            starts[part] = ends - self.counts[part]
+            length = int(ends[-1]) if part.size else 0
+            launch = Launch(
+                self.card,
+                kernel_text("trends_edges", numbers.kind, sums),
+                (
+                    *(self._vertex_start, self._vertex_end, self.card.put(starts), self._window),
+                    *(self._vertex_row, self._vertex_state, self._tick, np.int64(self.rows), self._codes),
+                    *(self._guards, self._start_guards, self._final_guards, *self._small, self._answers, *self._ends),
+                    *(np.int32(self._columns.staged), self._contiguous, self._way, values, value_states),
+                    *(
+                        *numbers.modulus,
+                        self.card.xp.empty((1 + sums, length), numbers.dtype),
+                        np.int64(length),
+                        results,
+                    ),
+                ),
             )
-            self.card.launch(text, "sum_over_edges", which.size, threads, arguments)
+            if part.size == 1 and length > LONG_WINDOW and not self._contiguous:
+                self._run_in_spans(launch, int(part[0]), numbers, sums)
+            else:
+                self._run_whole(launch, part)
         return self.card.get(results)
+
+    def _cut(self, counts: np.ndarray) -> np.ndarray:
+        """Where to cut windows so that not too many numbers are kept at a time."""
+        return np.flatnonzero(np.diff(np.cumsum(counts) // AT_ONCE)) + 1
+
+    def _run_whole(self, launch: Launch, windows: np.ndarray) -> None:
+        """One block per window, of more threads where there are more vertices."""
+        counts, fewest = self.counts[windows], -1
+        for threads, most in BLOCK_SIZES:
+            which = windows[(counts > fewest) & (counts <= most)]
+            # The longest first: short ones fill the gaps at the end.
+            launch.start(which[np.argsort(-self.counts[which], kind="stable")], which.size, threads)
+            fewest = most
+
+    def _run_in_spans(self, launch: Launch, window: int, numbers: Numbers, sums: int) -> None:
+        """Span after span of one window: many blocks sum what comes before it, one goes over it."""
+        first, count, which = int(self.starts[window]), int(self.counts[window]), np.array([window])
+        room = self.card.xp.empty((1 + sums) * SLICES * SPAN, numbers.dtype)
+        for begin in range(first, first + count, SPAN):
+            span = (begin, min(begin + SPAN, first + count))
+            slices = min(SLICES, -(-(begin - first) // SLICE_VERTICES))
+            partial = room if slices else None
+            if slices:
+                blocks = -(-(span[1] - span[0]) // SPAN_THREADS)
+                launch.start(which, (blocks, slices), SPAN_THREADS, Span(*span, True, slices, partial))
+            launch.start(which, 1, WITHIN_THREADS, Span(*span, False, slices, partial))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The part of a window that is gone over, whether what comes before it is summed, in how many slices, and where to;
+    by default the whole window."""
+
+    first: int = -1
+    last: int = -1
+    across: bool = False
+    slices: int = 0
+    partial: Any = None
+
+
+WHOLE = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The kernel with all that stays the same from one start to the next."""
+
+    card: Card
+    text: str
+    arguments: tuple[Any, ...]
+
+    def start(self, which: np.ndarray, blocks: Extent, threads: int, span: Span = WHOLE) -> None:
+        """Go over some windows."""
+        if not which.size:
+            return
+        ends = (np.int64(span.first), np.int64(span.last), np.int32(span.across), np.int32(span.slices), span.partial)
+        arguments = (self.card.put(which.astype(np.int32)), *self.arguments, *ends)
+        self.card.launch(self.text, "sum_over_edges", blocks, threads, arguments)
 
 
 def put_columns(card: Card, lines: Sequence[np.ndarray], rows: int) -> Any:

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from trendweave.gpu.sources import cuda_text
+from trendweave.kernels.aggregates.vectors import NO_TREND
 
 #: Sums that are found beside the number of trends in one go; none, or so many.
 SUMS = 2
@@ -36,6 +37,11 @@ class Numbers:
     def dtype(self) -> type[np.generic]:
         """How an array holds them."""
         return TYPES[self.kind]
+
+    @property
+    def zero(self) -> int:
+        """What adds nothing."""
+        return NO_TREND if self.kind is Kind.LARGEST else 0
 
     @property
     def modulus(self) -> tuple[np.uint64, np.float64]:
