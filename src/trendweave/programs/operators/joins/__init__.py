@@ -1,0 +1,1 @@
+"""The windowed join: each event meets the events of the other side's active window."""

@@ -1,0 +1,187 @@
+"""Bands: what a condition says of the difference of a left and a right value, as in `abs(left.x - right.x) <= 0.1`.
+
+A band finds candidates, and every candidate is tested by the condition itself. So bands may be a little too wide, and
+they are: by more than all rounding of floats in a condition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from trendweave.expressions.arrow.evaluate import evaluate
+from trendweave.expressions.arrow.values import TICKS_PER_SECOND, to_float
+from trendweave.language import syntax_tree as st
+
+_MARGIN = 2.0**-48
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """`low <= left - right <= high`, or a little more.
+
+    Attributes:
+        left: An expression on the left side.
+        right: One on the right side.
+        low: The least difference; numbers of seconds where it is one of times.
+        high: The largest.
+        size: The size of the numbers that are added up in the condition, which rounding depends on.
+        is_order: Only the order of both values is asked, so they may be of any type.
+    """
+
+    left: st.Expression
+    right: st.Expression
+    low: float
+    high: float
+    size: float
+    is_order: bool
+
+    @property
+    def is_closed(self) -> bool:
+        """Does it have two ends?"""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def around(self, values: np.ndarray, of_left: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Between which values of the other side partners lie.
+
+        Args:
+            values: Values of one side; those that are not finite meet everything.
+            of_left: Which one?
+        """
+        low, high = (-self.high, -self.low) if of_left else (self.low, self.high)
+        ends = [abs(end) for end in (low, high) if math.isfinite(end)]
+        known = np.isfinite(values)
+        middle = np.where(known, values, 0.0)
+        with np.errstate(over="ignore"):
+            margin = (np.abs(middle) + max(ends, default=0.0) + self.size) * _MARGIN
+            first, last = middle + low - margin, middle + high + margin
+        return np.where(known, first, -np.inf), np.where(known, last, np.inf)
+
+
+def find_bands(parts: Sequence[st.Expression], sides_of: Callable[[st.Expression], set[str]]) -> tuple[Band, ...]:
+    """The bands of some conditions; those of the same two values are one.
+
+    Args:
+        parts: Conditions that must all be true.
+        sides_of: The sides that an expression names.
+    """
+    found: dict[tuple[st.Expression, st.Expression], Band] = {}
+    for part in parts:
+        if isinstance(part, st.Comparison) and part.operator in _FLIPPED:
+            for band in _read_comparison(part.operator, part.left, part.right, sides_of):
+                same = found.get((band.left, band.right))
+                found[band.left, band.right] = band if same is None else _intersect(same, band)
+    return tuple(sorted(found.values(), key=lambda band: not band.is_closed))
+
+
+def _intersect(one: Band, other: Band) -> Band:
+    return replace(
+        one,
+        low=max(one.low, other.low),
+        high=min(one.high, other.high),
+        size=max(one.size, other.size),
+        is_order=one.is_order and other.is_order,
+    )
+
+
+def _read_comparison(
+    operator: str, left: st.Expression, right: st.Expression, sides_of: Callable[[st.Expression], set[str]]
+) -> list[Band]:
+    match left, right:
+        case st.Call(function="ABS", arguments=(inner,)), _ if operator in ("<", "<="):
+            most, inside = _read_constant(right, sides_of), _read_sum(inner, sides_of)
+            if most is None or inside is None:
+                return []
+            return [
+                replace(band, low=band.low - most, high=band.high + most, size=band.size + abs(most), is_order=False)
+                for band in _read_difference("=", inside)
+            ]
+        case _, st.Call(function="ABS") if operator in (">", ">="):
+            return _read_comparison(_FLIPPED[operator], right, left, sides_of)
+    difference = _read_sum(st.Arithmetic("-", left, right), sides_of)
+    return [] if difference is None else _read_difference(operator, difference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Values of sides with their signs, and a number."""
+
+    values: dict[str, tuple[int, st.Expression]]
+    number: float
+    size: float
+
+
+def _read_difference(operator: str, added: _Sum) -> list[Band]:
+    """What `added <operator> 0` says, where that is the difference of two sides and a number."""
+    if set(added.values) != {"left", "right"}:
+        return []
+    (sign, of_left), (other_sign, of_right) = added.values["left"], added.values["right"]
+    if sign == other_sign:
+        return []
+    operator = operator if sign > 0 else _FLIPPED[operator]
+    end = -sign * added.number
+    low = end if operator in (">", ">=", "=") else -math.inf
+    high = end if operator in ("<", "<=", "=") else math.inf
+    return [Band(of_left, of_right, low, high, added.size, added.size == 0)]
+
+
+def _read_sum(expression: st.Expression, sides_of: Callable[[st.Expression], set[str]]) -> _Sum | None:
+    sides = sides_of(expression)
+    if not sides:
+        number = _read_constant(expression, sides_of)
+        return None if number is None else _Sum({}, number, abs(number))
+    if len(sides) == 1:
+        return _Sum({next(iter(sides)): (1, expression)}, 0.0, 0.0)
+    match expression:
+        case st.Negative(operand=operand):
+            return _times(-1, _read_sum(operand, sides_of))
+        case st.Arithmetic(operator="+" | "-" as operator, left=left, right=right):
+            one = _read_sum(left, sides_of)
+            other = _times(1 if operator == "+" else -1, _read_sum(right, sides_of))
+            if one is None or other is None or one.values.keys() & other.values.keys():
+                return None
+            return _Sum(one.values | other.values, one.number + other.number, one.size + other.size)
+    return None
+
+
+def _times(sign: int, added: _Sum | None) -> _Sum | None:
+    if added is None:
+        return None
+    values = {side: (sign * own, expression) for side, (own, expression) in added.values.items()}
+    return _Sum(values, sign * added.number, added.size)
+
+
+def _read_constant(expression: st.Expression, sides_of: Callable[[st.Expression], set[str]]) -> float | None:
+    """A number, or the seconds of a length of time; None for what is neither."""
+    if sides_of(expression):
+        return None
+    try:
+        values = as_floats(evaluate(expression, pa.table({"only_one_row": [0]})))
+    except (pa.ArrowException, AssertionError, KeyError):
+        return None
+    if values is None or not values[1][0] or not math.isfinite(values[0][0]):
+        return None
+    return float(values[0][0])
+
+
+def as_floats(column: pa.Array) -> tuple[np.ndarray, np.ndarray] | None:
+    """Numbers, or times in seconds, as floats, and which of them are valid; None for other types."""
+    kind = column.type
+    if types.is_date32(kind):
+        column = pc.multiply(pc.cast(pc.cast(column, pa.int32()), pa.float64()), 86_400.0)
+    elif types.is_timestamp(kind):
+        ticks = pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False)
+        column = pc.divide(ticks, float(TICKS_PER_SECOND[kind.unit]))
+    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_duration(kind):
+        column = to_float(column)
+    else:
+        return None
+    valid = np.asarray(column.is_valid())
+    return pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), valid

@@ -1,0 +1,108 @@
+"""Events of a side in their order, and by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.rows.codes import order_codes
+from trendweave.rows.encoded import TIME
+from trendweave.rows.ordering import take_rows
+from trendweave.rows.times import TimeType, as_steps
+
+
+@dataclass(frozen=True)
+class OrderedSide:
+    """The events of a side. A rank is a number in the order of all, a place one in that of keys.
+
+    Attributes:
+        table: Its rows by rank.
+        steps: Their times.
+        key: The number of each row's key.
+        before: Per key, how many events are gone.
+    """
+
+    table: pa.Table
+    steps: np.ndarray
+    key: np.ndarray
+    before: np.ndarray
+
+    @cached_property
+    def by_key(self) -> np.ndarray:
+        """The rank at each place."""
+        return np.argsort(self.key, kind="stable")
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each rank."""
+        place = np.empty(self.key.size, np.int64)
+        place[self.by_key] = np.arange(self.key.size)
+        return place
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first place of each key, and the end of the last."""
+        return np.searchsorted(self.key[self.by_key], np.arange(self.before.size + 1))
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """The times by place."""
+        return self.steps[self.by_key]
+
+
+def order_events(
+    table: pa.Table, key: np.ndarray, before: np.ndarray, kind: TimeType, ties: Sequence[str]
+) -> OrderedSide:
+    """Bring events of a side into order: by time, those of one time by their values.
+
+    Args:
+        table: Prepared rows of a side.
+        key: The number of each row's key.
+        before: Per key, how many events are gone.
+        kind: How the time column counts.
+        ties: The columns that order events of one time; the first counts most.
+    """
+    steps = as_steps(table.column(TIME), kind)
+    order = None
+    if not (steps[1:] >= steps[:-1]).all():
+        order = np.argsort(steps, kind="stable")
+        steps = steps[order]
+    order = _order_ties(table, order, steps, ties)
+    if order is not None:
+        columns = [take_rows(column, order) for column in table.columns]
+        table, key = pa.table(columns, table.column_names), key[order]
+    return OrderedSide(table, steps, key, before)
+
+
+def _order_ties(table: pa.Table, order: np.ndarray | None, steps: np.ndarray, ties: Sequence[str]) -> np.ndarray | None:
+    """The order after sorting events of one time by their values; only those are looked at."""
+    same = np.zeros(steps.size + 1, np.bool_)
+    np.equal(steps[1:], steps[:-1], out=same[1:-1])
+    tied = np.flatnonzero(same[:-1] | same[1:])
+    if not tied.size:
+        return order
+    run = np.cumsum(~same[:-1])[tied]
+    rows = tied if order is None else order[tied]
+    columns = [value_order(take_rows(table.column(name), rows)) for name in ties]
+    by_value = np.lexsort((*columns[::-1], run))
+    ordered = np.arange(steps.size) if order is None else order.copy()
+    ordered[tied] = rows[by_value]
+    return ordered
+
+
+def value_order(column: pa.ChunkedArray) -> np.ndarray:
+    """Numbers in the order of values: NULL first, NaN above all numbers, -0.0 equal to 0.0; lists and structs by how
+    they are written."""
+    if pa.types.is_nested(column.type):
+        column = pa.chunked_array(
+            [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
+        )
+    elif column.type == pa.uint64():
+        column = column.cast(pa.decimal128(20, 0))  # which holds all of them
+    elif pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    return order_codes(column, column)[0]

@@ -1,0 +1,269 @@
+"""The windowed join as a program: one row per pair of events that meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import Problem
+from trendweave.language import syntax_tree as st
+from trendweave.planning.operator_plans import JoinPlan, RowCount
+from trendweave.programs.operators.joins.active import ActiveWindow, in_steps
+from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
+from trendweave.programs.operators.joins.describing import describe_join
+from trendweave.programs.operators.joins.finding import PairSearch
+from trendweave.programs.operators.joins.ordered import OrderedSide, order_events
+from trendweave.programs.operators.joins.results import result_columns, write_pairs
+from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides
+from trendweave.programs.operators.joins.steps import CarriedSteps, WaitingSteps
+from trendweave.programs.operators.joins.ways import Way
+from trendweave.programs.program import EVERYTHING, Needs, Output, PartialResults, Scope, Steps, TimeCut, Work
+from trendweave.results.types import ResultColumn, column_type, result_schema
+from trendweave.rows.codes import key_codes
+from trendweave.rows.dropped import Dropped
+from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.times import TimeType, keep_rows_with_time, time_type
+
+#: Columns of events are kept under names that no column of ours has.
+_RAW = "event_"
+#: A chunk of time is at least so many times as long as what it reads before it.
+_CHUNK = 8
+
+
+@dataclass(frozen=True)
+class WindowJoin:
+    """Pairs of events of two sides. A prepared row is an event of one side, or of both.
+
+    Attributes:
+        plan: What is joined.
+        events: The columns of the one stream of events.
+        time: The column that holds the time.
+        sides: Where the columns of both sides stand in it.
+        left_window: The window over the left side, in steps.
+        right_window: The other one.
+        device: What computes.
+        way: The way in which pairs are found; None: the one that fits.
+    """
+
+    plan: JoinPlan
+    events: pa.Schema
+    time: str
+    sides: Sides
+    left_window: ActiveWindow
+    right_window: ActiveWindow
+    device: str = "cpu"
+    way: Way | None = None
+
+    @property
+    def text(self) -> str:
+        return self.plan.text
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        asked = (repr(self.plan.condition), repr(self.plan.left), repr(self.plan.right))
+        return ("join", self.plan.text, self.time, *asked, *self.plan.keys, "by", *self.plan.order_by)
+
+    @property
+    def work(self) -> Work:
+        return "operators"
+
+    @cached_property
+    def moment(self) -> pa.DataType:
+        return column_type(self.events, (self.time,))
+
+    @cached_property
+    def time_type(self) -> TimeType:
+        return time_type(self.moment)
+
+    @cached_property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return result_columns(self.plan, self.events, self.time, self.sides.columns)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return result_schema(self.result)
+
+    @cached_property
+    def condition(self) -> JoinCondition:
+        """The condition, in parts."""
+        return read_parts(self.plan.condition)
+
+    def describe(self) -> list[str]:
+        """What is done, in plain words."""
+        return describe_join(self.plan, self.condition, self.sides, self.events)
+
+    # Prepared rows
+
+    @cached_property
+    def _columns(self) -> dict[str, str]:
+        """Columns of events besides the time, by their names in prepared rows."""
+        used = [name for own in self.sides.columns.values() for name in own.values() if name != self.time]
+        marked = [] if self.sides.marked_by is None else [self.sides.marked_by]
+        return {f"{_RAW}{name}": name for name in dict.fromkeys([*marked, *used])}
+
+    def _prepared(self, column: str) -> str:
+        return TIME if column == self.time else f"{_RAW}{column}"
+
+    @cached_property
+    def prepared_sides(self) -> dict[str, dict[str, str]]:
+        """By side: the names of its columns, and those of prepared rows."""
+        return {
+            side: {name: self._prepared(column) for name, column in own.items()}
+            for side, own in self.sides.columns.items()
+        }
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of keys in prepared rows."""
+        return tuple(self._prepared(name) for name in self.plan.keys)
+
+    @cached_property
+    def needs(self) -> Needs:
+        return Needs(
+            time=self.time,
+            type=None,
+            read=tuple(dict.fromkeys([self.time, *self._columns.values()])),
+            columns=tuple((name, st.Attribute((column,))) for name, column in self._columns.items()),
+            together=tuple((name,) for name in self.keys),
+        )
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        rows = events.num_rows
+        events, missing = keep_rows_with_time(events, self.time)
+        columns = {TIME: events.column(self.time)}
+        columns |= {name: _plain(events.column(column)) for name, column in self._columns.items()}
+        prepared = pa.table(columns)
+        self._side_codes(prepared)
+        return prepared, Dropped(rows, missing)
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Spark hands timestamps over in the session's zone."""
+        rows = adopt_rows(rows, self.moment, ())
+        for name, column in self._columns.items():
+            wanted, place = column_type(self.events, (column,)), rows.schema.get_field_index(name)
+            if rows.schema.field(place).type != wanted:
+                rows = rows.set_column(place, name, rows.column(place).cast(wanted))
+        return rows
+
+    def _side_codes(self, rows: pa.Table) -> np.ndarray | None:
+        marked_by = self.sides.marked_by
+        return None if marked_by is None else read_side_codes(rows.column(self._prepared(marked_by)))
+
+    # All at once
+
+    def order(
+        self, rows: pa.Table, numbers: np.ndarray | None = None, chunked: bool = False
+    ) -> tuple[OrderedSide, OrderedSide]:
+        """Both sides in order.
+
+        Args:
+            rows: Prepared rows.
+            numbers: How many events of its key and side came before each row; negative where its place tells.
+            chunked: Are rows of different chunks of time apart?
+        """
+        keys = (*self.keys, CHUNK) if chunked else self.keys
+        codes = key_codes([rows.column(name) for name in keys], rows.num_rows)
+        count = int(codes.max()) + 1 if codes.size else 0
+        sides = self._side_codes(rows)
+        found: list[OrderedSide] = []
+        for number, side in enumerate(("left", "right")):
+            if sides is None and found:
+                found.append(found[0])
+                continue
+            own = None if sides is None else sides == number
+            before = np.zeros(count, np.int64)
+            if numbers is not None:
+                held = numbers >= 0 if own is None else (numbers >= 0) & own
+                first = np.full(count, 2**62)
+                np.minimum.at(first, codes[held], numbers[held])
+                before = np.where(first < 2**62, first, 0)
+            table = rows if own is None else rows.filter(pa.array(own))
+            key = codes if own is None else codes[own]
+            columns = self.prepared_sides[side]
+            ties = [columns[name] for name in (*self.plan.order_by, *columns) if columns[name] != TIME]
+            found.append(order_events(table, key, before, self.time_type, ties))
+        return found[0], found[1]
+
+    def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
+        """What is to be joined."""
+        windows = (self.left_window, self.right_window)
+        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.way)
+
+    def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
+        return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
+
+    def write(self, left: OrderedSide, right: OrderedSide, scope: Scope) -> Output:
+        """Rows of pairs whose time is asked for."""
+        wanted = [_wanted(side, scope) for side in (left, right)]
+        pairs = self.find(left, right).pairs(*wanted)
+        keys, sides = self.plan.keys, self.prepared_sides
+        return Output(write_pairs(self.schema, keys, sides, left, right, pairs, scope.counted))
+
+    # In parts, and piece by piece
+
+    def partials(self) -> PartialResults | None:
+        return None
+
+    @property
+    def reach(self) -> int | None:
+        """How many steps back windows reach; None where that is not a matter of time."""
+        windows = (self.left_window, self.right_window)
+        if any(isinstance(window, RowCount) for window in windows):
+            return None
+        return max(window.reach for window in windows if not isinstance(window, RowCount))
+
+    def cut(self, wanted: int | None = None) -> TimeCut | None:
+        """A chunk of time owns the pairs whose later event lies in it."""
+        reach = self.reach
+        if reach is None or reach >= 2**60:
+            return None
+        asked = _CHUNK * reach if wanted is None else wanted // self.time_type.step
+        return TimeCut(max(asked, reach, 1), before=reach)
+
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
+        return CarriedSteps(self) if self.reach is None else WaitingSteps(self, self.reach)
+
+    def problems_of_early_rows(self) -> list[Problem]:
+        message = "pairs come out as soon as the later event is certain; there are no earlier ones"
+        return [Problem("TW409", message, "leave early out")]
+
+    def describe_key(self, rows: pa.Table, row: int) -> str:
+        names = zip(self.plan.keys, self.keys, strict=True)
+        return ", ".join(f"{shown}={rows.column(name)[row].as_py()}" for shown, name in names) or "(none)"
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values instead of a dictionary of them."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _wanted(side: OrderedSide, scope: Scope) -> np.ndarray | None:
+    """Events of a side whose pairs are asked for."""
+    wanted = None
+    if scope.windows is not None:
+        wanted = (side.steps >= scope.windows[0]) & (side.steps < scope.windows[1])
+    if scope.chunk is not None:
+        own = side.table.column(CHUNK).to_numpy() == np.floor_divide(side.steps, scope.chunk)
+        wanted = own if wanted is None else wanted & own
+    return wanted
+
+
+def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu") -> WindowJoin:
+    """The program of a windowed join.
+
+    Args:
+        plan: Fits the columns.
+        events: The columns of events as `merge_sides` makes them, or of one table with or without a column `side`.
+        time: The column that holds the time.
+        device: What computes.
+
+    Raises:
+        DataError: A window is finer than the time column.
+    """
+    kind = time_type(column_type(events, (time,)))
+    windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
+    return WindowJoin(plan, events, time, read_sides(plan, events, time), *windows, device)

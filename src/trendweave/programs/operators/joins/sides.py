@@ -1,0 +1,171 @@
+"""Two inputs as one stream of events that carry their side, so that places need not know about joins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import DataError, Problem
+from trendweave.planning.operator_plans import JoinPlan
+
+#: The column of merged events that tells their side: 0 is left, 1 is right.
+SIDE = "trendweave_side"
+#: The column of a user's table that tells it: "left" or "right".
+GIVEN_SIDE = "side"
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Where the columns of both sides stand in the events of the one stream.
+
+    Attributes:
+        marked_by: The column of events that tells their side; None: every event is on both sides.
+        columns: By side: the names of its columns in the order of its schema, and the columns of events.
+    """
+
+    marked_by: str | None
+    columns: Mapping[str, Mapping[str, str]]
+
+
+def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
+    """Find the columns of both sides.
+
+    Args:
+        plan: The join.
+        events: Events as `merge_sides` makes them, or of one table with or without a column `side`.
+        time: The name of the time column.
+    """
+    if SIDE not in events.names:
+        marked_by = GIVEN_SIDE if GIVEN_SIDE in events.names else None
+        own = {name: name for name in events.names if name != marked_by}
+        return Sides(marked_by, {"left": own, "right": own})
+    columns: dict[str, dict[str, str]] = {"left": {}, "right": {}}
+    for name in events.names:
+        if name in plan.keys:
+            for own in columns.values():
+                own[name] = name
+        elif name not in (SIDE, time):
+            side, _, column = name.partition("_")
+            # A time is not kept twice.
+            is_time = column == time and events.field(name).type == events.field(time).type
+            columns[side][column] = time if is_time else name
+    return Sides(SIDE, columns)
+
+
+def merged_schema(left: pa.Schema, right: pa.Schema, plan: JoinPlan, time: str) -> pa.Schema:
+    """The columns of `merge_sides`: the time, the side, keys once, all others by their side.
+
+    Args:
+        left: The columns of the left side.
+        right: Those of the right side.
+        plan: The join.
+        time: The name of the time column.
+
+    Raises:
+        DataError: A key or the time has different types.
+    """
+    fields = [pa.field(time, _common_type(left, right, time)), pa.field(SIDE, pa.int8())]
+    for side, name in merge_names(left.names, right.names, plan.keys):
+        if side is None:
+            fields.append(pa.field(name, _common_type(left, right, name)))
+        else:
+            fields.append(pa.field(f"{side}_{name}", (left if side == "left" else right).field(name).type))
+    return pa.schema(fields)
+
+
+def merge_sides(left: pa.Table, right: pa.Table, plan: JoinPlan, time: str) -> pa.Table:
+    """Two tables as one; columns of the other side are NULL.
+
+    Args:
+        left: The events of the left side.
+        right: Those of the right side.
+        plan: The join.
+        time: The name of the time column.
+
+    Raises:
+        DataError: A key or the time has different types.
+    """
+    schema = merged_schema(left.schema, right.schema, plan, time)
+    parts = []
+    for number, (side, table) in enumerate(zip(SIDES, (left, right), strict=True)):
+        columns = []
+        for field in schema:
+            if field.name == SIDE:
+                columns.append(pa.array(np.full(table.num_rows, number, np.int8)))
+            elif field.name == time or field.name in plan.keys:
+                columns.append(_cast(table.column(field.name), field))
+            elif field.name.startswith(f"{side}_"):
+                columns.append(table.column(field.name.removeprefix(f"{side}_")))
+            else:
+                columns.append(pa.nulls(table.num_rows, field.type))
+        parts.append(pa.table(columns, schema))
+    return pa.concat_tables(parts)
+
+
+def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
+    """0 for left and 1 for right, of what a column of sides holds.
+
+    Raises:
+        DataError: It holds something else.
+    """
+    if pa.types.is_integer(column.type):
+        return column.to_numpy().astype(np.int8)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        found = pc.index_in(column, pa.array(SIDES, column.type))
+        if not found.null_count:
+            return found.to_numpy().astype(np.int8)
+        other = column.filter(pc.is_null(found))[0].as_py()
+    else:
+        other = f"of type {column.type}"
+    message = f"the column side tells the side of an event, and {other!r} is none"
+    raise DataError([Problem("TW312", message, "write 'left' or 'right' into it, or rename it for a self-join")])
+
+
+def merge_names(left: Sequence[str], right: Sequence[str], keys: Sequence[str]) -> list[tuple[str | None, str]]:
+    """The columns of merged events behind time and side: their side, None for keys, and their names there.
+
+    Both schemas are zipped at their keys, so that each side's columns stand in their order.
+    """
+    ordered: list[tuple[str | None, str]] = []
+    rest = {"left": list(left), "right": list(right)}
+    for key in sorted(keys, key=list(left).index):
+        for side, names in rest.items():
+            place = names.index(key) if key in names else 0
+            ordered += [(side, name) for name in names[:place] if name not in keys]
+            del names[:place]
+        ordered.append((None, key))
+    for side, names in rest.items():
+        ordered += [(side, name) for name in names if name not in keys]
+    return ordered
+
+
+def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:
+    kinds = [_plain(schema.field(name).type) for schema in (left, right)]
+    if kinds[0] == kinds[1]:
+        return kinds[0]
+    try:
+        return (
+            pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive").field(0).type
+        )
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        message = f"{name} is {kinds[0]} on the left and {kinds[1]} on the right, which cannot be compared"
+        raise DataError([Problem("TW312", message, "cast one of them")]) from None
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        message = f"{field.name} does not fit {field.type}, which both sides have in common: {error}"
+        raise DataError([Problem("TW312", message, "cast it on both sides")]) from None

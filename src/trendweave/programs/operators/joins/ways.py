@@ -1,0 +1,162 @@
+"""The ways in which pairs are found among candidates: all of them, by sorted values, by a scan, or by Arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from trendweave.programs.operators.joins.array_code import sort_chunks
+from trendweave.programs.operators.joins.bands import Band
+from trendweave.programs.operators.joins.candidates import Candidates
+from trendweave.programs.operators.joins.loops import scan_pairs
+from trendweave.programs.operators.joins.pair_tests import PairTest
+from trendweave.programs.operators.kernels.pairs import find_in_bands
+
+Way: TypeAlias = Literal["all", "band", "scan", "batches"]
+#: Candidates that Arrow tests at a time.
+_BATCH = 1 << 20
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 256, 1 << 20
+
+
+class Search(Protocol):
+    """One of the ways, for the events of one side."""
+
+    @property
+    def candidates(self) -> Candidates:
+        """What it searches."""
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """Pairs of some events that look, and members.
+
+        Args:
+            first: The number of the first event that looks.
+            last: Up to but without this one.
+            limit: So many pairs are enough, if they are too many.
+
+        Returns:
+            How many events were looked at, and numbers of events and members of the pairs that passed all tests.
+        """
+
+
+def list_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All numbers of some ranges, and which range each is of."""
+    sizes = high - low
+    owner = np.repeat(np.arange(low.size), sizes)
+    begins = np.cumsum(sizes) - sizes
+    return owner, np.arange(owner.size) - (begins - low)[owner]
+
+
+@dataclass(frozen=True)
+class TakeAll:
+    """Every candidate is a pair."""
+
+    candidates: Candidates
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        event, member = list_ranges(self.candidates.low[first:last], self.candidates.high[first:last])
+        return last - first, event + first, member
+
+
+@dataclass(frozen=True)
+class TestedPairs:
+    """What ways that test pairs have in common."""
+
+    candidates: Candidates
+    test: PairTest
+
+    def ranks(self, event: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right ranks of pairs."""
+        own, other = self.candidates.probes[event], self.candidates.members[member]
+        return (own, other) if self.candidates.of_left else (other, own)
+
+
+@dataclass(frozen=True)
+class Batches(TestedPairs):
+    """Candidates in batches of columns, tested by Arrow: any condition, and the least to do before the first pair."""
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        low, high = self.candidates.low[first:last], self.candidates.high[first:last]
+        ends = np.cumsum(high - low)
+        begin, count, events, members = 0, 0, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        while begin < low.size and count <= limit:
+            start = int(ends[begin - 1]) if begin else 0
+            end = max(int(np.searchsorted(ends, start + _BATCH, "right")), begin + 1)
+            event, member = list_ranges(low[begin:end], high[begin:end])
+            for part in range(0, event.size, _BATCH):
+                one, other = event[part : part + _BATCH] + first + begin, member[part : part + _BATCH]
+                holds = keep_mask(self, one, other, is_compiled=False)
+                events.append(one[holds])
+                members.append(other[holds])
+                count += events[-1].size
+            begin = end
+        return begin, np.concatenate(events), np.concatenate(members)
+
+
+def keep_mask(pairs: TestedPairs, event: np.ndarray, member: np.ndarray, is_compiled: bool | None) -> np.ndarray:
+    """Which pairs pass all tests."""
+    left, right = pairs.ranks(event, member)
+    return pairs.test.mask(left, right, is_compiled)
+
+
+@dataclass(frozen=True)
+class Scan(TestedPairs):
+    """All candidates, tested by a compiled loop; what has no compiled form is asked of those that pass."""
+
+    @cached_property
+    def _arrays(self) -> list[np.ndarray]:
+        members = self.candidates.members
+        in_order = members.size == 0 or (members[0] == 0 and bool((np.diff(members) == 1).all()))
+        return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        assert self.test.compiled is not None
+        found = self.candidates
+        # Events whose members lie together look at them in turn.
+        order = first + np.argsort(found.low[first:last], kind="stable")
+        given = (found.low[order], found.high[order], found.probes[order], limit)
+        done, event, member = scan_pairs(self.test.compiled, found.of_left, self._arrays, *given)
+        event = order[event]
+        if self.test.others:
+            left, right = self.ranks(event, member)
+            holds = self.test.mask_by_arrow(self.test.others, left, right)
+            event, member = event[holds], member[holds]
+        return done, event, member
+
+
+@dataclass(frozen=True)
+class BandSearch(TestedPairs):
+    """Members sorted by value in chunks about as long as windows are, and a binary search in each of the two or three
+    chunks that a window touches.
+
+    Attributes:
+        band: What the condition says of the values.
+        own: The values of those that look, by number; NULL is not among them.
+        others: The values of members, in their order, as `sort_chunks` takes them.
+    """
+
+    band: Band
+    own: np.ndarray
+    others: np.ndarray
+
+    @cached_property
+    def size(self) -> int:
+        """The length of a chunk: the power of two next to the length of half of the windows."""
+        widths = self.candidates.high - self.candidates.low
+        typical = int(np.median(widths)) if widths.size else 1
+        return min(max(1 << (typical - 1).bit_length(), _SMALLEST_CHUNK), _LARGEST_CHUNK)
+
+    @cached_property
+    def _chunks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return sort_chunks(np, self.others, self.size)
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        found = self.candidates
+        least, most = self.band.around(self.own[first:last], found.of_left)
+        given = (found.low[first:last], found.high[first:last], least, most, *self._chunks)
+        done, event, member = find_in_bands(*given, self.size, limit)
+        event += first
+        holds = keep_mask(self, event, member, is_compiled=None)
+        return done, event[holds], member[holds]
