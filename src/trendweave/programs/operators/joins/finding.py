@@ -69,8 +69,13 @@ class PairSearch:
 
     @cached_property
     def looks_of_right(self) -> Looks:
-        """What right events look at. Where left events find all of the same time, right ones need not."""
-        return look_into(self.right, self.left, self.left_window, ties=not isinstance(self.right_window, Moving))
+        """What right events look at."""
+        return look_into(self.right, self.left, self.left_window, ties=not self._both_move)
+
+    @property
+    def _both_move(self) -> bool:
+        """Both windows move with every moment: left events find all of the same time, so that right ones need not."""
+        return isinstance(self.left_window, Moving) and isinstance(self.right_window, Moving)
 
     @cached_property
     def test(self) -> PairTest:
@@ -196,7 +201,7 @@ class PairSearch:
 
     def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pairs that right events have found, without those of one time that left events have found, too."""
-        if isinstance(self.right_window, Moving):
+        if self._both_move:
             return left, right
         place, looks = self.right.place[right], self.looks_of_left
         twice = self.left.steps[left] == self.right.steps[right]

@@ -1,0 +1,214 @@
+"""Windowed joins with random windows, keys and conditions against the slow twin, in every way that finds pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from tests.operators.conditions import Condition, pair_conditions
+from tests.operators.running import as_events, assert_rows, cuts, in_pieces
+from tests.operators.strategies import Stream, clocks, join_windows, keys, make_stream, streams
+from tests.profiles import examples
+from tests.reference.operators.events import Event
+from tests.reference.operators.joining import window_join
+from tests.reference.operators.windows import Rows, Span
+from trendweave import operators as ops
+from trendweave.errors import DataError
+from trendweave.expressions.compiled import loading
+from trendweave.planning.operator_plans import JoinPlan
+from trendweave.programs.operators.joins import finding, loops, pair_tests
+from trendweave.programs.operators.joins.program import WindowJoin, bind_join
+from trendweave.programs.operators.joins.sides import merge_sides
+from trendweave.programs.operators.joins.ways import Way
+
+COLUMNS = ("x", "f", "n", "small", "word")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A join of two streams, or of one with itself."""
+
+    left: Stream
+    right: Stream | None
+    condition: Condition | None
+    windows: dict[str, str]
+    twins: tuple[Rows | Span, Rows | Span]
+    keys: list[str]
+    order_by: list[str]
+
+    @property
+    def operator(self) -> ops.Operator:
+        text = None if self.condition is None else self.condition.text
+        return ops.window_join(text, keys=self.keys, order_by=self.order_by, **self.windows)
+
+    @property
+    def expected(self) -> list[Event]:
+        right = self.left if self.right is None else self.right
+        return window_join(
+            self.left.events,
+            right.events,
+            None if self.condition is None else self.condition.of_pair,
+            *self.twins,
+            self.keys,
+            self.order_by,
+            left_schema=self.left.schema,
+            right_schema=right.schema,
+        )
+
+    @property
+    def program(self) -> tuple[WindowJoin, pa.Table]:
+        plan = self.operator.task
+        assert isinstance(plan, JoinPlan)
+        events = self.left.table if self.right is None else merge_sides(self.left.table, self.right.table, plan, "time")
+        return bind_join(plan, events.schema, "time"), events
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int = 12, columns: tuple[str, ...] = COLUMNS) -> Case:
+    clock = draw(clocks)
+    condition = draw(st.none() | pair_conditions)
+    left_window, left_twin = draw(join_windows(clock))
+    right_window, right_twin = draw(join_windows(clock))
+    # In one order on both sides: keys stand once in the events of both.
+    chosen = draw(keys)
+    order_by = draw(st.lists(st.sampled_from(["x", "n", "word"]), max_size=1))
+    used = tuple(sorted({*columns, *chosen}))
+    left = draw(streams(clock, used, most))
+    right = draw(st.none() | streams(clock, used, most))
+    if right is not None:
+        ordered = [name for name in left.schema if name in chosen]
+        names = iter(ordered)
+        table = right.table.select([next(names) if name in chosen else name for name in right.schema])
+        right = make_stream(table, clock)
+    note(f"{left_window} / {right_window}: {None if condition is None else condition.text}")
+    return Case(
+        left, right, condition, {"left": left_window, "right": right_window}, (left_twin, right_twin), chosen, order_by
+    )
+
+
+def run(case: Case, way: Way | None) -> list[Event]:
+    program, events = case.program
+    rows, _ = replace(program, way=way).prepare(events)
+    found = pa.Table.from_batches(replace(program, way=way).compute(rows).batches, program.schema)
+    return as_events(found, case.left.clock)
+
+
+@examples(150)
+@given(cases())
+def test_whole_tables(case: Case) -> None:
+    tables = [case.left.table] if case.right is None else [case.left.table, case.right.table]
+    found = case.operator.run(*tables)
+    assert_rows(as_events(found, case.left.clock), case.expected)
+
+
+@examples(60)
+@given(cases(), st.sampled_from(["all", "band", "batches"]))
+def test_ways(case: Case, way: Way) -> None:
+    assert_rows(run(case, way), case.expected)
+
+
+@examples(40)
+@given(cases(most=40))
+def test_more_events(case: Case) -> None:
+    assert_rows(run(case, None), case.expected)
+
+
+@examples(60)
+@given(cases(), cuts)
+def test_pieces(case: Case, shares: list[float]) -> None:
+    events = case.left.table
+    if case.right is not None:
+        # One table has one order of columns.
+        case = replace(case, right=make_stream(case.right.table.select(case.left.schema), case.left.clock))
+        events = _marked(case)
+    found = in_pieces(case.operator, events, shares)
+    assert_rows(as_events(found, case.left.clock), case.expected)
+
+
+def _marked(case: Case) -> pa.Table:
+    """Both sides as one table with a column `side`."""
+    assert case.right is not None
+    tables = [case.left.table, case.right.table]
+    marked = [
+        table.append_column("side", pa.array([side] * table.num_rows, pa.string()))
+        for side, table in zip(("left", "right"), tables, strict=True)
+    ]
+    return pa.concat_tables(marked)
+
+
+def _uncompiled(**options: object) -> Callable[[Any], Any]:
+    return lambda function: function
+
+
+@contextmanager
+def plain_loops() -> Iterator[None]:
+    """Loops around conditions in plain Python: their text is tested without the time to compile it."""
+    kept = (loops._load_scan, loops._load_check, loading.load_compiled)
+    for one in kept:
+        one.cache_clear()
+    with mock.patch("numba.njit", _uncompiled), np.errstate(all="ignore"):
+        yield
+    for one in kept:
+        one.cache_clear()
+
+
+@examples(60)
+@given(cases())
+def test_scans(case: Case) -> None:
+    with plain_loops():
+        assert_rows(run(case, "scan"), case.expected)
+
+
+@examples(40)
+@given(cases())
+def test_compiled_checks(case: Case) -> None:
+    with plain_loops(), mock.patch.object(pair_tests, "FEW", -1):
+        assert_rows(run(case, "band"), case.expected)
+
+
+def test_blocks_that_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of few pairs, and blocks of which more pairs come than were expected."""
+    monkeypatch.setattr(finding, "_TARGET", 8)
+    times = np.sort(np.random.default_rng(3).integers(0, 120, 160))
+    values = np.where(times < 80, np.arange(160), 0)  # few pairs first, then many
+    table = pa.table({"time": times, "x": values.astype(float)})
+    plan = ops.window_join("abs(left.x - right.x) <= 1", left="20 seconds", right="30 rows").task
+    assert isinstance(plan, JoinPlan)
+    whole = bind_join(plan, table.schema, "time")
+    events = table.to_pylist()
+    close = lambda one, two: abs(one["x"] - two["x"]) <= 1  # noqa: E731
+    expected = window_join(events, events, close, Span(20), Rows(30), left_schema=["x"], right_schema=["x"])
+    with plain_loops():
+        for way in ("band", "scan", "batches"):
+            program = replace(whole, way=way)
+            batches = list(program.compute(program.prepare(table)[0]).batches)
+            assert len(batches) > 20, "blocks are small"
+            assert_rows(pa.Table.from_batches(batches).to_pylist(), expected)
+
+
+def test_a_scan_by_numba() -> None:
+    numbers = np.random.default_rng(4)
+    table = pa.table({"time": np.arange(300), "x": numbers.random(300), "y": numbers.random(300).astype(np.float32)})
+    text = "(left.x - right.x) * (left.x - right.x) + (left.y - right.y) * (left.y - right.y) < 0.01"
+    plan = ops.window_join(text, left="100 rows", right="50 seconds").task
+    assert isinstance(plan, JoinPlan)
+    program = bind_join(plan, table.schema, "time")
+    rows = program.prepare(table)[0]
+    found = [list(replace(program, way=way).compute(rows).batches) for way in ("scan", "batches")]
+    assert sum(batch.num_rows for batch in found[0]) > 500
+    assert found[0] == found[1]
+
+
+def test_sides_are_told() -> None:
+    table = pa.table({"time": [1, 2], "side": ["left", "middle"]})
+    with pytest.raises(DataError, match="'middle' is none"):
+        ops.window_join(None, left="2 rows", right="2 rows").run(table)
