@@ -34,6 +34,7 @@ from trendweave.cli.options import (
     read_pairs,
     read_sharing,
 )
+from trendweave.cli.pipes.command import pipe
 from trendweave.cli.store_commands import store
 from trendweave.cli.stream_command import stream
 from trendweave.errors import TrendweaveError
@@ -167,6 +168,7 @@ def run(
         run_on_spark(asked, master or "local[*]", settings, errors)
 
 
+app.command()(pipe)
 app.command()(stream)
 app.add_typer(store, name="store")
 

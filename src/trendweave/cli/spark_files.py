@@ -105,6 +105,25 @@ def find_hint(message: str) -> str:
     return "Spark reads no Parquet times in nanoseconds: write them in microseconds, or use --runner local"
 
 
+def read_plainly(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame:
+    """Read files with Spark, as a DataFrame; as for `read_events`."""
+    events = read_events(spark, kind, paths)
+    return events.to_spark() if isinstance(events, ParquetEvents) else events
+
+
+def write_rows(rows: DataFrame, folder: str, kind: FileKind) -> None:
+    """A folder with one file per task, written by the tasks."""
+    options = {"header": True} if kind == "csv" else {}
+    try:
+        with explain_spark_errors():
+            rows.write.format(kind).options(**options).mode("error").save(folder)
+    except Failure:
+        # Spark leaves the folder without files; the next try should find its place free.
+        with suppress(OSError):
+            Path(folder).rmdir()
+        raise
+
+
 class SparkRun:
     """A query or a workload on Spark, whose dropped rows are told after the one action on its result."""
 
@@ -126,24 +145,13 @@ class SparkRun:
     def write(self, folder: str, kind: FileKind) -> None:
         """A folder with one file per task, written by the tasks; of a workload, such a folder per query in it."""
         if isinstance(self._asked, Query):
-            self._write(self._result, folder, kind)
+            write_rows(self._result, folder, kind)
         else:
             rows = self._result.persist()  # one run for all of them
             for name in self._asked:
                 own = self._asked.rows(rows, name, self._time, self._type)
-                self._write(own, f"{folder.rstrip('/')}/{name}", kind)
+                write_rows(own, f"{folder.rstrip('/')}/{name}", kind)
         self._report()
-
-    def _write(self, rows: DataFrame, folder: str, kind: FileKind) -> None:
-        options = {"header": True} if kind == "csv" else {}
-        try:
-            with explain_spark_errors():
-                rows.write.format(kind).options(**options).mode("error").save(folder)
-        except Failure:
-            # Spark leaves the folder without files; the next try should find its place free.
-            with suppress(OSError):
-                Path(folder).rmdir()
-            raise
 
     def _report(self) -> None:
         try:

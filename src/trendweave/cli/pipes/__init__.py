@@ -1,0 +1,1 @@
+"""`trendweave pipe`: operators on files of events, or on stored events."""

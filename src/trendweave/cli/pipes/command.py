@@ -1,0 +1,126 @@
+"""`trendweave pipe`: what it takes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from trendweave.cli.options import (
+    Between,
+    DeviceOption,
+    Master,
+    NumberFormat,
+    Settings,
+    StorePath,
+    TimeColumn,
+    UsingOption,
+    check_master,
+    read_pairs,
+)
+
+if TYPE_CHECKING:
+    from trendweave.operators import Chain, Operator
+
+
+class Runner(StrEnum):
+    """Where operators run."""
+
+    spark = "spark"
+    local = "local"
+
+
+Text = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT",
+        help="Operators with | between them, such as 'FILTER x > 1 | AGGREGATE AVG(x) OVER 1 minute'; or a file that "
+        "has them, or - for standard input.",
+    ),
+]
+Events = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
+]
+Right = Annotated[
+    list[str] | None, typer.Option(metavar="PATH", help="The same for the right side of a join; may be repeated.")
+]
+Out = Annotated[
+    str, typer.Option(metavar="PATH", help="A file of such a kind, on Spark also a folder/, or - for the terminal.")
+]
+Type = Annotated[str | None, typer.Option(help="The column that holds the type, for MATCH; `type` where it is there.")]
+
+
+def pipe(
+    text: Text,
+    events: Events = None,
+    right: Right = None,
+    out: Out = "-",
+    time: TimeColumn = "time",
+    type: Type = None,
+    numbers: Annotated[NumberFormat, typer.Option(help="How sums and counts are written.")] = NumberFormat.decimal,
+    runner: Annotated[Runner, typer.Option(help="On Spark, or in this process without a JVM.")] = Runner.spark,
+    master: Master = None,
+    conf: Settings = None,
+    device: DeviceOption = None,
+    store: StorePath = None,
+    between: Between = None,
+    using: UsingOption = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell what would be done, and where.")] = False,
+) -> None:
+    """Run operators (FILTER, AGGREGATE, JOIN, MATCH) on files of events, or on stored events."""
+    from trendweave.cli.pipes.run import PipeRun, explain_pipe, run_here, run_on_spark
+
+    settings = read_pairs(conf or [], "--conf")
+    check_master(master)
+    if runner is Runner.local and (master or settings):
+        raise typer.BadParameter("--master and --conf are for --runner spark")
+    if store is not None and (events or right):
+        raise typer.BadParameter("give either --events or --store")
+    if store is None and (between or using):
+        raise typer.BadParameter("--between and --using are for --store")
+    if not (store or events or explain):
+        raise typer.BadParameter("give --events or --store")
+    options: dict[str, Any] = {"numbers": numbers.value}
+    options |= {} if device is None else {"device": device.value}
+    options |= {} if using is None else {"using": using.value}
+    asked = PipeRun(read_pipe(text), events or (), right or (), store, between, out, time, type, options)
+    if explain:
+        explain_pipe(asked)
+        return
+    errors = Console(stderr=True)
+    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    if runner is Runner.local:
+        run_here(asked)
+    else:
+        run_on_spark(asked, master or "local[*]", settings, errors.is_terminal)
+
+
+def read_pipe(text: str) -> Chain | Operator:
+    """Operators that are written in the argument, in a file, or on standard input.
+
+    Raises:
+        typer.BadParameter: The file cannot be read.
+        TrendweaveError: The operators have problems.
+    """
+    from trendweave import operators
+
+    if text == "-":
+        return operators.pipe(sys.stdin.read())
+    try:
+        # A text is too long for the name of a file, or has letters that none has.
+        is_file = Path(text).is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if not is_file:
+        return operators.pipe(text)
+    try:
+        return operators.pipe(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{text} cannot be read: {error}") from error
