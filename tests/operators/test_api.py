@@ -6,6 +6,7 @@ import math
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from trendweave import State, TrendweaveError
@@ -45,6 +46,24 @@ def test_rows_come_in_the_kind_of_table_that_events_came_in() -> None:
 
     assert HOT.run(frame).select("time", "machine").to_dicts() == expected
     assert list(HOT.run(EVENTS.to_pandas())["machine"]) == ["b", "b", "a"]  # pandas has one thing for NULL and NaN
+
+
+def test_columns_of_a_filter_keep_their_types() -> None:
+    events = pa.table(
+        {
+            "time": [1, 2, 3],
+            "code": pa.array([1, 1, 2]).dictionary_encode(),
+            "big": pa.array([100, 200, None], pa.decimal128(5, 0)).cast(pa.decimal128(5, -2)),
+            "run": pc.run_end_encode(pa.array([7, 7, 8])),
+            "name": pa.array(["a", "b", "c"], pa.string_view()),
+        }
+    )
+
+    rows = ops.filter("code = 1 AND run > 6").run(events)
+
+    assert rows.schema.remove_metadata().equals(events.schema)
+    assert rows.column("run").to_pylist() == [7, 7]
+    assert ops.filter("code = 1").schema(events).equals(events.schema)
 
 
 def test_dropped_rows_are_told(caplog: pytest.LogCaptureFixture) -> None:

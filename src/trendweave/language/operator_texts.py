@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -10,7 +12,7 @@ from lark import Lark, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 
-from trendweave.errors import LanguageError, raise_problems
+from trendweave.errors import LanguageError, Problem, raise_problems
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import AGGREGATES
 from trendweave.language.parser import check_text
@@ -58,8 +60,17 @@ def _read(text: str, start: str) -> Any:
         if isinstance(error.orig_exc, LanguageError):
             raise LanguageError(error.orig_exc.problems, text) from None
         raise
-    raise_problems(builder.problems, text)
+    raise_problems([_of_columns(problem) for problem in builder.problems], text)
     return found
+
+
+def _of_columns(problem: Problem) -> Problem:
+    """Aggregates of trends are of variables; here they are of columns."""
+    if problem.code != "TW213":
+        return problem
+    message = problem.message.replace("one attribute of a variable", "one column")
+    hint = re.sub(r"\bS\.", "", problem.hint).replace("COUNT(S)", "COUNT(price)")
+    return replace(problem, message=message, hint=hint)
 
 
 @cache

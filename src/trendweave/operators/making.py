@@ -43,8 +43,8 @@ def window_aggregate(
     slide: str | None = None,
     rows: int | None = None,
     slide_rows: int | None = None,
-    keys: str | Sequence[str] = (),
-    order_by: str | Sequence[str] = (),
+    keys: str | Sequence[str] | None = (),
+    order_by: str | Sequence[str] | None = (),
 ) -> Operator:
     """One row per window (and key): aggregates of its events.
 
@@ -90,8 +90,8 @@ def window_join(
     *,
     left: str,
     right: str,
-    keys: str | Sequence[str] = (),
-    order_by: str | Sequence[str] = (),
+    keys: str | Sequence[str] | None = (),
+    order_by: str | Sequence[str] | None = (),
 ) -> Operator:
     """One row per pair of events of two sides: each event meets those of the other side's active window.
 
@@ -166,8 +166,8 @@ def _as_text(value: object, what: str) -> str:
     return value
 
 
-def _names(names: str | Iterable[str], what: str) -> tuple[str, ...]:
-    found = (names,) if isinstance(names, str) else tuple(names)
+def _names(names: str | Iterable[str] | None, what: str) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names or ())
     for name in found:
         if not isinstance(name, str) or not name:
             message = f"{what} are names of columns, and {name!r} is none"

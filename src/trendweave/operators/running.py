@@ -13,10 +13,12 @@ from trendweave.operators.binding import Asked, refuse_right
 from trendweave.operators.on_spark import run_on_spark
 from trendweave.operators.on_store import ask_store, run_on_store
 from trendweave.planning.checks.operators import check_sides
-from trendweave.planning.operator_plans import JoinPlan
+from trendweave.planning.operator_plans import FilterPlan, JoinPlan
 from trendweave.queries import TypeColumn
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
     from trendweave.runners.incremental import Incremental
@@ -36,7 +38,13 @@ def run(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, opt
         taken = taken.to_spark()
     if places.is_spark(taken):
         return run_on_spark(asked, taken, options)
-    return give_back(places.run(asked, taken, options))
+    columns = _columns_as_they_came(piped, events)
+    rows = give_back(places.run(asked, taken, options))
+    if columns is None:
+        return rows
+    from trendweave.rows.tables import restore_types
+
+    return restore_types(rows, columns)
 
 
 def iterate(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Batches:
@@ -48,7 +56,8 @@ def iterate(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn,
 def find_schema(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Any:
     """The columns of the result."""
     asked, taken, _ = _take(piped, events, right, time, type_)
-    return places.find_schema(asked, taken, options)
+    found = places.find_schema(asked, taken, options)
+    return _columns_as_they_came(piped, events) or found
 
 
 def check(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn) -> None:
@@ -133,6 +142,18 @@ def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Cal
         return sides.merged_schema(arrow_schema(events), arrow_schema(right), plan, time), _unchanged
     left, give_back = as_arrow(events)
     return sides.merge_sides(left, as_arrow(right)[0], plan, time), give_back
+
+
+def _columns_as_they_came(piped: Piped, events: Any) -> pa.Schema | None:
+    """Those of Arrow tables that filters alone work on, which change no column; None elsewhere."""
+    import pyarrow as pa
+
+    if not all(isinstance(operator.task, FilterPlan) for operator in piped.operators):
+        return None
+    if isinstance(events, pa.Schema):
+        return events.remove_metadata()
+    arrow = isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader)
+    return events.schema.remove_metadata() if arrow else None
 
 
 def _unchanged(rows: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 
 from trendweave.errors import PlanningError, Problem
@@ -43,10 +44,14 @@ def read_window(text: object, what: str) -> Window:
 
 def check_rows(number: object, what: str) -> int:
     """A number of events, at least one."""
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= _MOST_ROWS:
-        message = f"{what} is a whole number of events, at least 1, not {number!r}"
+    try:
+        found = 0 if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        found = 0
+    if not 1 <= found <= _MOST_ROWS:
+        message = f"{what} is a whole number of events from 1 to {_MOST_ROWS:,}, not {number!r}"
         raise PlanningError([Problem("TW281", message, "write for example rows=100")])
-    return number
+    return found
 
 
 def time_span(length: int, slide: int | None = None) -> TimeSpan:

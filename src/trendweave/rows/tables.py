@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 
@@ -65,11 +66,15 @@ def _use_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
             pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in column.chunks
         ]
         return pa.chunked_array(chunks, _plain_type(kind))
+    if pa.types.is_run_end_encoded(kind):
+        return _use_plain_type(pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type))
     plain = _plain_type(kind)
     return column if plain == kind else column.cast(plain)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_run_end_encoded(kind):
+        return _plain_type(kind.value_type)
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_binary_view(kind):
@@ -101,6 +106,25 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     message = f"events cannot be read from {type(events).__name__}"
     hint = "pass an Arrow table or reader, a pandas or polars frame, or anything with the Arrow C stream interface"
     raise DataError([Problem("TW308", message, hint)])
+
+
+def restore_types(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows of a table as it came, in its own types; those of `as_arrow` stand for the same values.
+
+    Args:
+        rows: Some rows of the table.
+        schema: The columns of the table.
+    """
+    for place, field in enumerate(schema):
+        column = rows.column(place)
+        if column.type == field.type:
+            continue
+        if pa.types.is_dictionary(field.type):
+            column = column.dictionary_encode()
+        elif pa.types.is_run_end_encoded(field.type):
+            column = pa.chunked_array([pc.run_end_encode(chunk) for chunk in column.chunks], field.type)
+        rows = rows.set_column(place, field.name, column.cast(field.type))
+    return rows
 
 
 def _is_text(kind: pa.DataType) -> bool:

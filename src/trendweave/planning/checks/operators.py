@@ -46,8 +46,8 @@ def check_operator(plan: OperatorPlan, schema: Schema, time: str) -> list[Proble
     if isinstance(plan, FilterPlan):
         _check_condition(plan.condition, lambda path, span: find_column(schema, path, span, problems), problems)
         return problems
-    problems += _check_columns(plan.keys, schema, "key")
-    problems += _check_columns(plan.order_by, schema, "order_by")
+    problems += _check_columns(plan.keys, schema, "be a key")
+    problems += _check_columns(plan.order_by, schema, "order events")
     problems += _check_aggregates(plan, schema)
     names = (*plan.keys, *WINDOW_COLUMNS, time, *output_names(plan))
     return problems + _check_twice(names, "rename an aggregate with AS")
@@ -66,8 +66,8 @@ def check_sides(plan: JoinPlan, left: Schema, right: Schema, time: str) -> list[
     same = left is right
     for schema in (left,) if same else (left, right):
         problems += check_time(schema, time) if schema is right and not same else []
-        problems += _check_columns(plan.keys, schema, "key")
-        problems += _check_columns(plan.order_by, schema, "order_by")
+        problems += _check_columns(plan.keys, schema, "be a key")
+        problems += _check_columns(plan.order_by, schema, "order events")
     if not same:
         problems += _check_alike((time, *plan.keys), left, right)
     sides = {"left": left, "right": right}
@@ -115,7 +115,7 @@ def _check_columns(names: Iterable[str], schema: Schema, what: str) -> list[Prob
     for name in names:
         found = find_column(schema, (name,), None, problems)
         if found is not None and found.kind in (Kind.COLLECTION, Kind.OTHER):
-            message = f"{name} is {found.kind.value} and cannot be a {what}"
+            message = f"{name} is {found.kind.value} and cannot {what}"
             problems.append(Problem("TW307", message, "use a column with a single value"))
     return problems
 
@@ -136,7 +136,7 @@ def _check_aggregates(plan: AggregatePlan, schema: Schema) -> list[Problem]:
         found = find_column(schema, value.argument.names, value.span, problems)
         allowed = {"SUM": _NUMBERS, "AVG": _NUMBERS, "MIN": _ORDERED, "MAX": _ORDERED}.get(value.function)
         if found is not None and allowed is not None and found.kind not in (*allowed, Kind.NULL):
-            message = f"{print_expression(value)} of {found.kind.value}"
+            message = f"{print_expression(value)} is asked for, and {value.argument.names[-1]} is {found.kind.value}"
             problems.append(problem_at(value.span, "TW304", message, "ask for COUNT of it, or take another column"))
     return problems
 

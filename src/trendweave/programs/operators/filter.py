@@ -116,14 +116,14 @@ class KeptEvents:
         return rows.select(self._kept_columns.names).cast(self._kept_columns)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        result = self._in_order(rows).rename_columns(self.schema.names)
+        result = self.arrange(rows.rename_columns(self.schema.names))
         if scope.counted:
             result = result.append_column(TRENDS, pa.array(np.ones(result.num_rows)))
         return Output.of_table(result)
 
-    def _in_order(self, rows: pa.Table) -> pa.Table:
-        """By time; rows of one time stay as they are."""
-        steps = as_steps(rows.column(TIME), self.time_type)
+    def arrange(self, rows: pa.Table) -> pa.Table:
+        """Rows of a result by time; those of one time stay as they are."""
+        steps = as_steps(rows.column(self.time), self.time_type)
         if (steps[1:] >= steps[:-1]).all():
             return rows
         return rows.take(pa.array(np.argsort(steps, kind="stable")))
