@@ -33,8 +33,8 @@ def count_window_edges(xp: Any, starts: Any, rows: int, slide: int, skipped: Any
     first = starts[:-1] if skipped is None else starts[:-1] + skipped
     counts = xp.maximum((starts[1:] - first - rows) // slide + 1, 0)
     if counts.size == 1:
-        number = xp.arange(int(counts[0]))
-        key, low = xp.zeros(number.size, xp.int64), first[0] + slide * number
+        count, begin = int(counts[0]), int(first[0])
+        key, low = xp.broadcast_to(xp.zeros(1, xp.int64), (count,)), xp.arange(begin, begin + slide * count, slide)
     else:
         key, number = repeat_each(xp, counts)
         low = first[key] + slide * number

@@ -17,6 +17,28 @@ def _gather(bits: np.ndarray, used: np.ndarray) -> None:
         used[2048 + ((bits[row] >> 52) & 0x7FF)] = np.uint64(1)
 
 
+@outer
+def _order(bits: np.ndarray, codes: np.ndarray) -> None:
+    for row in range(bits.size):
+        code = bits[row]
+        if code & 0x7FFFFFFFFFFFFFFF > 0x7FF0000000000000:
+            codes[row] = 0x7FF8000000000000  # NaN, whatever its other bits are
+        elif code >= 0:
+            codes[row] = code
+        elif code == -0x8000000000000000:
+            codes[row] = 0
+        else:
+            codes[row] = code ^ 0x7FFFFFFFFFFFFFFF
+
+
+def ordered_codes(values: np.ndarray) -> np.ndarray:
+    """Floats as integers in the same order: -0.0 is 0.0, and NaN is the largest. As `rows.codes.ordered_bits`, in one
+    pass."""
+    codes = np.empty(values.size, np.int64)
+    _order(read_only(values).view(np.int64), codes)
+    return codes
+
+
 class UsedBits(NamedTuple):
     """Of the finite values: exponents as they are written in a float, where 1 stands for 2**-1074.
 

@@ -17,7 +17,19 @@ _MANTISSA = 0xFFFFFFFFFFFFF
 
 
 @outer
-def _narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray, sums: np.ndarray) -> None:
+def _bounds(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.int64, np.int64, np.int64]:
+    """The smallest and the largest value, and the length of the longest stretch."""
+    least = most = np.int64(0)
+    for value in values:
+        least, most = min(least, value), max(most, value)
+    longest = np.int64(0)
+    for stretch in range(low.size):
+        longest = max(longest, high[stretch] - low[stretch])
+    return least, most, longest
+
+
+@outer
+def _narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray, sums: np.ndarray, words: bool) -> None:
     first = end = 0
     total = np.int64(0)
     for stretch in range(low.size):
@@ -30,7 +42,10 @@ def _narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray, sums: np.ndar
         while first < low[stretch]:
             total -= values[first]
             first += 1
-        sums[stretch] = total
+        if words:
+            sums[2 * stretch], sums[2 * stretch + 1] = total, total >> 63
+        else:
+            sums[stretch] = total
 
 
 @outer
@@ -57,27 +72,24 @@ def _wide(values: np.ndarray, low: np.ndarray, high: np.ndarray, words: np.ndarr
 
 @inlined_late
 def _fixed(bits: int, lowest: int) -> tuple[np.uint64, np.uint64]:
-    """A finite float, by its bits, as a whole number of two words: times 2**(1075 - lowest)."""
+    """A finite float, by its bits, as a whole number of two words: times 2**(1075 - lowest), which no exponent is
+    below."""
     exponent = (bits >> 52) & 0x7FF
-    mantissa = np.uint64(bits & _MANTISSA)
-    if exponent > 0:
-        mantissa |= np.uint64(1 << 52)
-    else:
-        exponent = 1
-    shift = exponent - lowest
-    upper = np.uint64(0)
-    if shift < 0:
-        # The bits that go are zeros; of a zero all are.
-        lower = mantissa >> np.uint64(min(-shift, 63))
-    elif shift < 64:
+    normal = 1 if exponent > 0 else 0
+    mantissa = np.uint64((bits & _MANTISSA) | (normal << 52))
+    shift = exponent - lowest + 1 - normal
+    if shift < 0:  # of a zero
+        shift = 0
+    if shift < 64:
         lower = mantissa << np.uint64(shift)
         upper = (mantissa >> np.uint64(1)) >> np.uint64(63 - shift)
     else:
         lower = np.uint64(0)
         upper = mantissa << np.uint64(shift - 64)
-    if bits < 0:
-        lower = ~lower + np.uint64(1)
-        upper = ~upper + np.uint64(1 if lower == 0 else 0)
+    # All ones for negative numbers: turned, and one more.
+    sign = np.uint64(bits >> 63)
+    lower = (lower ^ sign) - sign
+    upper = (upper ^ sign) + np.uint64(1 if (sign != 0) & (lower == 0) else 0)
     return lower, upper
 
 
@@ -152,11 +164,29 @@ def _limbs(
     place[0], place[1] = first, end
 
 
+def are_narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether no sum of int64 values over such stretches leaves 64 bits."""
+    least, most, longest = _bounds(read_only(values), read_only(low), read_only(high))
+    return bool(max(-int(least), int(most)) * int(longest) < 2**63)
+
+
+def longest_of(low: np.ndarray, high: np.ndarray) -> int:
+    """The length of the longest stretch."""
+    return int(_bounds(read_only(np.empty(0, np.int64)), read_only(low), read_only(high))[2])
+
+
 def sum_narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Sums over low[i] <= place < high[i] of int64 values, where no sum leaves 64 bits. Both ends ascend."""
     sums = np.empty(low.size, np.int64)
-    _narrow(read_only(values), read_only(low), read_only(high), sums)
+    _narrow(read_only(values), read_only(low), read_only(high), sums, False)
     return sums
+
+
+def sum_narrow_words(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The same as two words each, int64[stretches, 2]."""
+    words = np.empty(2 * low.size, np.int64)
+    _narrow(read_only(values), read_only(low), read_only(high), words, True)
+    return words.reshape(-1, 2)
 
 
 def sum_whole(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -167,8 +197,8 @@ def sum_whole(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarr
 
 
 def sum_floats(values: np.ndarray, low: np.ndarray, high: np.ndarray, lowest: int) -> np.ndarray:
-    """The same for finite floats, in words that count 2**(lowest - 1075), where values and sums fit 127 of these
-    bits."""
+    """The same for finite floats, in words that count 2**(lowest - 1075), where no exponent is below `lowest` and sums
+    fit 127 of these bits."""
     words = np.empty((low.size, 2), np.int64)
     _floats(read_only(values).view(np.int64), read_only(low), read_only(high), lowest, words)
     return words

@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.expressions.arrow.values import join_chunks
+from trendweave.programs.operators.kernels.float_bits import ordered_codes
 from trendweave.programs.operators.measured import Measured, as_column, is_float, is_measured, measure
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.programs.operators.windows.moving import Moving, MovingHere
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows, value_order
 from trendweave.results.types import DIGITS
-from trendweave.rows.codes import from_ordered_bits, ordered_bits
+from trendweave.rows.codes import from_ordered_bits
 
 _LEAST, _MOST = np.int64(-(2**63)), np.int64(2**63 - 1)
 
@@ -142,7 +143,7 @@ class WindowColumn:
         """NaN is above all numbers: the largest value where there is one, and the smallest where there is no other."""
         if self._measured is None:
             return self._extreme_by_rank(function)
-        codes = ordered_bits(self._measured) if is_float(self.kind) else self._measured
+        codes = ordered_codes(self._measured) if is_float(self.kind) else self._measured
         found = self._find_extreme(function, codes)
         values = from_ordered_bits(found) if is_float(self.kind) else found
         return as_column(values, self.kind, np.zeros(found.size, np.bool_) if self._missing is None else self._missing)

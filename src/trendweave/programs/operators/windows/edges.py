@@ -28,12 +28,26 @@ class WindowEdges:
         low: The place of its first row.
         high: The place behind its last row.
         number: Of windows of time, i in `[i * slide, i * slide + length)`; else None.
+        regular: The places of first rows, where they are all of one key and follow each other in one distance.
     """
 
     key: np.ndarray
     low: np.ndarray
     high: np.ndarray
     number: np.ndarray | None = None
+    regular: slice | None = None
+
+    def first(self, values: np.ndarray) -> np.ndarray:
+        """What stands at the first row of each window."""
+        return values[self.low] if self.regular is None else np.ascontiguousarray(values[self.regular])
+
+    def last(self, values: np.ndarray) -> np.ndarray:
+        """What stands at the last row of each window."""
+        if self.regular is None or not self.low.size:
+            return values[self.high - 1]
+        length = int(self.high[0] - self.low[0])
+        moved = slice(self.regular.start + length - 1, self.regular.stop + length - 1, self.regular.step)
+        return np.ascontiguousarray(values[moved])
 
     def choose(self, chosen: np.ndarray) -> WindowEdges:
         """Some of them."""
@@ -57,7 +71,12 @@ def count_windows(starts: np.ndarray, window: RowCount, skipped: np.ndarray | No
         window: How many events a window has, and how many it moves by.
         skipped: How many events of each key come before its first window.
     """
-    return WindowEdges(*count_window_edges(np, starts, window.rows, window.slide, skipped))
+    edges = count_window_edges(np, starts, window.rows, window.slide, skipped)
+    regular = None
+    if starts.size == 2:
+        first = int(starts[0]) + (0 if skipped is None else int(skipped[0]))
+        regular = slice(first, first + window.slide * edges[1].size, window.slide)
+    return WindowEdges(*edges, regular=regular)
 
 
 def time_windows(

@@ -25,7 +25,7 @@ from trendweave.programs.operators.windows.edges import (
     time_windows,
 )
 from trendweave.programs.operators.windows.moving import moving
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows
+from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows, order_windows
 from trendweave.programs.operators.windows.outputs import Outputs, read_outputs, result_columns
 from trendweave.programs.operators.windows.steps import CountSteps
 from trendweave.programs.program import EVERYTHING, TRENDS, Needs, Output, Scope, Steps, TimeCut, Work
@@ -181,15 +181,14 @@ class WindowAggregates:
             table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
         if rows.starts.size <= 2:
             return table
-        order = np.lexsort((rows.key_ranks()[edges.key], *sorted_by))
-        return table.take(pa.array(order))
+        return table.take(pa.array(order_windows(rows.key_ranks()[edges.key], *sorted_by)))
 
     def _times(
         self, rows: OrderedRows, edges: WindowEdges
     ) -> tuple[pa.Array, pa.Array, pa.Array, tuple[np.ndarray, ...]]:
         """Start, end and time of rows, and by what they are ordered, the last counts most."""
         if isinstance(self.window, RowCount):
-            start, end = rows.moment[edges.low], rows.moment[edges.high - 1]
+            start, end = edges.first(rows.moment), edges.last(rows.moment)
             last = as_times(end, self.time_type)
             return as_times(start, self.time_type), last, last, (start, end)
         assert edges.number is not None

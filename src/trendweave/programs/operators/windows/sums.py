@@ -11,7 +11,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from trendweave.programs.operators.kernels.float_bits import UsedBits, used_bits
-from trendweave.programs.operators.kernels.moving_sums import LimbSums, sum_floats, sum_narrow, sum_whole
+from trendweave.programs.operators.kernels.moving_sums import (
+    LimbSums,
+    are_narrow,
+    longest_of,
+    sum_floats,
+    sum_narrow,
+    sum_narrow_words,
+    sum_whole,
+)
 from trendweave.programs.operators.kernels.rounding import round_quotients
 from trendweave.programs.operators.kernels.rounding_words import LEAST_UNIT, round_words
 
@@ -26,14 +34,13 @@ _AT_ONCE = 1 << 14
 def sum_words(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Sums of int64 values over low[i] <= place < high[i], both of which ascend: words of 64 bits, int64[sums, 2], the
     lower one first, as Arrow keeps decimals."""
-    if not _are_narrow(values, low, high):
-        return sum_whole(values, low, high)
-    return _as_words(sum_narrow(values, low, high))
+    narrow = are_narrow(values, low, high)
+    return sum_narrow_words(values, low, high) if narrow else sum_whole(values, low, high)
 
 
 def mean_whole(values: np.ndarray, low: np.ndarray, high: np.ndarray, divisors: np.ndarray) -> np.ndarray:
     """Sums of int64 values, each divided by a whole number from 1 to 2**32 - 1 and rounded once."""
-    if _are_narrow(values, low, high):
+    if are_narrow(values, low, high):
         return _divide_narrow(sum_narrow(values, low, high), 0, divisors)
     return round_words(sum_whole(values, low, high), 0, divisors)
 
@@ -43,24 +50,20 @@ def sum_or_mean(
 ) -> np.ndarray:
     """Sums of finite floats, each divided by a whole number from 1 to 2**32 - 1 where some are given, rounded once."""
     used = used_bits(values)
-    longest = int((high - low).max(initial=1))
-    bits = used.above - used.lowest + longest.bit_length() + 1
+    more = longest_of(low, high).bit_length() + 1
     unit = used.lowest + _UNIT
-    if bits > 127 or unit < LEAST_UNIT:
-        parts = list(_in_limbs(values, low, high, divisors, used))
-        return np.concatenate(parts) if parts else np.empty(0)
-    if bits > 63:
-        return round_words(sum_floats(values, low, high, used.lowest), unit, divisors)
-    whole = (values * np.ldexp(1.0, -unit)).astype(np.int64)
-    sums = sum_narrow(whole, low, high)
-    return sums * np.ldexp(1.0, unit) if divisors is None else _divide_narrow(sums, unit, divisors)
-
-
-def _are_narrow(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    if not values.size or not low.size:
-        return True
-    largest = max(-int(values.min()), int(values.max()), 1)
-    return largest * int((high - low).max()) < 2**63
+    if unit >= LEAST_UNIT and used.above - used.lowest < 63:
+        # Whole numbers of the lowest bit that some value has, which fit a word: mostly there are no others.
+        whole = (values * np.ldexp(1.0, -unit)).astype(np.int64)
+        if used.above - used.lowest + more > 63:
+            return round_words(sum_whole(whole, low, high), unit, divisors)
+        sums = sum_narrow(whole, low, high)
+        return sums * np.ldexp(1.0, unit) if divisors is None else _divide_narrow(sums, unit, divisors)
+    least = used.exponents[0]
+    if least + _UNIT >= LEAST_UNIT and used.above - least + more <= 127:
+        return round_words(sum_floats(values, low, high, least), least + _UNIT, divisors)
+    parts = list(_in_limbs(values, low, high, divisors, used))
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _as_words(sums: np.ndarray) -> np.ndarray:
