@@ -11,6 +11,7 @@ from tests.gpu.test_filter import events
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import without_nulls
+from trendweave.gpu.bands import find_near, sort_chunks
 from trendweave.gpu.columns import put_column
 from trendweave.gpu.conditions import require_compiled
 from trendweave.gpu.joins import Condition, find_among, find_pairs, in_order, scan
@@ -81,6 +82,23 @@ def test_candidates_of_an_index(card: SimulatedCard) -> None:
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
     ordered = in_order(card, backwards, 200)
     assert list(zip(ordered.probe.tolist(), ordered.other.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("size", [256, 512])
+def test_values_near_each_other(card: SimulatedCard, size: int) -> None:
+    left, right = events(500), events(900, 1)
+    low = np.minimum(np.arange(500) * 2, 600)
+    high = np.where(np.arange(500) % 50 == 3, low, low + 300)
+    own, others = (table["x"].to_numpy().astype(np.float64) for table in (left, right))
+    condition = condition_on(card, CONDITIONS[0], left, right, "left")
+    chunks = sort_chunks(card, others, size)
+
+    pairs = in_order(card, find_near(card, condition, chunks, low, high, own - 0.11, own + 0.11), 900)
+    nothing = find_near(card, condition, chunks, low[:0], high[:0], own[:0], own[:0])
+
+    expected = among_ranges(CONDITIONS[0], left, right, "left", low, high)
+    assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
+    assert len(nothing.probe) == 0
 
 
 def test_every_pair_and_no_pair(card: SimulatedCard) -> None:

@@ -1,0 +1,85 @@
+"""Pairs whose values lie near each other, or in order: members sorted by value in chunks about as long as ranges are,
+and a binary search in each of the few chunks that a range touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trendweave.gpu.card import Card
+from trendweave.gpu.joins import Condition, Pairs, find_among
+from trendweave.gpu.sources import cuda_text
+
+_SMALLEST, _LARGEST = 256, 1 << 20
+_THREADS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Values of rows of the other side, sorted within chunks.
+
+    Attributes:
+        values: float64 on the card; what has no value stands behind.
+        members: The row of each.
+        finite: Per chunk, the place behind the last that has a value.
+        size: The rows of a chunk.
+    """
+
+    values: Any
+    members: Any
+    finite: Any
+    size: int
+
+
+def chunk_size(typical: int) -> int:
+    """How long chunks are, for ranges that are mostly so long."""
+    return min(max(1 << max(typical - 1, 0).bit_length(), _SMALLEST), _LARGEST)
+
+
+def sort_chunks(card: Card, values: Any, size: int) -> Chunks:
+    """Sort values of rows within chunks.
+
+    Args:
+        card: The card.
+        values: float64 on the card; NaN where a row has none and finds no partner.
+        size: The rows of a chunk.
+    """
+    xp = card.xp
+    number = -(-len(values) // size)
+    padded = xp.full(number * size, np.nan)
+    padded[: len(values)] = values
+    table = padded.reshape(number, size)
+    order = xp.argsort(table, axis=1)
+    starts = xp.arange(number, dtype=np.int64) * size
+    finite = starts + (~xp.isnan(table)).sum(axis=1)
+    sorted_values = xp.take_along_axis(table, order, axis=1).reshape(-1)
+    return Chunks(sorted_values, (order + starts[:, None]).reshape(-1).astype(np.int64), finite.astype(np.int64), size)
+
+
+def find_near(card: Card, condition: Condition, chunks: Chunks, low: Any, high: Any, least: Any, most: Any) -> Pairs:
+    """Pairs of a probe and a row of its range whose value lies between two bounds, as far as the condition holds; in
+    the order of probes alone.
+
+    Args:
+        card: The card.
+        condition: What pairs are tested for.
+        chunks: The values of the other side.
+        low: Per probe, the first row that it may meet.
+        high: Up to but without this one.
+        least: Per probe, the least value, float64.
+        most: The largest one.
+    """
+    xp, probes = card.xp, len(low)
+    if not probes or not len(chunks.values):
+        return Pairs(xp.empty(0, np.int64), xp.empty(0, np.int64))
+    longest = int((high - low).max())
+    each = (max(longest, 1) - 1) // chunks.size + 2
+    begins, lengths = xp.empty(probes * each, np.int64), xp.empty(probes * each, np.int64)
+    bounds = (low, high, least, most, probes, np.int32(each), begins, lengths)
+    arguments = (chunks.values, chunks.finite, chunks.size, *bounds)
+    blocks = -(-probes * each // _THREADS)
+    card.launch(cuda_text("bands"), "find_in_chunks", blocks, _THREADS, arguments)
+    owners = xp.arange(probes * each, dtype=np.int64) // each
+    return find_among(card, condition, begins, lengths, owners, chunks.members, (low, high))

@@ -1,0 +1,37 @@
+"""The check of kernels on a card runs on a simulated one, and tells what is wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.gpu.simulator import SimulatedCard, why_not
+from tools import gpu_check
+
+
+def test_operators_pass_and_a_report_is_written() -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    card, report = SimulatedCard(), gpu_check.Report()
+
+    gpu_check.run(card, report, ["operators"], scale=1e-4, figures=False)
+
+    text = report.write(card, 1.0)
+    assert report.failed == 0, text
+    assert "a simulated card" in text
+    assert "| joins: full size, three ways | as on the CPU" in text
+
+
+def test_what_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(card: object, report: object, scale: float) -> None:
+        raise ValueError("no such thing")
+
+    module = SimpleNamespace(__name__="tools.gpu_checks.broken", check=fail, measure=fail)
+    monkeypatch.setattr(gpu_check, "find_checks", lambda only: [module])
+    report = gpu_check.Report()
+
+    gpu_check.run(SimulatedCard(), report, figures=False)
+
+    assert report.failed == 1
+    assert "no such thing" in report.write(SimulatedCard(), 1.0)

@@ -1,0 +1,283 @@
+"""Filters, windows and joins: random small cases and full-size ones against the CPU, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tools.gpu_operator_cases import (
+    COORDINATES,
+    band_of,
+    compiled_on,
+    distance,
+    one_core_mask,
+    one_core_scan,
+    random_events,
+    run_operators,
+)
+from tools.gpu_timing import seconds_here, seconds_on
+from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.gpu.bands import chunk_size, find_near, sort_chunks
+from trendweave.gpu.card import Card
+from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.filter import keep_rows, mask_rows
+from trendweave.gpu.joins import Condition, count_ranges, find_pairs, in_order
+from trendweave.gpu.windows import (
+    LimbSums,
+    count_stretches,
+    extremes,
+    mean_whole,
+    put_stretches,
+    sum_floats,
+    sum_whole,
+)
+from trendweave.language.operator_texts import read_condition
+from trendweave.programs.operators.kernels.sliding import largest_between, smallest_between
+from trendweave.programs.operators.windows import sums
+
+Report = Callable[..., None]
+FILTERS = ("x > 0.25 AND NOT broken", "x * 2 + n >= 1.5 OR x IS NULL", "n % 3 = 0 AND x / n < 1", "wide + n > 0")
+
+
+def check(card: Card, report: Report, scale: float = 1.0) -> None:
+    """Compare with the CPU."""
+    rounds = max(2, int(20 * scale))
+    check_filters(card, report, rounds, int(20_000_000 * scale))
+    check_windows(card, report, rounds, int(20_000_000 * scale))
+    check_joins(card, report, rounds, scale)
+    run_operators(report, max(1, int(3 * scale)))
+
+
+def check_filters(card: Card, report: Report, rounds: int, full: int) -> None:
+    """Masks of random conditions and sizes, in chunks and not."""
+    draw, wrong = np.random.default_rng(1), []
+    for number in range(rounds):
+        table = random_events(draw, int(draw.integers(0, 9000)))
+        for text in FILTERS:
+            condition = read_condition(text)
+            mask = mask_rows(card, compiled_on(text, table), table, int(draw.choice([1024, 4096, 1 << 22])))
+            if not np.array_equal(np.asarray(mask), is_true(condition, table)):
+                wrong.append(f"{text}, round {number}")
+    report(f"filter: {rounds * len(FILTERS)} random cases", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
+    table = random_events(draw, full)
+    mask = mask_rows(card, compiled_on(FILTERS[1], table), table)
+    same = np.array_equal(np.asarray(mask), is_true(read_condition(FILTERS[1]), table))
+    report("filter: all rows at full size", ok=bool(same), events=full)
+
+
+def check_windows(card: Card, report: Report, rounds: int, full: int) -> None:
+    """Exact sums, means and extremes over random stretches and over windows of events."""
+    draw, wrong = np.random.default_rng(2), []
+    for number in range(rounds):
+        rows = int(draw.integers(1, 20_000))
+        low = np.sort(draw.integers(0, rows, 500))
+        high = np.minimum(np.maximum.accumulate(low + draw.integers(1, rows + 1, 500)), rows)
+        spread = int(draw.choice([0, 3, 8, 40, 250]))
+        floats = draw.normal(size=rows) * 10.0 ** draw.integers(-spread, spread + 1, rows)
+        whole = draw.integers(-(2 ** int(draw.integers(1, 63))), 2 ** int(draw.integers(1, 63)), rows)
+        wrong += [f"{name}, round {number}" for name in _different(card, floats, whole, low, high)]
+    report(f"windows: {rounds} random cases of each aggregate", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
+    if full > 1000:
+        low = np.arange(full - 1000)
+        floats, whole = draw.normal(size=full), draw.integers(-(2**62), 2**62, full)
+        names = _different(card, floats, whole, low, low + 1000)
+        report("windows: 1,000 events, slide 1, full size", ok=not names, events=full, wrong="; ".join(names) or None)
+
+
+def _different(card: Card, floats: np.ndarray, whole: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[str]:
+    """The aggregates that are not bit for bit those of the CPU."""
+    stretches, divisors = put_stretches(card, low, high), np.maximum(high - low, 1)
+    on_card, numbers, by = card.put(floats), card.put(whole), card.put(divisors)
+    pairs: dict[str, tuple[Any, np.ndarray]] = {
+        "sum of floats": (sum_floats(card, on_card, None, stretches), sums.sum_or_mean(floats, low, high)),
+        "mean of floats": (
+            sum_floats(card, on_card, None, stretches, by),
+            sums.sum_or_mean(floats, low, high, divisors),
+        ),
+        "sum": (sum_whole(card, numbers, None, stretches), sums.sum_words(whole, low, high)),
+        "mean": (mean_whole(card, numbers, None, stretches, by), sums.mean_whole(whole, low, high, divisors)),
+        "least": (extremes(card, numbers, stretches, False), smallest_between(whole, low, high)),
+        "most": (extremes(card, numbers, stretches, True), largest_between(whole, low, high)),
+    }
+    return [
+        name
+        for name, (found, expected) in pairs.items()
+        if not isinstance(found, LimbSums) and not np.array_equal(card.get(found), expected)
+    ]
+
+
+def check_joins(card: Card, report: Report, rounds: int, scale: float) -> None:
+    """Pairs of a scan, of candidates and of bands, against a loop on one core."""
+    draw, wrong = np.random.default_rng(3), []
+    compiled = compiled_on(distance(0.25), pair=True)
+    for number in range(rounds):
+        probes, others = (int(draw.integers(1, 3000)) for _ in range(2))
+        low = np.sort(draw.integers(0, others, probes))
+        high = np.minimum(low + draw.integers(0, others + 1), others)
+        wrong += _different_pairs(card, draw, compiled, others, low, high, f"round {number}")
+    report(f"joins: {rounds} random cases, three ways", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
+    probes, window = int(20_000 * scale) + 1, int(100_000 * scale) + 1
+    low = np.arange(probes)
+    names = _different_pairs(card, draw, compiled, probes + window, low, low + window, "full size")
+    report(
+        "joins: full size, three ways", ok=not names, pairs_looked_at=probes * window, wrong="; ".join(names) or None
+    )
+
+
+def _different_pairs(
+    card: Card, draw: np.random.Generator, compiled: Any, others: int, low: np.ndarray, high: np.ndarray, name: str
+) -> list[str]:
+    sides = {side: draw.random((6, size), np.float32) for side, size in (("left", low.size), ("right", others))}
+    expected = one_core_scan(compiled, sides["left"], sides["right"], low, high)
+    condition = _condition(card, compiled, sides)
+    on_card = card.put(low), card.put(high)
+    own, other = (sides[side][0].astype(np.float64) for side in ("left", "right"))
+    chunks = sort_chunks(card, card.put(other), chunk_size(int((high - low).mean())))
+    near = find_near(card, condition, chunks, *on_card, card.put(own - 0.51), card.put(own + 0.51))
+    found = {"ranges": find_pairs(card, condition, *on_card), "band": in_order(card, near, others)}
+    return [
+        f"{way}, {name}"
+        for way, pairs in found.items()
+        if not all(np.array_equal(card.get(a), b) for a, b in zip((pairs.probe, pairs.other), expected, strict=True))
+    ]
+
+
+def _condition(card: Card, compiled: Any, sides: dict[str, np.ndarray]) -> Condition:
+    columns = {
+        (side, name): CardColumn(pa.float32(), card.put(values[place]), None)
+        for side, values in sides.items()
+        for place, name in enumerate(COORDINATES)
+    }
+    return Condition(compiled, "left", columns)
+
+
+# Figures
+
+
+def measure(card: Card, report: Report, scale: float = 1.0) -> None:
+    """The benchmarks' figures."""
+    measure_filter(card, report, int(200_000_000 * scale))
+    measure_sums(card, report, int(200_000_000 * scale))
+    measure_joins(card, report, 2.0**36 * scale)
+
+
+def measure_filter(card: Card, report: Report, events: int) -> None:
+    """The distance from a point in six dimensions: columns on the card, and in pinned memory of this process."""
+    xp = card.xp
+    arrays = [xp.random.random(events).astype(np.float32) for _ in COORDINATES]
+    columns = {name: CardColumn(pa.float32(), values, None) for name, values in zip(COORDINATES, arrays, strict=True)}
+    sample = sum((card.get(values[:1_000_000]).astype(np.float64) - 0.5) ** 2 for values in arrays)
+    few = None
+    for selectivity in (1.0, 0.1, 0.01, 0.001, 1e-5):
+        compiled = compiled_on(distance(float(np.quantile(sample, selectivity)), "0.5"))
+
+        def resident(compiled: Any = compiled) -> Any:
+            kept = keep_rows(card, compiled, columns, events)
+            return [kept.move_column(card, column) for column in columns.values()]
+
+        seconds = seconds_on(card, resident)
+        kept = keep_rows(card, compiled, columns, events).count
+        report(f"filter, resident, selectivity {selectivity:g}", events_per_s=events / seconds, kept=kept / events)
+        few = compiled
+    assert few is not None
+    part = events // 2
+    pinned = []
+    for values in arrays:
+        pinned.append(card.pinned(part, np.float32))
+        card.copy_out(values[:part], pinned[-1])
+    card.synchronize()
+    tables = {
+        "from pinned memory": pinned,
+        "from any memory": [values[: part // 4].copy() for values in pinned],
+    }
+    for place, given in tables.items():
+        table = pa.table({name: _as_arrow(values) for name, values in zip(COORDINATES, given, strict=True)})
+        seconds = seconds_on(card, lambda table=table: mask_rows(card, few, table), 3)
+        rate = table.num_rows / seconds
+        report(f"filter, {place}, a bit per event back", events_per_s=rate, bytes_per_s=rate * 24)
+    some = [values[: part // 10].copy() for values in pinned]
+    seconds = seconds_here(lambda: one_core_mask(few, some))
+    report("filter, one core of the same machine, compiled", events_per_s=len(some[0]) / seconds)
+
+
+def _as_arrow(values: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(pa.float32(), values.size, [None, pa.py_buffer(values)])
+
+
+def measure_sums(card: Card, report: Report, events: int) -> None:
+    """Sums over windows of events, slide 1, columns and results on the card."""
+    xp = card.xp
+    kinds = {
+        "float32, two digits": xp.random.randint(0, 10_000, events).astype(np.float32) / np.float32(128),
+        "float64, any": xp.random.standard_normal(events // 2),
+        "int64": xp.random.randint(-1000, 1000, events // 2).astype(np.int64),
+    }
+    for kind, values in kinds.items():
+        work = sum_whole if values.dtype == np.int64 else sum_floats
+        for window in (1 << 12, 1 << 16, 1 << 20):
+            stretches = count_stretches(len(values), min(window, len(values)), 1)
+            seconds = seconds_on(card, lambda work=work, values=values, s=stretches: work(card, values, None, s), 3)
+            report(f"sum of {kind} over {window:,} events, slide 1", events_per_s=len(values) / seconds)
+    for window in (1 << 12, 1 << 20):
+        values = kinds["int64"]
+        stretches = count_stretches(len(values), min(window, len(values)), 1)
+        seconds = seconds_on(card, lambda s=stretches, values=values: extremes(card, values, s, True), 3)
+        report(f"largest of int64 over {window:,} events, slide 1", events_per_s=len(values) / seconds)
+    here = card.get(kinds["float64, any"][: events // 40])
+    for window in (1 << 12, 1 << 20):
+        length = min(window, len(here))
+        low = np.arange(len(here) - length + 1)
+        seconds = seconds_here(lambda low=low, length=length: sums.sum_or_mean(here, low, low + length))
+        report(f"sum of float64 over {window:,} events, one core", events_per_s=len(here) / seconds)
+
+
+def measure_joins(card: Card, report: Report, pairs: float) -> None:
+    """Six dimensions: a scan of windows of some lengths, and the same as a band."""
+    draw = np.random.default_rng(4)
+    compiled = compiled_on(distance(0.005), pair=True)
+    for window in (1 << 12, 1 << 16, 1 << 20):
+        probes = max(int(pairs / window), 1)
+        sides = {
+            side: draw.random((6, size), np.float32) for side, size in (("left", probes), ("right", probes + window))
+        }
+        condition, low = _condition(card, compiled, sides), card.xp.arange(probes, dtype=np.int64)
+        high = low + window
+        seconds = seconds_on(card, lambda c=condition, low=low, high=high: find_pairs(card, c, low, high), 2)
+        found = len(find_pairs(card, condition, low, high).probe)
+        rate = probes * window / seconds
+        reach = window + 512
+        counted = seconds_on(card, lambda c=condition, a=low, b=high, r=reach: count_ranges(card, c, a, b, r), 2)
+        report(
+            f"theta join, window of {window:,}",
+            **{"pairs_per_s": rate, "first_pass": probes * window / counted, "events_per_s": probes / seconds},
+            found=found,
+        )
+        measure_band(card, report, sides, low, window)
+    few, short = max(int(pairs / 2**21), 1), 1 << 12
+    sides = {side: draw.random((6, few + short), np.float32) for side in ("left", "right")}
+    low = np.arange(few)
+    seconds = seconds_here(lambda: one_core_scan(compiled, sides["left"], sides["right"], low, low + short))
+    report("theta join, one core of the same machine", pairs_per_s=few * short / seconds)
+
+
+def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: Any, window: int) -> None:
+    """`abs(left.a - right.a) <= d` by sorted values and by a scan."""
+    width = 2.0 / window
+    compiled = compiled_on(band_of(width), pair=True)
+    condition, high = _condition(card, compiled, sides), low + window
+    own, other = (card.put(sides[side][0].astype(np.float64)) for side in ("left", "right"))
+
+    def by_values() -> Any:
+        chunks = sort_chunks(card, other, chunk_size(window))
+        found = find_near(card, condition, chunks, low, high, own - 1.01 * width, own + 1.01 * width)
+        return in_order(card, found, len(other))
+
+    band = seconds_on(card, by_values, 2)
+    scanned = seconds_on(card, lambda: find_pairs(card, condition, low, high), 1)
+    same = np.array_equal(card.get(by_values().other), card.get(find_pairs(card, condition, low, high).other))
+    rate = len(low) / band
+    report(f"band join, window of {window:,}", ok=bool(same), events_per_s=rate, times_the_scan=scanned / band)
+
