@@ -172,6 +172,7 @@ def streams(
 
 
 clocks = st.sampled_from(sorted(CLOCKS)).map(CLOCKS.__getitem__)
+clocks_of_spark = st.sampled_from(CLOCKS_OF_SPARK).map(CLOCKS.__getitem__)
 
 
 # ------------------------------------------------------------------------------------------------------------- windows

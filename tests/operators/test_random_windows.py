@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.running import as_events, assert_rows, cuts, in_pieces, pushed
-from tests.operators.strategies import COLUMNS, Stream, Windows, aggregate_windows, clocks, keys, outputs, streams
+from tests.operators.strategies import (
+    COLUMNS,
+    Clock,
+    Stream,
+    Windows,
+    aggregate_windows,
+    clocks,
+    keys,
+    outputs,
+    streams,
+)
 from tests.profiles import examples
 from tests.reference.operators.aggregation import Wanted, window_aggregate
 from tests.reference.operators.events import Event
@@ -64,8 +74,8 @@ def _type(function: str, column: str | None) -> pa.DataType:
 
 
 @st.composite
-def cases(draw: st.DrawFn, most: int = 14) -> Case:
-    clock = draw(clocks)
+def cases(draw: st.DrawFn, most: int = 14, of: st.SearchStrategy[Clock] = clocks) -> Case:
+    clock = draw(of)
     text, wanted = draw(outputs())
     chosen = draw(keys)
     order_by = draw(st.lists(st.sampled_from(["x", "n", "word"]), max_size=1))
