@@ -88,3 +88,13 @@ def test_what_does_not_fit_is_told(events: str) -> None:
 
     assert result.returncode == 1
     assert "TW301: unknown column cold" in result.stderr
+
+
+def test_two_sides_come_in_two_files(events: str, tmp_path: Path) -> None:
+    write_table(EVENTS.select(["time", "machine"]), tmp_path / "right.csv")
+    asked = ("pipe", "JOIN LEFT 1 second RIGHT 1 ROW BY machine", "--events", events)
+
+    result = trendweave(*asked, "--right", str(tmp_path / "right.csv"), "--runner", "local")
+
+    assert result.returncode == 0
+    assert result.stdout.splitlines()[:2] == ['"time","machine","left_time","left_heat","right_time"', '1,"a",1,81,1']

@@ -241,3 +241,72 @@ def test_options_of_other_places_are_refused() -> None:
 def test_two_tables_are_for_joins() -> None:
     with pytest.raises(TrendweaveError, match="TW317"):
         HOT.run(EVENTS, EVENTS)
+
+
+LEFT = pa.table({"time": [1, 2, 3, 5], "machine": ["a", "b", "a", "a"], "x": [1, 2, 3, 4]})
+RIGHT = pa.table({"time": [1, 2, 4, 6], "machine": ["a", "b", "a", None], "y": ["p", "q", None, "r"]})
+PAIRS = ops.window_join("right.y IS NULL OR left.x < 3", left="3 seconds", right="2 rows", keys="machine")
+
+
+def test_two_tables_are_joined_in_the_kind_of_table_of_the_left_one() -> None:
+    rows = PAIRS.run(LEFT, RIGHT)
+
+    assert rows.column_names == ["time", "machine", "left_time", "left_x", "right_time", "right_y"]
+    assert rows.to_pylist() == [
+        {"time": 1, "machine": "a", "left_time": 1, "left_x": 1, "right_time": 1, "right_y": "p"},
+        {"time": 2, "machine": "b", "left_time": 2, "left_x": 2, "right_time": 2, "right_y": "q"},
+        {"time": 4, "machine": "a", "left_time": 3, "left_x": 3, "right_time": 4, "right_y": None},
+        {"time": 5, "machine": "a", "left_time": 5, "left_x": 4, "right_time": 4, "right_y": None},
+    ]
+    assert PAIRS.schema(LEFT.schema, RIGHT.schema).equals(rows.schema.remove_metadata())
+    assert PAIRS.run(pl.from_arrow(LEFT), pl.from_arrow(RIGHT)).to_dicts() == rows.to_pylist()
+    assert PAIRS.run(LEFT.to_pandas(), RIGHT.to_pandas())["left_x"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_column_tells_the_sides_of_one_table_apart() -> None:
+    names = LEFT.column_names
+    both = pa.concat_tables(
+        [
+            LEFT.append_column("side", pa.array(["left"] * 4)),
+            RIGHT.rename_columns(names).drop_columns("x").append_column("side", pa.array(["right"] * 4)),
+        ],
+        promote_options="default",
+    )
+    pairs = ops.window_join(left="3 seconds", right="2 rows", keys="machine")
+    engine = pairs.incremental(both)
+    state, first = engine.push(engine.start(), both.sort_by("time"), 4)
+
+    rows = pairs.run(both)
+
+    assert rows.select(["left_time", "right_time"]).to_pylist() == [
+        {"left_time": row["left_time"], "right_time": row["right_time"]} for row in pairs.run(LEFT, RIGHT).to_pylist()
+    ]
+    assert pa.concat_tables([first, engine.finish(state)]).to_pylist() == rows.to_pylist()
+    with pytest.raises(TrendweaveError, match="side"):
+        pairs.run(both.set_column(3, "side", pa.array(["middle"] * 8)))
+
+
+def test_rows_of_a_join_are_events_of_the_next_operator() -> None:
+    counts = PAIRS | ops.window_aggregate("COUNT(*), MAX(left_x) AS most", within="4 seconds", keys="machine")
+
+    assert counts.run(LEFT, RIGHT).select(["time", "count", "most"]).to_pylist() == [
+        {"time": 3, "count": 1, "most": 1},
+        {"time": 3, "count": 1, "most": 2},
+        {"time": 7, "count": 2, "most": 4},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "codes"),
+    [
+        (LEFT.drop_columns("x"), RIGHT, ["TW301"]),
+        (LEFT, RIGHT.drop_columns("machine"), ["TW301"]),
+        (LEFT, RIGHT.rename_columns(["when", "machine", "y"]), ["TW302"]),
+        (LEFT, RIGHT.set_column(1, "machine", pa.array([1, 2, 3, 4])), ["TW305"]),
+    ],
+)
+def test_sides_that_do_not_fit_are_told(left: pa.Table, right: pa.Table, codes: list[str]) -> None:
+    with pytest.raises(TrendweaveError) as raised:
+        PAIRS.run(left, right)
+
+    assert [problem.code for problem in raised.value.problems] == codes

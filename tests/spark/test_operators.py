@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("name", ["filter", "windows of rows", "two windows", "windows and a match"])
+@pytest.mark.parametrize("name", ["filter", "windows of rows", "two windows", "join", "windows and a match"])
 def test_spark_gives_the_rows_of_this_process(spark: SparkSession, name: str) -> None:
     events = make_events(moments=name == "two windows")
     chain = ops.pipe(CHAINS[name])

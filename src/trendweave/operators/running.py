@@ -135,13 +135,13 @@ def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Cal
         return frames.merge_frames(events, right, plan, time), _unchanged
     import pyarrow as pa
 
+    from trendweave.programs.operators.joins.sides import merge_sides, merged_schema
     from trendweave.rows.tables import arrow_schema, as_arrow
 
-    sides = import_module("trendweave.programs.operators.joins.sides")
     if isinstance(events, pa.Schema) or isinstance(right, pa.Schema):
-        return sides.merged_schema(arrow_schema(events), arrow_schema(right), plan, time), _unchanged
+        return merged_schema(arrow_schema(events), arrow_schema(right), plan, time), _unchanged
     left, give_back = as_arrow(events)
-    return sides.merge_sides(left, as_arrow(right)[0], plan, time), give_back
+    return merge_sides(left, as_arrow(right)[0], plan, time), give_back
 
 
 def _columns_as_they_came(piped: Piped, events: Any) -> pa.Schema | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPl
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.programs.bind import Wishes, bind
 from trendweave.programs.operators.filter import bind_filter
+from trendweave.programs.operators.joins.program import bind_join
 from trendweave.programs.operators.stages import Stage, keys_of
 from trendweave.programs.operators.windows.program import bind_windows
 
@@ -34,8 +34,7 @@ def bind_stage(plan: AnyPlan, events: pa.Schema, time: str, type_: str | None, w
         case AggregatePlan():
             return Stage(bind_windows(plan, events, time, wishes.numbers, wishes.device), _pairs(plan.keys))
         case JoinPlan():
-            bind_join = import_module("trendweave.programs.operators.joins.program").bind_join
-            return Stage(bind_join(plan, events, time), _pairs(plan.keys))
+            return Stage(bind_join(plan, events, time, wishes.device), _pairs(plan.keys))
     program = bind(plan, events, time, type_, wishes)
     return Stage(program, keys_of(program))
 
