@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.windows.edges import StepSpan, last_moments
-from trendweave.programs.operators.windows.ordered_rows import value_order
 from trendweave.programs.operators.windows.outputs import END, START, Asked
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.results.types import column_type
@@ -72,5 +70,4 @@ def _in_our_order(program: WindowAggregates, found: pa.Table) -> pa.Table:
     table = pa.table(
         [column.cast(field.type) for column, field in zip(columns, program.schema, strict=True)], program.schema
     )
-    order = np.lexsort((*(value_order(key) for key in keys[::-1]), start))
-    return table if np.array_equal(order, np.arange(order.size)) else table.take(pa.array(order))
+    return program.arrange(table)

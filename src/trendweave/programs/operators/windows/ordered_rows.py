@@ -46,10 +46,7 @@ class OrderedRows:
 
     def key_ranks(self) -> np.ndarray:
         """The place of each key in the order of values: NULL first, NaN above all numbers."""
-        columns = [value_order(self.of_keys(name)) for name in self.keys]
-        ranks = np.empty(self.key_rows.size, np.int64)
-        ranks[np.lexsort(columns[::-1]) if columns else slice(None)] = np.arange(ranks.size)
-        return ranks
+        return rank_keys([self.table.column(name) for name in self.keys], self.key_rows)
 
 
 def order_rows(table: pa.Table, keys: tuple[str, ...], kind: TimeType, ties: Sequence[str] | None) -> OrderedRows:
@@ -69,6 +66,14 @@ def order_rows(table: pa.Table, keys: tuple[str, ...], kind: TimeType, ties: Seq
         order = _order_ties(table, order, starts, moment, ties)
     first = starts[:-1] if order is None else order[starts[:-1]]
     return OrderedRows(table, order, starts, moment, first, keys)
+
+
+def rank_keys(columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> np.ndarray:
+    """The place of some rows, one per key, in the order of their keys."""
+    values = [value_order(take_rows(column, rows)) for column in columns]
+    ranks = np.empty(rows.size, np.int64)
+    ranks[np.lexsort(values[::-1]) if values else slice(None)] = np.arange(ranks.size)
+    return ranks
 
 
 def order_windows(rank: np.ndarray, start: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:

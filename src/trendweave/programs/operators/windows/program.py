@@ -25,17 +25,18 @@ from trendweave.programs.operators.windows.edges import (
     time_windows,
 )
 from trendweave.programs.operators.windows.moving import moving
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows, order_windows
-from trendweave.programs.operators.windows.outputs import Outputs, read_outputs, result_columns
+from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows, order_windows, rank_keys
+from trendweave.programs.operators.windows.outputs import END, START, Outputs, read_outputs, result_columns
 from trendweave.programs.operators.windows.steps import CountSteps
 from trendweave.programs.program import EVERYTHING, TRENDS, Needs, Output, Scope, Steps, TimeCut, Work
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.types import Numbers, ResultColumn, column_type, result_schema
 from trendweave.rows.closing import Closing
+from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, as_times, keep_rows_with_time, steps_of, time_type
+from trendweave.rows.times import TimeType, as_steps, as_times, keep_rows_with_time, steps_of, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.
 _CHUNK = 9
@@ -182,6 +183,15 @@ class WindowAggregates:
         if rows.starts.size <= 2:
             return table
         return table.take(pa.array(order_windows(rows.key_ranks()[edges.key], *sorted_by)))
+
+    def arrange(self, rows: pa.Table) -> pa.Table:
+        """Result rows of several parts in the order of one; rows of one key and window stay in theirs."""
+        start = as_steps(rows.column(START), self.time_type)
+        codes = key_codes([rows.column(name) for name in self.plan.keys], rows.num_rows)
+        rank = rank_keys([rows.column(name) for name in self.plan.keys], first_of_each(codes))[codes]
+        ends = (as_steps(rows.column(END), self.time_type),) if isinstance(self.window, RowCount) else ()
+        order = order_windows(rank, start, *ends)
+        return rows if np.array_equal(order, np.arange(order.size)) else rows.take(pa.array(order))
 
     def _times(
         self, rows: OrderedRows, edges: WindowEdges
