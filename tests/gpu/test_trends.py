@@ -12,7 +12,7 @@ from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
 from trendweave.errors import ExecutionError
 from trendweave.gpu.card import Memory
-from trendweave.gpu.trends import edges, entry, parts, residues, totals
+from trendweave.gpu.trends import edges, entry, parts, residues, sending, totals
 from trendweave.kernels import Aggregate, Comparison, Condition, Results, Rows, Template, aggregate
 
 
@@ -103,7 +103,7 @@ def test_segments_that_do_not_fit_together(card: SimulatedCard, monkeypatch):
     measured = [Aggregate("sum", 1, codes / 4), Aggregate("max", 1, codes, codes % 5 != 0)]
     expected = aggregate(rows, ONE, conditions, measured, start_guards=guards)
     monkeypatch.setattr(SimulatedCard, "memory", lambda card: Memory(20_000, 20_000))
-    assert len(parts.cut_parts(card, rows, conditions, measured)) > 3
+    assert len(parts.cut_parts(card, rows, 1, conditions, measured)) > 3
     check_same(entry.aggregate(card, rows, ONE, conditions, measured, start_guards=guards), expected)
 
 
@@ -148,3 +148,46 @@ def test_patterns_of_many_states_are_refused(card: SimulatedCard):
     template = Template(np.arange(states), np.ones(states, bool), np.ones(states, bool), np.array([0]), np.array([1]))
     with pytest.raises(ExecutionError, match="patterns of 17 states"):
         entry.aggregate(card, rising_rows(0, 5)[0], template)
+
+
+def test_more_than_all_floats_before_the_first_event(card: SimulatedCard, monkeypatch):
+    """SEQ(A, C+): a piece of 1,100 Cs would multiply a trend by more than any float, but none comes before it."""
+    monkeypatch.setattr(totals, "PIECE_ROWS", 1100)
+    monkeypatch.setattr(totals, "SHORT_WINDOW", 0)
+    letters = np.array([2] * 2300 + [1] + [2] * 6, np.uint64)
+    nowhere = np.zeros(letters.size, np.int64)
+    rows = Rows(np.array([0, letters.size]), np.arange(letters.size), nowhere, nowhere, letters)
+    template = Template(
+        np.array([0, 1]), np.array([True, False]), np.array([False, True]), np.array([0, 1]), np.array([1, 1])
+    )
+    values = np.where(letters == 2, np.inf, 1.0)
+    values[-3:] = 2.5
+    measured = [
+        Aggregate("sum", 1, values),
+        Aggregate("sum", 2, np.where(np.isinf(values), np.nan, values), values < 3),
+    ]
+    for numbers in ("exact", "float64"):
+        found = entry.aggregate(card, rows, template, None, measured, numbers=numbers)
+        check_same(found, aggregate(rows, template, None, measured, numbers=numbers))
+        assert found.count.tolist() == [63]
+
+
+def test_columns_go_to_the_card_in_parts(card: SimulatedCard, monkeypatch):
+    monkeypatch.setattr(sending, "PART_BYTES", 64)
+    monkeypatch.setattr(sending, "SENDERS", {})
+    for column in (np.arange(-40, 60), np.arange(9), np.arange(100) % 200):
+        for kind in (np.int64, np.int32):
+            sent = sending.send(card, column, kind)
+            assert sent.dtype == kind
+            assert sent.tolist() == column.tolist()
+
+
+@pytest.mark.parametrize("largest", [1e300, 1e-300, np.inf])
+def test_sums_of_floats_beyond_all_floats(card: SimulatedCard, largest):
+    """Averages stay exact where sums do not fit; what is infinite stays so."""
+    rows, codes = rising_rows(4, 90, 3)
+    values = np.where(codes % 7 == 3, largest, codes / 8)
+    values[codes % 11 == 0] *= -1
+    conditions = [Condition((Comparison(codes, "!=", codes),))]
+    measured = [Aggregate("avg", 1, values), Aggregate("sum", 1, values, codes % 2 == 0), Aggregate("min", 1, values)]
+    check_same(entry.aggregate(card, rows, ONE, conditions, measured), aggregate(rows, ONE, conditions, measured))

@@ -109,24 +109,31 @@ __device__ bool precedes(const Place& place, int at, const Query& query, const V
     return false;
 }
 
-// What is asked of the earlier vertices for one transition, if it is two comparisons of staged columns at most.
+// What is asked of the earlier vertices for one transition: up to two comparisons of staged columns, and whether there is
+// more to ask.
 struct Asked {
     int tests;
     int first_slot, second_slot;
     Range first, second;
+    bool more;
 };
 
 __device__ inline Asked ask(int t, const Query& query, const Vertices& later) {
     Asked asked;
     const int* test = query.tests + 3 * query.first_test[t];
-    asked.tests = query.first_test[t + 1] - query.first_test[t];
-    asked.first_slot = asked.second_slot = 0;
-    if (asked.tests > 0) asked.first_slot = test[0];
-    if (asked.tests > 1) asked.second_slot = test[3];
-    if (query.pair[t] >= 0 || asked.tests > 2 || asked.first_slot >= SLOTS || asked.second_slot >= SLOTS)
-        asked.tests = -1;
-    if (asked.tests > 0) asked.first = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
-    if (asked.tests > 1) asked.second = range_of(test[5], query.codes[test[4] * query.rows + later.row]);
+    int count = query.first_test[t + 1] - query.first_test[t];
+    asked.tests = asked.first_slot = asked.second_slot = 0;
+    if (count > 0 && test[0] < SLOTS) {
+        asked.tests = 1;
+        asked.first_slot = test[0];
+        asked.first = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
+        if (count > 1 && test[3] < SLOTS) {
+            asked.tests = 2;
+            asked.second_slot = test[3];
+            asked.second = range_of(test[5], query.codes[test[4] * query.rows + later.row]);
+        }
+    }
+    asked.more = count > asked.tests || query.pair[t] >= 0;
     return asked;
 }
 
@@ -199,15 +206,11 @@ __device__ inline void add_all(const Place& place, int end, const Query& query, 
     for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++) {
         Asked asked = ask(t, query, later);
         int source = query.source[t];
-        if (asked.tests < 0) {
-            for (int i = 0; i < end; i++)
-                if (place.state[i] == source && leads(t, place, i, query, later)) add_one(place, i, sums);
-            continue;
-        }
         long long earliest = query.guard[t] < 0 ? BEFORE_ALL : query.guards[query.guard[t] * query.rows + later.row];
         if (query.contiguous) earliest = max(earliest, later.tick - 1);
         for (int i = 0; i < end; i++)
-            if (place.state[i] == source && place.tick[i] >= earliest && allows(asked, place, i))
+            if (place.state[i] == source && place.tick[i] >= earliest && allows(asked, place, i) &&
+                (!asked.more || leads(t, place, i, query, later)))
                 add_one(place, i, sums);
     }
 }

@@ -12,6 +12,7 @@ from trendweave.gpu.card import Card, Extent
 from trendweave.gpu.trends.card_rows import NEW_TICK, CardRows
 from trendweave.gpu.trends.edge_columns import EdgeColumns, number_columns
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
+from trendweave.gpu.trends.sending import send
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED
@@ -191,7 +192,7 @@ def put_columns(card: Card, lines: Sequence[np.ndarray], rows: int) -> Any:
     """Columns of int64 on the card, one after the other."""
     columns = card.xp.empty((len(lines), rows), np.int64)
     for place, line in enumerate(lines):
-        columns[place] = card.put(np.asarray(line, np.int64))
+        columns[place] = send(card, np.asarray(line, np.int64), np.int64)
     return columns
 
 
@@ -204,5 +205,5 @@ def put_codes(card: Card, columns: EdgeColumns, rows: int) -> Any:
         codes = np.split(np.maximum(numbers.reshape(-1) - below, -1), len(codes))
     out = card.xp.empty((len(codes) + len(columns.values), rows), np.int32)
     for place, column in enumerate([*codes, *columns.values]):
-        out[place] = card.put(column).astype(np.int32)
+        out[place] = send(card, column, np.int32)
     return out

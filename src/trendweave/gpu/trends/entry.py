@@ -70,7 +70,7 @@ def aggregate(
     columns = (every, list(aggregates), start_guards or {}, final_guards or {})
     found = []
     with memory_told(card):
-        for first, end in cut_parts(card, rows, every, aggregates):
+        for first, end in cut_parts(card, rows, len(template.state_variable), every, aggregates):
             whole = first == 0 and end == rows.segment_starts.size - 1
             part = (rows, *columns) if whole else take_part(rows, *columns, first, end)
             found.append(_aggregate_part(card, template, selection, numbers, *part))

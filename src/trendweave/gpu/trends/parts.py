@@ -12,16 +12,18 @@ from trendweave.kernels import Aggregate, Comparison, Condition, PairTest, Resul
 
 #: Of the free memory, what is planned with.
 _SHARE = 0.7
-#: Bytes per row that every pass needs: ticks, letters, packed states, vertices, numbers, and room to work in.
-_ROW_BYTES = 120
+#: Bytes that a row needs: for ticks, letters, packed states, vertices, numbers and room to work in; per state; per
+#: column, with a copy.
+_ROW_BYTES, _STATE_BYTES, _COLUMN_BYTES = 120, 24, 16
 
 
 def cut_parts(
-    card: Card, rows: Rows, conditions: Sequence[Condition], aggregates: Sequence[Aggregate]
+    card: Card, rows: Rows, states: int, conditions: Sequence[Condition], aggregates: Sequence[Aggregate]
 ) -> list[tuple[int, int]]:
     """Ranges of segments whose rows fit the card together. A segment that does not fit by itself is a range, too."""
     columns = sum(len(condition.comparisons) + 2 for condition in conditions) + 2 * len(aggregates)
-    most = int(card.memory().free * _SHARE) // (_ROW_BYTES + 16 * columns)
+    of_row = _ROW_BYTES + _STATE_BYTES * states + _COLUMN_BYTES * columns
+    most = int(card.memory().free * _SHARE) // of_row
     starts = rows.segment_starts
     if starts[-1] - starts[0] <= most:
         return [(0, starts.size - 1)]

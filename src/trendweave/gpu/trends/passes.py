@@ -17,9 +17,10 @@ from trendweave.gpu.trends import residues
 from trendweave.gpu.trends.card_rows import put_rows
 from trendweave.gpu.trends.edges import Edges
 from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers
+from trendweave.gpu.trends.sending import send
 from trendweave.gpu.trends.totals import Totals
 from trendweave.kernels import Condition, Rows, Selection, Template
-from trendweave.kernels.aggregates.blocks import cut_blocks
+from trendweave.kernels.aggregates.blocks import Blocks, cut_blocks, number_results
 from trendweave.kernels.aggregates.exact_numbers import DIGIT_BITS
 from trendweave.kernels.aggregates.passes import is_empty
 
@@ -43,7 +44,7 @@ class CardPasses:
         final_guards: Mapping[int, np.ndarray],
     ) -> None:
         self.card, self.count = card, rows.tick.size
-        self.blocks = cut_blocks(rows, 1)
+        self.blocks = find_blocks(rows)
         self._lengths = (self.blocks.row_end - self.blocks.row_start) * len(template.state_variable)
         on_card = put_rows(card, rows, template)
         guarded = bool(start_guards) or bool(final_guards)
@@ -58,31 +59,41 @@ class CardPasses:
 
     def float_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
         """float64 totals per window: the number of trends, then one per line of values."""
-        return self._sum(FLOATS, np.asarray(values, np.float64), states, None)
+        return self._sum(FLOATS, [send(self.card, line, np.float64) for line in values], states, None)
 
     def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
         """The largest code per window, per line of codes."""
         found = []
         for line, of_line in zip(codes, _state_bits(states), strict=True):
-            asked = (self.card.put(line[None]), self.card.put(of_line[None]))
+            asked = (send(self.card, line, np.int64), self.card.put(of_line[None]))
             found.append(self.way.run(LARGEST, *asked, 0, None)[:, 0])
         return found
 
     def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list[np.ndarray]:
         """Exact totals per window: the number of trends, then one per line. Lines are int64, or digits base 2**30 of
         larger numbers."""
-        rough = values if values is not None else _as_floats(digits)
-        floats = self.float_pass(rough, states)
-        bits, exact = self._sizes(floats, rough, values is not None)
+        if values is not None:
+            on_card = [send(self.card, line, np.int64) for line in values]
+            floats = self._sum(FLOATS, [line.astype(np.float64) for line in on_card], states, None)
+            exact = self._are_exact(floats, values)
+            value_bits = int(np.abs(values.astype(np.float64)).max(initial=0)).bit_length()
+        else:
+            assert digits is not None, "lines are values or digits"
+            floats = [self._sum(FLOATS, [], states[:0], None)[0]] * (1 + len(digits))
+            exact = np.zeros(self.blocks.window.size, np.bool_)
+            value_bits = DIGIT_BITS * digits.shape[1] + 1
         columns = [np.rint(np.where(exact, column, 0)).astype(np.int64) for column in floats]
         pending = np.flatnonzero(~exact)
         if not pending.size:
             return columns
-        primes = residues.primes_for(bits)
+        primes = residues.primes_for(self._bits(floats[0], value_bits if len(states) else 0))
         found: list[list[np.ndarray]] = []
         for place in range(int(primes[pending].max())):
             numbers = Numbers(Kind.RESIDUE, residues.prime(place))
-            lines = _residues_of(values, digits, numbers.prime)
+            if digits is None:
+                lines = [_residues(line, numbers.prime) for line in on_card]
+            else:
+                lines = [self.card.put(line) for line in _residues_of_digits(digits, numbers.prime)]
             found.append(self._sum(numbers, lines, states, pending[primes[pending] > place]))
         for count in np.unique(primes[pending]):
             at = pending[primes[pending] == count]
@@ -93,43 +104,54 @@ class CardPasses:
                 column[at] = part
         return columns
 
-    def _sizes(self, floats: list[np.ndarray], lines: np.ndarray, small: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Bits of the largest total of each window at most, and whether all its floats are exact."""
-        trends = floats[0]
-        longest = np.maximum(self._lengths, 1).astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            # No trend has a vertex twice, so there are fewer trends than sets of vertices.
-            bits = np.where(np.isfinite(trends), np.log2(np.maximum(trends, 1)), longest)
-            exact = np.full(trends.size, small) & (trends < EXACT_FLOATS)
-            largest = 0.0
-            for total, line in zip(floats[1:], lines, strict=True):
-                most = float(np.abs(line.astype(np.float64)).max(initial=0))
-                largest = max(largest, most)
-                bound = trends * longest * most
+    def _are_exact(self, floats: list[np.ndarray], values: np.ndarray) -> np.ndarray:
+        """Whether all totals of each window are so small that they, and all on the way to them, were not rounded."""
+        trends, exact = floats[0], floats[0] < EXACT_FLOATS
+        with np.errstate(over="ignore", invalid="ignore"):
+            for total, line in zip(floats[1:], values, strict=True):
+                bound = trends * self._lengths * float(np.abs(line.astype(np.float64)).max(initial=0))
                 if not (line < 0).any():
                     bound = np.fmin(bound, total)
-                exact &= bound < EXACT_FLOATS
-        if largest > 0:
-            bits = bits + np.log2(longest) + max(np.log2(largest), 0)
-        return np.ceil(bits).astype(np.int64) + _MARGIN, exact
+                exact = exact & (bound < EXACT_FLOATS)
+        return exact
+
+    def _bits(self, trends: np.ndarray, value_bits: int) -> np.ndarray:
+        """Bits of the largest total of each window at most. A trend has no vertex twice, so there are fewer trends than
+        sets of vertices, where floats do not tell."""
+        longest = np.maximum(self._lengths, 1).astype(np.float64)
+        bits = np.where(np.isfinite(trends), np.log2(np.clip(trends, 1, np.finfo(np.float64).max)), longest)
+        of_sums = np.log2(longest) + value_bits if value_bits else 0
+        return np.ceil(bits + of_sums).astype(np.int64) + _MARGIN
 
     def _sum(
-        self, numbers: Numbers, lines: np.ndarray, states: np.ndarray, chosen: np.ndarray | None
+        self, numbers: Numbers, lines: Sequence[Any], states: np.ndarray, chosen: np.ndarray | None
     ) -> list[np.ndarray]:
-        """The number of trends, and the sums, a few of them at a time."""
+        """The number of trends, and the sums of lines on the card, a few of them at a time."""
         bits = _state_bits(states)
         nothing: Any = self.card.put(np.zeros((1, 1), numbers.dtype))
         if not len(lines):
             return [self.way.run(numbers, nothing, self.card.put(np.zeros(1, np.uint32)), 0, chosen)[:, 0]]
         totals: list[np.ndarray] = []
         for first in range(0, len(lines), SUMS):
-            part = np.zeros((SUMS, self.count), numbers.dtype)
+            part = self.card.xp.zeros((SUMS, self.count), numbers.dtype)
             of_part = np.zeros(SUMS, np.uint32)
             taken = lines[first : first + SUMS]
-            part[: len(taken)], of_part[: len(taken)] = taken, bits[first : first + SUMS]
-            found = self.way.run(numbers, self.card.put(part), self.card.put(of_part), SUMS, chosen)
+            for place, line in enumerate(taken):
+                part[place] = line
+            of_part[: len(taken)] = bits[first : first + SUMS]
+            found = self.way.run(numbers, part, self.card.put(of_part), SUMS, chosen)
             totals += [found[:, k] for k in range(bool(totals), 1 + len(taken))]
         return totals
+
+
+def find_blocks(rows: Rows) -> Blocks:
+    """Each window of each segment by itself. Where there is but one, nothing is looked for."""
+    if not rows.tick.size or (window := rows.window_first.min()) < rows.window_last.max():
+        return cut_blocks(rows, 1)
+    segment = np.flatnonzero(np.diff(rows.segment_starts))
+    starts, ends = rows.segment_starts[segment], rows.segment_starts[segment + 1]
+    ones = np.ones(segment.size, np.int64)
+    return Blocks(segment, starts, ends, ones * window, ones, number_results(ones))
 
 
 def _state_bits(states: np.ndarray) -> np.ndarray:
@@ -137,19 +159,13 @@ def _state_bits(states: np.ndarray) -> np.ndarray:
     return (states.astype(np.uint32) << np.arange(states.shape[1], dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
 
 
-def _as_floats(digits: np.ndarray | None) -> np.ndarray:
-    """Rounded numbers of digits; infinite beyond all floats."""
-    assert digits is not None, "lines are values or digits"
-    with np.errstate(over="ignore", invalid="ignore"):
-        parts = [np.ldexp(digits[:, d].astype(np.float64), DIGIT_BITS * d) for d in range(digits.shape[1])]
-        return np.sum(parts, axis=0)
+def _residues(line: Any, prime: int) -> Any:
+    """A line of int64 on the card modulo a prime."""
+    return ((line % prime + prime) % prime).astype(np.uint64)
 
 
-def _residues_of(values: np.ndarray | None, digits: np.ndarray | None, prime: int) -> np.ndarray:
-    """Lines modulo a prime."""
-    if values is not None:
-        return (values % np.int64(prime)).astype(np.uint64)
-    assert digits is not None, "lines are values or digits"
+def _residues_of_digits(digits: np.ndarray, prime: int) -> np.ndarray:
+    """Lines of digits modulo a prime."""
     total = np.zeros((digits.shape[0], digits.shape[2]), np.int64)
     for d in range(digits.shape[1]):
         power = pow(2, DIGIT_BITS * d, prime)
