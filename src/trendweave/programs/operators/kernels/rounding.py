@@ -5,14 +5,34 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba.cpython.unsafe.numbers import leading_zeros
 
 from trendweave.kernels.columns import read_only
-from trendweave.kernels.compiling import outer
+from trendweave.kernels.compiling import inlined_late, outer
 
 _MASK = np.uint64(0xFFFFFFFF)
-_WORD = np.uint64(32)
+_WORD, _ONE = np.uint64(32), np.uint64(1)
 #: Limbs below the lowest one, so that a quotient has more bits than a float.
 _BELOW = 4
+
+
+@inlined_late
+def _as_float(top: np.uint64, exponent: int) -> float:
+    """top * 2**exponent, rounded once. The highest bit is set, and the lowest one where a little more is left."""
+    if exponent > 961:
+        return np.inf
+    dropped = -1074 - exponent
+    if dropped < 12:
+        return math.ldexp(np.float64(top), exponent)
+    # There is no bit below 2**-1074.
+    if dropped > 64:
+        return 0.0
+    kept = np.uint64(0) if dropped == 64 else top >> np.uint64(dropped)
+    half = (top >> np.uint64(dropped - 1)) & _ONE
+    below = top & ((_ONE << np.uint64(dropped - 1)) - _ONE)
+    if half != 0 and (below != 0 or kept & _ONE != 0):
+        kept += _ONE
+    return math.ldexp(np.float64(kept), -1074)
 
 
 @outer
@@ -22,9 +42,8 @@ def _round(limbs: np.ndarray, unit: int, divisors: np.ndarray, results: np.ndarr
     lowest = unit - 32 * _BELOW  # what the lowest bit of `work` counts, as a power of two
     for number in range(limbs.shape[1]):
         negative = limbs[width - 1, number] < 0
-        carry = np.uint64(1)
-        for limb in range(_BELOW):
-            work[limb] = 0
+        carry = _ONE
+        highest = -1
         for limb in range(width):
             word = np.uint64(limbs[limb, number]) & _MASK
             if negative:
@@ -32,42 +51,29 @@ def _round(limbs: np.ndarray, unit: int, divisors: np.ndarray, results: np.ndarr
                 carry = word >> _WORD
                 word &= _MASK
             work[_BELOW + limb] = word
-        divisor = np.uint64(divisors[number])
-        rest = np.uint64(0)
-        top = -1
-        for limb in range(width + _BELOW - 1, -1, -1):
-            whole = (rest << _WORD) | work[limb]
-            work[limb] = whole // divisor
-            rest = whole % divisor
-            if top < 0 and work[limb] != 0:
-                top = limb
-        if top < 0:
+            if word != 0:
+                highest = _BELOW + limb
+        if highest < 0:
             results[number] = 0.0
             continue
-        highest = 32 * top
-        leading = work[top] >> np.uint64(1)
-        while leading != 0:
-            highest += 1
-            leading >>= np.uint64(1)
-        # Bits from `kept` on make the float; there is none below 2**-1074.
-        kept = max(highest - 52, -1074 - lowest)
-        mantissa = np.uint64(0)
-        for bit in range(highest, kept - 1, -1):
-            mantissa = (mantissa << np.uint64(1)) | ((work[bit >> 5] >> np.uint64(bit & 31)) & np.uint64(1))
-        half = (work[(kept - 1) >> 5] >> np.uint64((kept - 1) & 31)) & np.uint64(1)
-        if half != 0:
-            more = rest != 0
-            for bit in range(kept - 1):
-                if more:
-                    break
-                more = (work[bit >> 5] >> np.uint64(bit & 31)) & np.uint64(1) != 0
-            if more or mantissa & np.uint64(1) != 0:
-                mantissa += np.uint64(1)
-        exponent = kept + lowest
-        if highest + lowest > 1024:
-            result = np.inf
-        else:
-            result = math.ldexp(np.float64(mantissa), exponent)
+        # Four limbs from the highest one on: their quotient has at least 65 bits. What is below only tells whether
+        # there is more.
+        divisor = np.uint64(divisors[number])
+        rest = upper = lower = np.uint64(0)
+        for limb in range(highest, highest - 4, -1):
+            whole = (rest << _WORD) | work[limb]
+            upper = (upper << _WORD) | (lower >> _WORD)
+            lower = (lower << _WORD) | (whole // divisor)
+            rest = whole % divisor
+        more = rest != 0
+        for limb in range(_BELOW, highest - 3):
+            more |= work[limb] != 0
+        zeros = np.int64(leading_zeros(upper))
+        shift = np.uint64(zeros)
+        top = (upper << shift) | ((lower >> _ONE) >> (np.uint64(63) - shift))
+        if more or (lower << shift) != 0:
+            top |= _ONE
+        result = _as_float(top, lowest + 32 * (highest - 3) + 64 - zeros)
         results[number] = -result if negative else result
 
 
