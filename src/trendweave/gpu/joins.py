@@ -24,6 +24,8 @@ _BLOCK_PROBES = _THREADS * PROBES
 _TILE = 256
 #: Blocks that keep a card busy.
 _BLOCKS = 4096
+#: Runs of candidates that are mostly shorter than this, and never much longer, have a thread each.
+_SHORT, _SHORT_AT_MOST = 32, 1024
 #: Candidates that are tested at once.
 _AT_ONCE = 1 << 27
 
@@ -146,10 +148,13 @@ def find_among(
         within: Per probe, the first row that it may meet and the one behind the last.
     """
     xp, text = card.xp, condition.text
-    ends = xp.cumsum(lengths.astype(np.int64))
+    lengths = lengths.astype(np.int64)
+    ends = xp.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     columns = condition.arguments(card)
     low, high = within or (None, None)
+    if 0 < total <= _SHORT * len(ends) and int(lengths.max()) <= _SHORT_AT_MOST:
+        return _among_short(card, text, (len(ends), begins, lengths, probes, members, low, high), columns)
     found_probes, found_others = [], []
     for first in range(0, total, _AT_ONCE):
         count = min(_AT_ONCE, total - first)
@@ -166,6 +171,17 @@ def find_among(
     if not found_probes:
         return Pairs(xp.empty(0, np.int64), xp.empty(0, np.int64))
     return Pairs(xp.concatenate(found_probes), xp.concatenate(found_others))
+
+
+def _among_short(card: Card, text: str, runs: tuple[Any, ...], columns: list[Any]) -> Pairs:
+    xp, count = card.xp, runs[0]
+    counts = xp.empty(count, np.int64)
+    card.launch(text, "count_runs", -(-count // 256), 256, (*runs, counts, *columns))
+    ends = xp.cumsum(counts)
+    total = int(ends[-1])
+    probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
+    card.launch(text, "fill_runs", -(-count // 256), 256, (*runs, counts, ends, probe, other, *columns))
+    return Pairs(probe, other)
 
 
 def in_order(card: Card, pairs: Pairs, others: int) -> Pairs:

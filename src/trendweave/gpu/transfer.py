@@ -6,6 +6,7 @@ where it lies; all else goes through the pinned buffers, filled by a few threads
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -24,7 +25,7 @@ Work: TypeAlias = Callable[[Sequence[CardColumn], int, int], None]
 #: So many rows go at once; a multiple of 32, so that a chunk begins in a byte of its own and in a word of its mask.
 CHUNK_ROWS = 1 << 22
 _LANES = 3
-_COPYING_THREADS = 4
+_COPYING_THREADS = max(1, min(8, (os.cpu_count() or 1) // 2))
 #: Less than this is copied by one thread.
 _SMALL = 1 << 20
 

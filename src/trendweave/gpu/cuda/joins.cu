@@ -138,3 +138,37 @@ extern "C" __global__ void name_candidates(const long long* kept, long long coun
     CANDIDATE
     probe_found[number] = probe, other_found[number] = row;
 }
+
+// Short runs, one thread each: how many of their candidates are pairs, and then these.
+#define EACH_CANDIDATE                                                                             \
+    long long probe = probes ? probes[run] : run, place = begins[run], last = place + lengths[run]; \
+    for (; place < last; place++)
+#define IS_PAIR (!low || (row >= low[probe] && row < high[probe])) && PAIR(probe, row)
+
+extern "C" __global__ void count_runs(long long runs, const long long* begins, const long long* lengths,
+                                      const long long* probes, const long long* members, const long long* low,
+                                      const long long* high, long long* counts PARAMETERS) {
+    long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x, count = 0;
+    if (run >= runs) return;
+    EACH_CANDIDATE {
+        long long row = members ? members[place] : place;
+        if (IS_PAIR) count++;
+    }
+    counts[run] = count;
+}
+
+extern "C" __global__ void fill_runs(long long runs, const long long* begins, const long long* lengths,
+                                     const long long* probes, const long long* members, const long long* low,
+                                     const long long* high, const long long* counts, const long long* ends,
+                                     long long* probe_found, long long* other_found PARAMETERS) {
+    long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (run >= runs || counts[run] == 0) return;
+    long long own = ends[run] - counts[run];
+    EACH_CANDIDATE {
+        long long row = members ? members[place] : place;
+        if (IS_PAIR) {
+            probe_found[own] = probe, other_found[own] = row;
+            own++;
+        }
+    }
+}
