@@ -59,3 +59,32 @@ def test_no_events(gpu: SimulatedCard) -> None:
 def test_texts_in_conditions_are_refused(gpu: SimulatedCard) -> None:
     with pytest.raises(ExecutionError, match=r"TW422(.|\n)*device='threads'"):
         ops.filter("name LIKE 'p%'").run(events(), device="gpu")
+
+
+JOINS = [
+    ops.window_join("abs(left.x - right.x) <= 0.3", left="20 rows", right="30 seconds", keys=["machine"]),
+    ops.window_join("left.n < right.n AND left.x * right.x > 0.5", left="10 rows slide 3 rows", right="25 rows"),
+    ops.window_join("left.x < right.x", left="20 seconds", right="12 rows", keys=["machine"]),
+    ops.window_join(
+        "left.name = right.name AND left.x + right.x > 1", left="40 rows", right="1 minute slide 10 seconds"
+    ),
+    ops.window_join("left.name < right.name AND left.x > right.x + right.n", left="15 rows", right="15 rows"),
+    ops.window_join("left.name = 'p' AND right.x > 0", left="5 rows", right="5 rows"),
+]
+
+
+@pytest.mark.parametrize("operator", JOINS, ids=str)
+def test_same_pairs_on_the_card(gpu: SimulatedCard, operator: Operator) -> None:
+    left, right = events(300, 1), events(260, 2)
+
+    found = operator.run(left, right, device="gpu")
+
+    assert repr(found.to_pylist()) == repr(operator.run(left, right, device="cpu").to_pylist())
+    assert found.num_rows > 10
+
+
+def test_conditions_on_pairs_of_texts_alone_are_refused(gpu: SimulatedCard) -> None:
+    operator = ops.window_join("concat(left.name, right.name) = 'pq'", left="5 rows", right="5 rows")
+
+    with pytest.raises(ExecutionError, match=r"TW422(.|\n)*device='threads'"):
+        operator.run(events(), events(), device="gpu")

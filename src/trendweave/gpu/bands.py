@@ -23,14 +23,18 @@ class Chunks:
     Attributes:
         values: float64 on the card; what has no value stands behind.
         members: The row of each.
-        finite: Per chunk, the place behind the last that has a value.
+        finite: Per chunk, the place behind the last that is finite.
+        present: Per chunk, the place behind the last that is a number.
         size: The rows of a chunk.
+        ways: 2 where there are infinities, else 1.
     """
 
     values: Any
     members: Any
     finite: Any
+    present: Any
     size: int
+    ways: int
 
 
 def chunk_size(typical: int) -> int:
@@ -43,7 +47,7 @@ def sort_chunks(card: Card, values: Any, size: int) -> Chunks:
 
     Args:
         card: The card.
-        values: float64 on the card; NaN where a row has none and finds no partner.
+        values: float64 on the card; infinity for rows that are always looked at, NaN for those that never are.
         size: The rows of a chunk.
     """
     xp = card.xp
@@ -53,9 +57,12 @@ def sort_chunks(card: Card, values: Any, size: int) -> Chunks:
     table = padded.reshape(number, size)
     order = xp.argsort(table, axis=1)
     starts = xp.arange(number, dtype=np.int64) * size
-    finite = starts + (~xp.isnan(table)).sum(axis=1)
+    finite = starts + xp.isfinite(table).sum(axis=1)
+    present = starts + (~xp.isnan(table)).sum(axis=1)
     sorted_values = xp.take_along_axis(table, order, axis=1).reshape(-1)
-    return Chunks(sorted_values, (order + starts[:, None]).reshape(-1).astype(np.int64), finite.astype(np.int64), size)
+    members = (order + starts[:, None]).reshape(-1).astype(np.int64)
+    ways = 2 if bool((present > finite).any()) else 1
+    return Chunks(sorted_values, members, finite.astype(np.int64), present.astype(np.int64), size, ways)
 
 
 def find_near(card: Card, condition: Condition, chunks: Chunks, low: Any, high: Any, least: Any, most: Any) -> Pairs:
@@ -76,10 +83,11 @@ def find_near(card: Card, condition: Condition, chunks: Chunks, low: Any, high: 
         return Pairs(xp.empty(0, np.int64), xp.empty(0, np.int64))
     longest = int((high - low).max())
     each = (max(longest, 1) - 1) // chunks.size + 2
-    begins, lengths = xp.empty(probes * each, np.int64), xp.empty(probes * each, np.int64)
-    bounds = (low, high, least, most, probes, np.int32(each), begins, lengths)
-    arguments = (chunks.values, chunks.finite, chunks.size, *bounds)
+    runs = probes * each * chunks.ways
+    begins, lengths = xp.empty(runs, np.int64), xp.empty(runs, np.int64)
+    bounds = (low, high, least, most, probes, np.int32(each), np.int32(chunks.ways), begins, lengths)
+    arguments = (chunks.values, chunks.finite, chunks.present, chunks.size, *bounds)
     blocks = -(-probes * each // _THREADS)
     card.launch(cuda_text("bands"), "find_in_chunks", blocks, _THREADS, arguments)
-    owners = xp.arange(probes * each, dtype=np.int64) // each
+    owners = xp.arange(runs, dtype=np.int64) // (each * chunks.ways)
     return find_among(card, condition, begins, lengths, owners, chunks.members, (low, high))

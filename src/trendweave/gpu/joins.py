@@ -68,7 +68,7 @@ class Condition:
         return found
 
 
-def find_pairs(card: Card, condition: Condition, low: Any, high: Any) -> Pairs:
+def find_pairs(card: Card, condition: Condition, low: Any, high: Any, most: int | None = None) -> Pairs | None:
     """All pairs of a probe and a row of its range in which a condition holds.
 
     Args:
@@ -76,6 +76,10 @@ def find_pairs(card: Card, condition: Condition, low: Any, high: Any) -> Pairs:
         condition: The condition.
         low: Per probe, the first row of the other side that it meets, int64 on the card.
         high: Up to but without this one.
+        most: So many pairs are too many.
+
+    Returns:
+        The pairs; None where they are too many.
     """
     if not len(low):
         return Pairs(low, low)
@@ -83,11 +87,12 @@ def find_pairs(card: Card, condition: Condition, low: Any, high: Any) -> Pairs:
     pairs = int((high - low).sum())
     # A block looks at all that its probes reach together, so short ranges at many places are better met one by one.
     if pairs < int(spans.sum()) * _BLOCK_PROBES // 2:
-        return find_among(card, condition, low, high - low)
-    return scan(card, condition, low, high, int(spans.max()))
+        found = find_among(card, condition, low, high - low)
+        return None if most is not None and len(found.probe) > most else found
+    return scan(card, condition, low, high, int(spans.max()), most)
 
 
-def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int) -> Pairs:
+def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int, most: int | None = None) -> Pairs | None:
     """The same by comparing each probe with each row of its range.
 
     Args:
@@ -96,16 +101,18 @@ def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int) -> P
         low: The first row of each range.
         high: Up to but without this one.
         reach: How many rows lie at most between the first and the last that probes of one block meet.
+        most: So many pairs are too many.
     """
-    xp, probes = card.xp, len(low)
+    xp = card.xp
     counts, begins, size, chunks = count_ranges(card, condition, low, high, reach)
     flat = counts.reshape(-1)
     entries = xp.flatnonzero(flat).astype(np.int64)
     ends = xp.cumsum(flat[entries].astype(np.int64))
     total = int(ends[-1]) if len(entries) else 0
+    if most is not None and total > most:
+        return None
     probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
     arguments = (entries, len(entries), ends, low, high, size, np.int32(chunks), begins, counts, probe, other)
-    assert probes
     blocks = -(-len(entries) * 32 // 256)
     card.launch(condition.text, "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
     return Pairs(probe, other)

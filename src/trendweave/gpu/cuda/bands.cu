@@ -11,16 +11,19 @@ __device__ __forceinline__ long long find_place(const double* values, long long 
     return low;
 }
 
-extern "C" __global__ void find_in_chunks(const double* values, const long long* finite, long long size,
-                                          const long long* low, const long long* high, const double* least,
-                                          const double* most, long long probes, int each, long long* begins,
-                                          long long* lengths) {
-    long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (run >= probes * each) return;
-    long long probe = run / each, chunk = low[probe] / size + run % each, begin = chunk * size;
-    begins[run] = 0, lengths[run] = 0;
+// Infinity stands for what is always looked at, and has runs of its own behind those of values.
+extern "C" __global__ void find_in_chunks(const double* values, const long long* finite, const long long* present,
+                                          long long size, const long long* low, const long long* high,
+                                          const double* least, const double* most, long long probes, int each, int ways,
+                                          long long* begins, long long* lengths) {
+    long long number = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (number >= probes * each) return;
+    long long probe = number / each, chunk = low[probe] / size + number % each, begin = chunk * size;
+    long long run = number * ways;
+    for (int way = 0; way < ways; way++) begins[run + way] = 0, lengths[run + way] = 0;
     if (low[probe] >= high[probe] || begin >= high[probe]) return;
     long long first = find_place(values, begin, finite[chunk], least[probe], false);
     begins[run] = first;
     lengths[run] = find_place(values, first, finite[chunk], most[probe], true) - first;
+    if (ways == 2) begins[run + 1] = finite[chunk], lengths[run + 1] = present[chunk] - finite[chunk];
 }

@@ -21,6 +21,7 @@ from trendweave.programs.operators.joins.candidates import (
     look_into,
 )
 from trendweave.programs.operators.joins.conjuncts import JoinCondition
+from trendweave.programs.operators.joins.on_card import search_on_card
 from trendweave.programs.operators.joins.ordered import OrderedSide
 from trendweave.programs.operators.joins.pair_tests import FEW, PairTest
 from trendweave.programs.operators.joins.ways import BandSearch, Batches, Scan, Search, TakeAll, Way
@@ -33,6 +34,8 @@ _TARGET = 1 << 20
 _TOO_MANY = 8
 #: Events of a block, at most.
 _EVENTS = 1 << 16
+#: Both on a graphics card.
+_TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
 #: Where nothing is known yet, one of so many candidates is taken to be a pair.
 _RARE = 64
 
@@ -52,6 +55,7 @@ class PairSearch:
         condition: The condition, in parts.
         columns: By side: the names of its columns, and those of prepared rows.
         way: The way in which pairs are found; None: the one that fits.
+        device: What computes.
     """
 
     left: OrderedSide
@@ -61,6 +65,7 @@ class PairSearch:
     condition: JoinCondition
     columns: Mapping[str, Mapping[str, str]]
     way: Way | None = None
+    device: str = "cpu"
 
     @cached_property
     def looks_of_left(self) -> Looks:
@@ -93,7 +98,8 @@ class PairSearch:
             find_candidates(fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
             find_candidates(fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
         ]
-        return [self._choose(candidates, sum(each.pairs for each in found)) for candidates in found]
+        chosen = [self._choose(candidates, sum(each.pairs for each in found)) for candidates in found]
+        return [search_on_card(search) for search in chosen] if self.device == "gpu" else chosen
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
         if not self.condition.pairs:
@@ -156,19 +162,21 @@ class PairSearch:
         order = np.argsort(np.concatenate(times), kind="stable")
         moments = np.concatenate(times)[order]
         ends = np.cumsum(np.concatenate(sizes)[order])
-        first, most, seen, found = 0, _EVENTS, 0, 0
+        on_card = self.device == "gpu"
+        target, events = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if on_card else (_TARGET, _EVENTS)
+        first, most, seen, found = 0, events, 0, 0
         while first < moments.size:
             before = int(ends[first - 1]) if first else 0
             share = 1.0 if not self.condition.pairs else (found + 1) / (seen + 1) if seen else 1 / _RARE
-            last = int(np.searchsorted(ends, before + max(_TARGET / share, 1), "right"))
+            last = int(np.searchsorted(ends, before + max(target / share, 1), "right"))
             last = min(max(last, first + 1), first + most, moments.size)
             last = int(np.searchsorted(moments, moments[last - 1], "right"))
-            limit = _TOO_MANY * _TARGET if moments[first] < moments[last - 1] else 2**62
+            limit = _TOO_MANY * target if moments[first] < moments[last - 1] else 2**62
             block = self._find_block(searches, times, int(moments[first]), int(moments[last - 1]), limit)
             if block is None:
                 most = max((last - first) // 4, 1)
                 continue
-            seen, found, most = seen + int(ends[last - 1]) - before, found + block[0].size, min(2 * most, _EVENTS)
+            seen, found, most = seen + int(ends[last - 1]) - before, found + block[0].size, min(2 * most, events)
             first = last
             if block[0].size:
                 yield block

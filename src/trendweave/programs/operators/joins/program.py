@@ -191,7 +191,7 @@ class WindowJoin:
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
         windows = (self.left_window, self.right_window)
-        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.way)
+        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.way, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)

@@ -1,0 +1,124 @@
+"""Pairs found on a graphics card: by a scan, or by sorted values. Parts of a condition that have no compiled form are
+asked of those pairs that pass the rest, on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.gpu.bands import Chunks, find_near, sort_chunks
+from trendweave.gpu.card import Card, find_card, memory_told, refuse_work
+from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.joins import Condition, find_pairs
+from trendweave.language.printer import print_expression
+from trendweave.programs.operators.joins.candidates import Candidates
+from trendweave.programs.operators.joins.pair_tests import PairTest
+from trendweave.programs.operators.joins.ways import BandSearch, Search, TestedPairs
+
+
+class ColumnsOnCard:
+    """What a search reads, on the card: those that look by their numbers, members in their order."""
+
+    def __init__(self, card: Card, candidates: Candidates, test: PairTest) -> None:
+        compiled = test.compiled
+        if compiled is None:
+            shown = " AND ".join(print_expression(part) for part in test.others)
+            refuse_work(f"no part of {shown} is evaluated on a graphics card", "threads")
+        self.card = card
+        own, other = ("left", "right") if candidates.of_left else ("right", "left")
+        arrays = iter(test.arrays({own: candidates.probes, other: candidates.members}))
+        columns = {}
+        for operand in compiled.operands:
+            values = card.put(next(arrays))
+            valid = card.put(next(arrays).view(np.uint8)) if operand.nullable else None
+            columns[operand.side, operand.column] = CardColumn(pa.null(), values, valid)
+        self.low, self.high = card.put(candidates.low), card.put(candidates.high)
+        self._condition = Condition(compiled, own, columns)
+
+    def condition(self, chosen: Any) -> Condition:
+        """The condition for some of those that look: a slice, or numbers on the card."""
+        columns = {
+            name: CardColumn(column.kind, column.values[chosen], None if column.valid is None else column.valid[chosen])
+            if name[0] == self._condition.probe_side
+            else column
+            for name, column in self._condition.columns.items()
+        }
+        return replace(self._condition, columns=columns)
+
+
+@dataclass(frozen=True)
+class ScanOnCard(TestedPairs):
+    """All candidates, tested on the card."""
+
+    @cached_property
+    def _columns(self) -> ColumnsOnCard:
+        return ColumnsOnCard(find_card(), self.candidates, self.test)
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        card = find_card()
+        with memory_told(card):
+            columns, xp = self._columns, card.xp
+            # Events whose members lie together look at them in turn.
+            order = first + xp.argsort(columns.low[first:last])
+            pairs = find_pairs(card, columns.condition(order), columns.low[order], columns.high[order], limit)
+            if pairs is None:
+                return _TOO_MANY
+            event, member = card.get(order[pairs.probe]), card.get(pairs.other)
+        return _passing(self, last - first, event, member)
+
+
+@dataclass(frozen=True)
+class BandOnCard(BandSearch):
+    """Members sorted by value in chunks, on the card."""
+
+    @cached_property
+    def _columns(self) -> ColumnsOnCard:
+        return ColumnsOnCard(find_card(), self.candidates, self.test)
+
+    @cached_property
+    def _sorted(self) -> Chunks:
+        card = find_card()
+        return sort_chunks(card, card.put(self.others), self.size)
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+        card = find_card()
+        bounds = self.band.around(self.own[first:last], self.candidates.of_left)
+        with memory_told(card):
+            columns, part = self._columns, slice(first, last)
+            ranges = (columns.low[part], columns.high[part], *(card.put(bound) for bound in bounds))
+            pairs = find_near(card, columns.condition(part), self._sorted, *ranges)
+            if len(pairs.probe) > limit:
+                return _TOO_MANY
+            event, member = card.get(pairs.probe) + first, card.get(pairs.other)
+        return _passing(self, last - first, event, member)
+
+
+def search_on_card(search: Search) -> Search:
+    """The same search on the card.
+
+    Raises:
+        ExecutionError: No part of the condition is evaluated there.
+    """
+    match search:
+        case BandSearch(candidates, test, band, own, others):
+            return BandOnCard(candidates, test, band, own, others)
+        case TestedPairs(candidates, test):
+            return ScanOnCard(candidates, test)
+    return search
+
+
+_TOO_MANY = 0, np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _passing(
+    search: TestedPairs, done: int, event: np.ndarray, member: np.ndarray
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Pairs that pass those parts, too, that have no compiled form."""
+    if search.test.others:
+        holds = search.test.mask_by_arrow(search.test.others, *search.ranks(event, member))
+        event, member = event[holds], member[holds]
+    return done, event, member
