@@ -66,29 +66,27 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     readable = [_readable(task, state) for state in range(states)]
     reach = find_reach(task.rows)
     order, repeats = order_states(task.template)
-    reached = [
-        readable[state] if repeats[state] else _starting(task, state, readable[state]) for state in range(states)
-    ]
+    begun = [_begin(task, state, rows, everywhere=bool(repeats[state])) for state, rows in enumerate(readable)]
     found: list[_Links] = []
     for state in order:
-        links = _link_state(task, state, reached[state], readable, reach, linker, room)
+        links = _link_state(task, state, begun[state], readable, reach, linker, room)
         if links is None:
             return None
         room -= sum(link.earlier.size for link in links)
         found += links
         for link in links:
             if not repeats[link.target_state]:
-                reached[link.target_state] = _unite(reached[link.target_state], link.later, task.rows.tick.size)
-    return _join(task, reached, found)
+                np.maximum.at(begun[link.target_state], link.later, begun[state][link.earlier])
+    return _join(task, begun, found)
 
 
-def _unite(some: np.ndarray, others: np.ndarray, count: int) -> np.ndarray:
-    """The row numbers of both, sorted."""
-    if not others.size:
-        return some
-    present = np.zeros(count, np.bool_)
-    present[some], present[others] = True, True
-    return np.flatnonzero(present)
+def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -> np.ndarray:
+    """Per row, the latest row with which a trend begins that has come to it in this state: itself where one begins
+    there, or `everywhere`; -1 where none has."""
+    begun = np.full(task.rows.tick.size, -1, np.int64)
+    starting = readable if everywhere else readable[_start_from(task, state, readable) != NO_WINDOW]
+    begun[starting] = starting
+    return begun
 
 
 def _readable(task: LinkTask, state: int) -> np.ndarray:
@@ -97,10 +95,6 @@ def _readable(task: LinkTask, state: int) -> np.ndarray:
     letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
     has_letter = (letters[:, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1) != 0
     return np.flatnonzero(has_letter & (rows.window_first <= rows.window_last))
-
-
-def _starting(task: LinkTask, state: int, readable: np.ndarray) -> np.ndarray:
-    return readable[_start_from(task, state, readable) != NO_WINDOW]
 
 
 def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
@@ -126,7 +120,7 @@ def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
 def _link_state(
     task: LinkTask,
     state: int,
-    sources: np.ndarray,
+    begun: np.ndarray,
     readable: Sequence[np.ndarray],
     reach: Reach,
     linker: Linker,
@@ -134,10 +128,11 @@ def _link_state(
 ) -> list[_Links] | None:
     """Links from the rows of a state along all of its transitions; None where there are too many."""
     numbers = np.flatnonzero(np.asarray(task.template.source) == state).tolist()
+    sources = np.flatnonzero(begun >= 0)
     if not sources.size or not numbers:
         return []
     targets = [int(task.template.target[number]) for number in numbers]
-    bounds = [reach.bounds(sources, readable[target]) for target in targets]
+    bounds = [reach.bounds(sources, begun[sources], readable[target]) for target in targets]
     conditions = [task.conditions[number] for number in numbers]
     if task.selection == Selection.NEXT:
         bounds = _narrow_to_next(task, sources, [readable[target] for target in targets], bounds, conditions, linker)
@@ -184,10 +179,10 @@ def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.append(changes[np.searchsorted(changes, np.arange(rows.size), side="right")], rows.size)
 
 
-def _join(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
+def _join(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
-    states = len(reached)
-    key = _vertices(task, reached, found)
+    states = len(begun)
+    key = _vertices(task, begun, found)
     row, state = key // states, (key % states).astype(np.int32)
     start, until = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
     for number in range(states):
@@ -216,14 +211,14 @@ def _join(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]
     )
 
 
-def _vertices(task: LinkTask, reached: Sequence[np.ndarray], found: Sequence[_Links]) -> np.ndarray:
+def _vertices(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) -> np.ndarray:
     """What is linked, and what can be a trend by itself, as row * states + state, sorted."""
-    states, template = len(reached), task.template
+    states, template = len(begun), task.template
     keys = [link.earlier * states + link.source_state for link in found]
     keys += [link.later * states + link.target_state for link in found]
     keys += [
-        rows * states + state
-        for state, rows in enumerate(reached)
+        np.flatnonzero(rows >= 0) * states + state
+        for state, rows in enumerate(begun)
         if template.is_start[state] and template.is_final[state]
     ]
     key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))

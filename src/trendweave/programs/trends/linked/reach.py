@@ -20,11 +20,12 @@ class Reach:
     later: np.ndarray
     beyond: np.ndarray
 
-    def bounds(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self, sources: np.ndarray, begun: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the rows that sources can be followed by begin and end among targets.
 
         Args:
             sources: Row numbers.
+            begun: Per source, the row that must lie in a window together with what follows.
             targets: Row numbers, sorted.
 
         Returns:
@@ -34,7 +35,7 @@ class Reach:
         before[targets + 1] = 1
         before = np.cumsum(before)
         low = before[self.later[sources]]
-        return low, np.maximum(low, before[self.beyond[sources]])
+        return low, np.maximum(low, before[self.beyond[begun]])
 
 
 def find_reach(rows: Rows) -> Reach:

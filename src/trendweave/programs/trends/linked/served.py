@@ -5,7 +5,7 @@ from __future__ import annotations
 from trendweave.planning.plan import Plan
 
 #: States of a pattern; each pair of neighbouring ones is linked by itself.
-MOST_STATES = 64
+MOST_STATES = 16
 
 
 def why_not_linked(plan: Plan) -> str | None:
