@@ -14,7 +14,7 @@ from trendweave.errors import TrendweaveError
 from trendweave.expressions.compiled.loading import load_plain
 from trendweave.expressions.compiled.paired import LEFT, PairCondition
 from trendweave.kernels import Rows, Template
-from trendweave.programs.trends.linked import choice
+from trendweave.programs.trends.linked import choice, ends
 from trendweave.programs.trends.linked.reach import find_reach
 from trendweave.programs.trends.linked.states import order_states
 
@@ -108,6 +108,17 @@ def test_rows_are_the_same(number: int, monkeypatch: pytest.MonkeyPatch) -> None
         assert rows_of(query, events) == expected
         shown += len(expected) > 2
     assert shown >= 2
+
+
+def test_more_trends_than_are_counted_one_by_one_are_counted_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    query, events = trendweave.query(QUERIES[0]), make_events(80, np.random.default_rng(6))
+    expected = rows_of(query, events)
+    monkeypatch.setattr(choice, "MANY_PAIRS", -1)
+    monkeypatch.setattr(choice, "CompiledLinks", PlainLinks)
+    monkeypatch.setattr(ends, "MOST_COUNTED", 3)
+
+    assert rows_of(query, events) == expected
+    assert query.run(events).num_rows > 3
 
 
 def test_compiled_loops_find_what_plain_ones_find(monkeypatch: pytest.MonkeyPatch) -> None:

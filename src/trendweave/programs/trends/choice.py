@@ -36,6 +36,12 @@ class Share:
     picks: list[np.ndarray] | None = None
     closes: bool = False
 
+    @property
+    def shows_all(self) -> bool:
+        """Are all trends of all entries shown?"""
+        limited = self.closes or self.picks is not None or bool(self.drawn.any() or self.min_length.any())
+        return not limited and bool((self.quota == NO_LIMIT).all())
+
 
 def share_all(entries: int) -> Share:
     """Show everything."""

@@ -18,6 +18,7 @@ from trendweave.kernels.listing.steps import Steps, flatten_steps
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
+from trendweave.programs.trends.linked.ends import LinkedEnds
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
 
@@ -43,7 +44,10 @@ class TrendEdges:
 
 @dataclass(frozen=True, slots=True)
 class SegmentGraph:
-    """The graph of the segments from `first` on, and of its vertices the rows of the table and the variables."""
+    """The graph of the segments from `first` on, and of its vertices the rows of the table and the variables.
+
+    `own_ends` are there where each trend lies in the window of its last event and can be walked from there alone.
+    """
 
     first: int
     graph: TrendGraph
@@ -52,6 +56,7 @@ class SegmentGraph:
     variable: np.ndarray
     covers: Covers
     edges: TrendEdges | None = None
+    own_ends: LinkedEnds | None = None
 
     @property
     def end(self) -> int:

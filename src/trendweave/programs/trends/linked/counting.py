@@ -17,10 +17,12 @@ from trendweave.programs.trends.counting import Layout, WindowEntries, join_arra
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs, edge_room
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
 from trendweave.programs.trends.linked.conditions import LinkConditions, over_rows
+from trendweave.programs.trends.linked.ends import LinkedEnds
 from trendweave.programs.trends.linked.graph import LinkTask, link_graph
 from trendweave.programs.trends.linked.linkers import Linker
 from trendweave.programs.trends.walking import take_entries
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
+from trendweave.rows.trend_windows import TrendNumbers
 from trendweave.rows.windows import WindowNumbers
 
 #: Windows in which trends may end, of all events together, that are looked at.
@@ -54,9 +56,10 @@ def count_linked(task: PartitionTask, layout: Layout, memory: int, linker: Linke
     for piece, group in zip(layout.pieces, layout.groups, strict=True):
         owner = of_rows(group, piece.segments, windows)
         graph, steps, variable = _link_piece(task, piece, windows, owner, conditions, linker, room)
-        part = SegmentGraph(
-            offset, graph, steps, piece.segments.row[graph.row], variable[graph.state], no_covers(), None
-        )
+        at_ends = isinstance(windows, TrendNumbers) and not windows.from_first
+        own_ends = LinkedEnds.of(graph) if at_ends else None
+        row = piece.segments.row[graph.row]
+        part = SegmentGraph(offset, graph, steps, row, variable[graph.state], no_covers(), None, own_ends)
         room -= graph.edges.size + VERTEX_IN_EDGES * graph.row.size
         parts.append(part)
         entries.append(_count_entries(part, group))
@@ -98,6 +101,15 @@ def _link_piece(
 
 def _count_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:
     """The windows of a graph that have trends."""
+    counts = None if part.own_ends is None else part.own_ends.count()
+    if counts is not None:
+        assert part.own_ends is not None
+        segment, window = part.own_ends.segment, part.own_ends.ends.window
+        begins = np.ones(counts.size, np.bool_)
+        begins[1:] = (segment[1:] != segment[:-1]) | (window[1:] != window[:-1])
+        first = np.flatnonzero(begins)
+        total = np.add.reduceat(counts, first) if first.size else counts
+        return WindowEntries(segment[first] + part.first, window[first], group[segment[first]], total)
     graph = part.graph
     ends = np.flatnonzero(graph.end_until != -NO_WINDOW)
     segment = np.searchsorted(graph.segment_starts, ends, side="right") - 1

@@ -1,0 +1,80 @@
+"""Devices side by side: what is there on this machine, and how long each takes for the same work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.registry import ResultRow
+from benchmarks.result_rows import at_least, duration
+from benchmarks.timing import interleaved
+from trendweave.gpu.card import find_card, has_card
+
+#: What threads must reach of as many times one core as there are cores.
+PER_CORE = 0.8
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def devices() -> tuple[str, ...]:
+    """The devices of this machine."""
+    return ("cpu", "threads", "gpu") if has_card() else ("cpu", "threads")
+
+
+def card_name() -> str | None:
+    """What the maker of this machine's card calls it; None where there is none."""
+    return find_card().name if has_card() else None
+
+
+def seconds_per_device(
+    run: Callable[[str], Any], repeat: int, same: Callable[[Any, Any], bool] | None = None, only: tuple[str, ...] = ()
+) -> dict[str, float]:
+    """Wall time of the same work on each device, in turn.
+
+    Args:
+        run: Does the work on a device, and returns its result.
+        repeat: How often each is measured.
+        same: Whether two results are the same; that of one core is what others must give.
+        only: Some devices; all that are there unless given.
+
+    Raises:
+        AssertionError: A device has another result.
+    """
+    chosen = [device for device in devices() if not only or device in only]
+    if same is not None:
+        expected = run("cpu")
+        for device in chosen:
+            assert device == "cpu" or same(run(device), expected), f"{device} has another result than one core"
+    return interleaved({device: lambda device=device: run(device) for device in chosen}, repeat)
+
+
+def device_rows(
+    name: str, events: int, seconds: Mapping[str, float], bars: Mapping[str, float] | None = None, note: str = ""
+) -> list[ResultRow]:
+    """Events per second on one core, and how many times that of each other device; `bars` are theirs."""
+    one = seconds["cpu"]
+    rows = [
+        ResultRow(
+            name=name,
+            metric="one core",
+            value=round(events / one / 1e6, 4),
+            unit="M events/s",
+            bar=None,
+            met=None,
+            note=f"{events:,} events, {duration(one)}" + (f"; {note}" if note else ""),
+        )
+    ]
+    for device, took in seconds.items():
+        if device != "cpu":
+            bar = (bars or {}).get(device)
+            rows.append(at_least(name, f"{device} / one core", one / took, "x", bar, duration(took)))
+    return rows
+
+
+def threads_bar() -> float:
+    """How many times as fast as one core all of them must be."""
+    return PER_CORE * cores()
