@@ -27,6 +27,8 @@ def test_the_tour(tmp_path: Path, runner: str) -> None:
     assert "█" in shown
     assert "50,000 events in " in shown
     assert "events/s" in shown
+    assert "And with operators" in shown
+    assert "145.966" in shown
     assert "And of a stored month" in shown
     assert shown.count("times as fast") == 2
     assert str(picture) in result.stdout.replace("\n", "")

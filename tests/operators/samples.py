@@ -14,8 +14,8 @@ CHAINS = {
     "windows of time": "AGGREGATE SUM(n) AS total, MIN(machine) AS least OVER 10 seconds SLIDE 5 seconds BY machine",
     "two windows": "AGGREGATE SUM(heat) AS total, COUNT(*) OVER 4 ROWS SLIDE 1 ROW BY machine, room | FILTER total > 3 "
     "| AGGREGATE MAX(total) AS most, COUNT(*) OVER 20 seconds BY machine",
-    "join": "FILTER heat > 1 | JOIN ABS(left.heat - right.heat) < 1.5 AND left.n < right.n LEFT 5 ROWS RIGHT 10 seconds "
-    "BY machine, room | AGGREGATE COUNT(*) AS pairs, MAX(left_n) AS n OVER 20 seconds BY machine",
+    "join": "FILTER heat > 1 | JOIN ABS(left.heat - right.heat) < 1.5 AND left.n < right.n LEFT 5 ROWS "
+    "RIGHT 10 seconds BY machine, room | AGGREGATE COUNT(*) AS pairs, MAX(left_n) AS n OVER 20 seconds BY machine",
     "windows and a match": "FILTER heat > 0 | AGGREGATE AVG(heat) AS mean OVER 2 ROWS BY machine | MATCH RETURN "
     "machine, COUNT(*) AS rises, MAX(S.time) AS time PATTERN S{2,3} WHERE [machine] AND S.mean < NEXT(S).mean GROUP-BY "
     "machine WITHIN 30 seconds SLIDE 10 seconds | AGGREGATE SUM(rises) AS rises OVER 1 minute BY machine",

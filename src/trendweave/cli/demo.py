@@ -19,6 +19,7 @@ from rich.markup import escape
 from trendweave import Query, query, warm_up
 from trendweave.cli.demo_store import show_store
 from trendweave.cli.options import Numbers
+from trendweave.cli.pipes.demo import show_operators
 from trendweave.cli.terminal import draw_bars, print_table
 from trendweave.datasets import sample_flights, stock
 from trendweave.pictures import draw_trends_per_window, write_picture
@@ -70,6 +71,8 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
         write_picture(picture, draw_trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
         _speed(console, timed, _LARGE)
+    console.print()
+    show_operators(console, _LARGE)
     console.print()
     show_store(console, _LARGE)
 
