@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 from unittest import mock
 
@@ -18,7 +19,7 @@ from tests.operators.conditions import Condition, pair_conditions
 from tests.operators.running import as_events, assert_rows, cuts, in_pieces
 from tests.operators.strategies import Stream, clocks, join_windows, keys, make_stream, streams
 from tests.profiles import examples
-from tests.reference.operators.events import Event
+from tests.reference.operators.events import Event, key_of
 from tests.reference.operators.joining import window_join
 from tests.reference.operators.windows import Rows, Span
 from trendweave import operators as ops
@@ -212,3 +213,36 @@ def test_sides_are_told() -> None:
     table = pa.table({"time": [1, 2], "side": ["left", "middle"]})
     with pytest.raises(DataError, match="'middle' is none"):
         ops.window_join(None, left="2 rows", right="2 rows").run(table)
+
+
+@examples(40)
+@given(cases(), st.randoms(use_true_random=False))
+def test_rows_of_several_places_are_put_in_order(case: Case, chance: Random) -> None:
+    program, events = case.program
+    rows = pa.Table.from_batches(program.compute(program.prepare(events)[0]).batches, program.schema)
+    keys = [key_of(row, case.keys) for row in rows.to_pylist()]
+    places = {key: chance.random() for key in keys}
+    parts = sorted(range(rows.num_rows), key=lambda row: places[keys[row]])
+    found = program.arrange(rows.take(pa.array(parts, pa.int64())))
+    assert_rows(as_events(found, case.left.clock), as_events(rows, case.left.clock))
+
+
+@pytest.mark.parametrize("device", ["cpu", "threads"])
+def test_chunks_of_time(device: str) -> None:
+    numbers = np.random.default_rng(5)
+    tables = [
+        pa.table(
+            {"time": numbers.integers(0, 500, 300), "x": numbers.integers(0, 9, 300).astype(float), "n": range(300)}
+        )
+        for _ in range(2)
+    ]
+    operator = ops.window_join("abs(left.x - right.x) <= 1", left="20 seconds", right="30 seconds slide 7 seconds")
+    expected = window_join(
+        *(table.to_pylist() for table in tables),
+        lambda one, two: abs(one["x"] - two["x"]) <= 1,
+        Span(20),
+        Span(30, 7),
+        left_schema=["x", "n"],
+        right_schema=["x", "n"],
+    )
+    assert_rows(operator.run(*tables, device=device).to_pylist(), expected)

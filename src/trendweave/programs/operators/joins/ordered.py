@@ -71,15 +71,23 @@ def order_events(
     if not (steps[1:] >= steps[:-1]).all():
         order = np.argsort(steps, kind="stable")
         steps = steps[order]
-    order = _order_ties(table, order, steps, ties)
+    order = order_ties(steps, order, [table.column(name) for name in ties])
     if order is not None:
         columns = [take_rows(column, order) for column in table.columns]
         table, key = pa.table(columns, table.column_names), key[order]
     return OrderedSide(table, steps, key, before)
 
 
-def _order_ties(table: pa.Table, order: np.ndarray | None, steps: np.ndarray, ties: Sequence[str]) -> np.ndarray | None:
-    """The order after sorting events of one time by their values; only those are looked at."""
+def order_ties(
+    steps: np.ndarray, order: np.ndarray | None, ties: Sequence[pa.ChunkedArray | np.ndarray]
+) -> np.ndarray | None:
+    """The order after sorting rows of one time by their values; only those are looked at.
+
+    Args:
+        steps: The times of rows, in order.
+        order: The rows in this order; None where they stand in it.
+        ties: What orders rows of one time, by row; the first counts most.
+    """
     same = np.zeros(steps.size + 1, np.bool_)
     np.equal(steps[1:], steps[:-1], out=same[1:-1])
     tied = np.flatnonzero(same[:-1] | same[1:])
@@ -87,7 +95,7 @@ def _order_ties(table: pa.Table, order: np.ndarray | None, steps: np.ndarray, ti
         return order
     run = np.cumsum(~same[:-1])[tied]
     rows = tied if order is None else order[tied]
-    columns = [value_order(take_rows(table.column(name), rows)) for name in ties]
+    columns = [one[rows] if isinstance(one, np.ndarray) else value_order(take_rows(one, rows)) for one in ties]
     by_value = np.lexsort((*columns[::-1], run))
     ordered = np.arange(steps.size) if order is None else order.copy()
     ordered[tied] = rows[by_value]

@@ -15,7 +15,7 @@ from trendweave.programs.operators.joins.active import ActiveWindow, in_steps
 from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
 from trendweave.programs.operators.joins.describing import describe_join
 from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.ordered import OrderedSide, order_events
+from trendweave.programs.operators.joins.ordered import OrderedSide, order_events, order_ties
 from trendweave.programs.operators.joins.results import result_columns, write_pairs
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides
 from trendweave.programs.operators.joins.steps import CarriedSteps, WaitingSteps
@@ -26,7 +26,7 @@ from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, keep_rows_with_time, time_type
+from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
@@ -184,7 +184,7 @@ class WindowJoin:
             table = rows if own is None else rows.filter(pa.array(own))
             key = codes if own is None else codes[own]
             columns = self.prepared_sides[side]
-            ties = [columns[name] for name in (*self.plan.order_by, *columns) if columns[name] != TIME]
+            ties = [columns[name] for name in (*self.plan.order_by, *columns) if name != self.time]
             found.append(order_events(table, key, before, self.time_type, ties))
         return found[0], found[1]
 
@@ -202,6 +202,18 @@ class WindowJoin:
         pairs = self.find(left, right).pairs(*wanted)
         keys, sides = self.plan.keys, self.prepared_sides
         return Output(write_pairs(self.schema, keys, sides, left, right, pairs, scope.counted))
+
+    def arrange(self, rows: pa.Table) -> pa.Table:
+        """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of
+        equal left events are of one key, so they come from one place, in order."""
+        steps = as_steps(rows.column(self.time), self.time_type)
+        order = np.argsort(steps, kind="stable")
+        columns = self.sides.columns["left"]
+        shown = {name: name if name in self.plan.keys else f"left_{name}" for name in columns}
+        times = rows.column(shown[self.time])
+        ties = [rows.column(shown[name]) for name in (*self.plan.order_by, *columns) if name != self.time]
+        by_left = [as_steps(times, time_type(times.type)), *ties]
+        return rows.take(pa.array(order_ties(steps[order], order, by_left)))
 
     # In parts, and piece by piece
 

@@ -82,7 +82,8 @@ class CarriedSteps:
         is_new = np.ones(rows.num_rows, np.bool_)
         if held is not None:
             known = held.column(_NUMBER).to_numpy()
-            rows = pa.concat_tables([held.drop_columns(_NUMBER).select(rows.column_names), rows])
+            rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
+            rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
             numbers, is_new = np.concatenate([known, numbers]), np.concatenate([np.zeros(known.size, bool), is_new])
         first = None if before is None else before
         left, right = program.order(rows, numbers)
