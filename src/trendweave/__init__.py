@@ -19,6 +19,7 @@ from trendweave.rules.rule import Rule
 from trendweave.workload import Workload, workload
 
 if TYPE_CHECKING:
+    from trendweave.calibrating import calibrate
     from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.runners.incremental import Incremental, State
     from trendweave.runners.local import Batches
@@ -46,6 +47,7 @@ __all__ = [
     "State",
     "TrendweaveError",
     "Workload",
+    "calibrate",
     "errors",
     "query",
     "read",
@@ -69,6 +71,7 @@ _ON_DEMAND = {
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
+    "calibrate": "calibrating",
     "read": "runners.spark.reading.events",
     "warm_up": "runners.warm_up",
 }

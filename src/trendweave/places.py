@@ -7,7 +7,8 @@ them. What it is bound to is a program, and every place runs programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from trendweave.errors import DataError, Problem
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from trendweave.devices.names import Device
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.plan_access import Wish
+
+_Found = TypeVar("_Found")
 
 
 class Asked(Protocol):
@@ -85,8 +89,39 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
     table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
     asked.check(table.schema)
-    rows = run_local(asked.bind(table.schema, settings), table, settings.observation, settings.device)
+    rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
     return give_back(asked.order(rows))
+
+
+def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
+    """What is made of events on the device that is asked for, or on the one that suits them."""
+    if settings.device != "auto":
+        return work(asked.bind(events.schema, settings), settings.device)
+    from trendweave.runners.auto.choosing import choose_device, run_on_best
+
+    program = asked.bind(events.schema, replace(settings, device="cpu"))
+
+    def run_there(device: Device) -> _Found:
+        # Only on a card a program does something else.
+        bound = program if device != "gpu" else asked.bind(events.schema, replace(settings, device=device))
+        return work(bound, device)
+
+    return run_on_best(choose_device(program, events), run_there)
+
+
+def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
+    """What each device is estimated to take for events, or for so many of which nothing is known."""
+    from trendweave.runners.auto.choosing import assume_device, choose_device, explain_device
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.SCHEMA, options, None)
+    if events is None:
+        return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
+    from trendweave.rows.tables import as_arrow
+
+    table, _ = as_arrow(events)
+    asked.check(table.schema)
+    return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table))
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
@@ -130,7 +165,7 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
 
     table, _ = as_arrow(events)
     asked.check(table.schema)
-    return Batches(asked.bind(table.schema, settings), table, settings.observation, settings.device)
+    return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:

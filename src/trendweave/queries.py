@@ -99,12 +99,25 @@ class Query:
         warnings.warn("Query.values is now called Query.value_count", DeprecationWarning, stacklevel=2)
         return self.value_count
 
-    def explain(self, format: ExplainFormat | EventStore = "text", **options: Unpack[Options]) -> str:
-        """What will be computed and how; of a store, what would be read of it, and why.
+    def explain(
+        self,
+        format: ExplainFormat | EventStore = "text",
+        events: Any = None,
+        rows: int | None = None,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> str:
+        """What will be computed and how; of a store, what would be read of it, and why; with events, what each device
+        is estimated to take.
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
                 "json"; or a `trendweave.EventStore`: its indexes are asked as `run` would ask them.
+            events: A table of events: what each device would take for them, and which one device="auto" takes.
+            rows: The same for so many events of which nothing is known.
+            time: With events, as in `run`.
+            type: With events, as in `run`.
             **options: With a store, those of `run`.
 
         Raises:
@@ -114,6 +127,8 @@ class Query:
         if places.is_store(format):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
+        if events is not None or rows is not None:
+            return places.explain_device(self._asked(events, time, type), events, rows, options)
         check_no_options(options)
         from trendweave.planning.show import show_plan
 

@@ -42,11 +42,12 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
         *("runners", "devices"),
     },
-    "places": {"errors", "rows", "programs", "runners", "store"},
+    "places": {"errors", "devices", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "operators": {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
     },
+    "calibrating": {"devices", "operators", "programs", "queries", "runners"},
     "rules": {"errors", "planning", "queries"},
     "workload": {
         *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
@@ -57,7 +58,7 @@ ROOMS: dict[str, set[str]] = {
     "datasets": {"errors"},
     # `trendweave.workload` is a function, too.
     "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets"},
-    "__init__": {"errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
+    "__init__": {"calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
     "__main__": {"cli"},
 }
 

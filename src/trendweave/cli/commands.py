@@ -174,6 +174,20 @@ app.add_typer(store, name="store")
 
 
 @app.command()
+def calibrate() -> None:
+    """Measure what devices cost on this machine, for --device auto; nothing else should run meanwhile."""
+    from trendweave import calibrate as measure
+
+    costs = measure()
+    print("nanoseconds on one core, and on a card where there is one")
+    print(f"  a run: {costs.call:,.0f}; an event that is read: {costs.read:.3g}, that is kept: {costs.row:.3g}")
+    for kind, price in costs.units.items():
+        on_card = costs.card_units.get(kind)
+        print(f"  {kind}: {price:.3g}" + ("" if on_card is None else f", {on_card:.3g}"))
+    print(f"on several cores: a run {costs.deal_call:,.0f} more; a further core counts as {costs.shared:.2f}")
+
+
+@app.command()
 def demo(
     runner: Where = Runner.spark,
     picture: Annotated[Path, typer.Option(help="Where the picture goes, as .html or .svg.")] = Path(

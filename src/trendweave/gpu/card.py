@@ -227,6 +227,11 @@ def has_card() -> bool:
     return True
 
 
+def is_warm() -> bool:
+    """Whether a card was used in this process before."""
+    return bool(_cards)
+
+
 def refuse_work(what: str, device: str = "cpu") -> NoReturn:
     """Raise the error for what no card does here.
 

@@ -78,7 +78,7 @@ def run_on_store(
 
 
 def _compute(program: Program, rows: pa.Table, device: Device) -> list[pa.RecordBatch]:
-    if device != "threads":
+    if device not in ("threads", "auto"):
         return list(program.compute(rows).batches)
     from trendweave.runners.threads.run import compute_rows_in_threads
 

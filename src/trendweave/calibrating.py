@@ -1,0 +1,69 @@
+"""`trendweave.calibrate()`: measure what devices cost on this machine, and keep it for device="auto"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trendweave.devices.choosing import Costs
+    from trendweave.operators import Operator
+    from trendweave.runners.auto.calibrate import Bind
+
+_QUERIES = {
+    "nothing": "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] AND A.x > 1 AND B.x > 1 GROUP-BY k",
+    "short": "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k",
+    "long": "RETURN k, COUNT(*) PATTERN SEQ(A, B, C, D) WHERE [k] GROUP-BY k",
+    "running sums": "RETURN k, COUNT(*) PATTERN SEQ(A, B, C) WHERE [k] GROUP-BY k",
+    "sums over ranks": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.x < NEXT(A).x GROUP-BY k "
+    "WITHIN 2 hours SLIDE 10 minutes",
+    "scan": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.x < NEXT(A).x AND A.y < NEXT(A).y GROUP-BY k",
+    "trends one by one": "RETURN EACH COUNT(B) PATTERN SEQ(A, B) WHERE [k] AND A.x < 0.1 WITHIN 10 minutes",
+    "intervals": "FROM A DEFINE X AS x > 0.5, Y AS y > 0.5 PARTITION BY k PATTERN X before Y WITHIN 1 hour",
+}
+
+
+def calibrate(save: bool = True) -> Costs:
+    """Measure what devices cost on this machine; device="auto" goes by it from now on. It takes some seconds, in which
+    nothing else should run.
+
+    Args:
+        save: Keep the prices in the user's folder for caches ($XDG_CACHE_HOME/trendweave/devices.json).
+
+    Returns:
+        Prices in nanoseconds.
+    """
+    from trendweave.runners.auto.calibrate import measure_costs
+
+    found = measure_costs(_cases())
+    if save:
+        found.save()
+    return found.costs
+
+
+def _cases() -> Mapping[str, Bind]:
+    from trendweave import operators as ops
+
+    cases = {kind: _bind_query(text) for kind, text in _QUERIES.items()}
+    cases["filter"] = _bind_operator(ops.filter("x * x + y * y < 0.5"))
+    cases["windows"] = _bind_operator(ops.window_aggregate("SUM(x) AS total", rows=100, slide_rows=1, keys=["k"]))
+    return cases
+
+
+def _bind_query(text: str) -> Bind:
+    from trendweave.programs.bind import bind
+    from trendweave.queries import query
+    from trendweave.runners.options import Settings
+
+    asked = query(text)
+    # Patterns of one type take all events.
+    type_ = "type" if "SEQ" in text else None
+    return lambda events, device: bind(asked.plan, events, "time", type_, Settings(numbers="float64", device=device))
+
+
+def _bind_operator(operator: Operator) -> Bind:
+    from trendweave.operators.binding import Asked
+    from trendweave.runners.options import Settings
+
+    asked = Asked(operator.operators, "time", None)
+    return lambda events, device: asked.bind(events, Settings(device=device))

@@ -1,0 +1,191 @@
+"""What a run costs on each device, and which one it takes.
+
+The model is small on purpose: a call has a price, so has every row that is read, sorted and numbered, and every unit of
+the work itself; threads share all of it out as evenly as keys allow, and a card has its own price for units and for
+bytes that travel. Prices are measured (`trendweave calibrate`), or those of some machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from trendweave.devices.names import Device
+
+#: Nanoseconds per unit on one core, and on a card, by the kind of work. A kind that a card does not serve is not there.
+_UNITS: Mapping[str, float] = MappingProxyType(
+    {
+        "running sums": 5.0,
+        "sums over ranks": 2.0,
+        "scan": 2.5,
+        "trends one by one": 300.0,
+        "intervals": 80.0,
+        "filter": 1.5,
+        "windows": 40.0,
+        "pairs": 1.2,
+        "sorted pairs": 30.0,
+    }
+)
+_CARD_UNITS: Mapping[str, float] = MappingProxyType(
+    {
+        "running sums": 0.5,
+        "sums over ranks": 0.15,
+        "scan": 0.01,
+        "filter": 0.1,
+        "windows": 0.5,
+        "pairs": 0.005,
+        "sorted pairs": 1.0,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Prices, in nanoseconds.
+
+    Attributes:
+        call: A run on one core, whatever comes.
+        read: An event that is read: its expressions are evaluated, and it is kept or not.
+        row: An event that is kept: it is sorted and numbered.
+        units: A unit of work, by kind.
+        deal_call: A run on several cores, in addition.
+        deal_row: A kept event that is dealt out to one of them, in addition.
+        shared: How much of a further core is worth a core; the others wait for memory and for Python.
+        card_start: The first use of a card in a process.
+        card_call: A run on a card, in addition.
+        card_byte: A byte that travels to a card, or back.
+        card_units: A unit of work on a card, by kind.
+    """
+
+    call: float = 1e6
+    read: float = 10.0
+    row: float = 40.0
+    units: Mapping[str, float] = field(default_factory=lambda: dict(_UNITS))
+    deal_call: float = 3e6
+    deal_row: float = 18.0
+    shared: float = 0.9
+    card_start: float = 1.5e9
+    card_call: float = 2e6
+    card_byte: float = 0.05
+    card_units: Mapping[str, float] = field(default_factory=lambda: dict(_CARD_UNITS))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run has to do.
+
+    Attributes:
+        kind: Of the work; prices of units go by it.
+        rows: Events that are read.
+        kept: Those of them that are sorted and numbered.
+        units: Units of work.
+        bytes: What would travel to a card.
+        largest: The share of the largest part that one core would get of very many, at least.
+        copied: How many rows are computed for each that there is, where time is cut.
+        not_dealt: Why rows are not dealt out to cores; None where they are.
+        not_on_card: Why no card does this; None where one may.
+    """
+
+    kind: str
+    rows: int
+    kept: float
+    units: float
+    bytes: float = 0.0
+    largest: float = 0.0
+    copied: float = 1.0
+    not_dealt: str | None = None
+    not_on_card: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is: cores, a card by its name (None: none), and whether this process has used it."""
+
+    cores: int
+    card: str | None = None
+    warm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds on a device, or why it is not taken into account; None where it is."""
+
+    device: Device
+    seconds: float
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device that a run takes, and what was estimated for all of them, best first."""
+
+    estimates: tuple[Estimate, ...]
+    work: Work
+
+    @property
+    def device(self) -> Device:
+        return self.estimates[0].device
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Those that may be tried, best first."""
+        return tuple(one.device for one in self.estimates if one.why_not is None)
+
+
+def choose(work: Work, machine: Machine, costs: Costs | None = None) -> Choice:
+    """Estimate all devices. One core always can."""
+    costs = costs or Costs()
+    found = [_on_one_core(work, costs), _on_all_cores(work, machine, costs), _on_card(work, machine, costs)]
+    return Choice(tuple(sorted(found, key=lambda one: (one.why_not is not None, one.seconds))), work)
+
+
+def _on_one_core(work: Work, costs: Costs) -> Estimate:
+    return Estimate("cpu", (costs.call + _compute(work, costs)) / 1e9)
+
+
+def _compute(work: Work, costs: Costs) -> float:
+    """Nanoseconds of one core for all rows."""
+    return _prepare(work, costs) + work.units * costs.units.get(work.kind, 0.0)
+
+
+def _prepare(work: Work, costs: Costs) -> float:
+    return work.rows * costs.read + work.kept * costs.row
+
+
+def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
+    if machine.cores < 2:
+        return Estimate("threads", float("inf"), "there is one core")
+    if work.not_dealt is not None:
+        return Estimate("threads", float("inf"), work.not_dealt)
+    speed = 1 + (machine.cores - 1) * costs.shared
+    share = max(work.largest, 1 / speed)
+    dealt = work.kept * costs.deal_row / speed + work.copied * _compute(work, costs) * share
+    return Estimate("threads", (costs.call + costs.deal_call + dealt) / 1e9)
+
+
+def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
+    if machine.card is None:
+        return Estimate("gpu", float("inf"), "there is no card, or no CuPy")
+    if work.not_on_card is not None or work.kind not in costs.card_units:
+        return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {work.kind}")
+    start = 0.0 if machine.warm else costs.card_start
+    there = work.bytes * costs.card_byte + work.units * costs.card_units[work.kind]
+    return Estimate("gpu", (costs.call + costs.card_call + start + _prepare(work, costs) + there) / 1e9)
+
+
+def tell_choice(choice: Choice, machine: Machine) -> list[str]:
+    """The devices with their estimated seconds, and the reason for the first, as lines of text."""
+    work = choice.work
+    lines = [f"device: {choice.device}, of {work.rows:,} events ({work.kind}, {work.units:,.0f} units of work)"]
+    names = {"cpu": "one core", "threads": f"{machine.cores} cores", "gpu": machine.card or "a card"}
+    for one in choice.estimates:
+        told = f"not taken: {one.why_not}" if one.why_not is not None else f"about {_seconds(one.seconds)}"
+        lines.append(f"  {one.device} ({names[one.device]}): {told}")
+    return lines
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s"

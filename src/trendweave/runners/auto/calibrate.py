@@ -1,0 +1,173 @@
+"""Measuring prices on this machine: a few queries and operators on events that are made for it, in a few seconds."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter, process_time
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.devices.choosing import Costs, Machine, Work
+from trendweave.devices.kept_costs import save_costs
+from trendweave.devices.names import Device
+from trendweave.errors import ExecutionError
+from trendweave.programs.program import Program
+from trendweave.runners.auto.choosing import find_machine, measure_work
+from trendweave.runners.auto.sample import look_at
+from trendweave.runners.local import run_local
+
+_ROWS, _KEYS = 200_000, 400
+_FEW = 50_000
+_TIMES = 3
+
+#: Binds a case to events of these columns, on a device.
+Bind = Callable[[pa.Schema, Device], Program]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Prices, and what they were measured on."""
+
+    costs: Costs
+    facts: Mapping[str, str]
+
+    def save(self) -> str:
+        """Keep them for this user; where they are kept."""
+        return str(save_costs(self.costs, self.facts))
+
+
+def measure_costs(cases: Mapping[str, Bind], machine: Machine | None = None) -> Calibration:
+    """Measure prices.
+
+    Args:
+        cases: By the kind of work, something that is mostly that. "nothing" keeps no event; "short" and "long" are
+            trends of one and of three steps without conditions, by key.
+        machine: What there is.
+    """
+    machine = machine or find_machine()
+    events = make_events(_ROWS)
+    timing = _Timing(cases, events)
+    costs = _on_one_core(timing, Costs())
+    if machine.cores > 1:
+        costs = _on_all_cores(timing, costs, machine.cores)
+    if machine.card is not None:
+        costs = _on_card(timing, costs)
+    facts = {"python": platform.python_version(), "numpy": np.__version__, "pyarrow": pa.__version__}
+    return Calibration(costs, facts | {"cores": str(machine.cores), "card": machine.card or "none"})
+
+
+def make_events(rows: int) -> pa.Table:
+    """Events of a few types and many keys, in order of time, a second each."""
+    draw = np.random.default_rng(0)
+    return pa.table(
+        {
+            "time": pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us")),
+            "type": pa.array(draw.choice(["A", "B", "C", "D"], rows)),
+            "k": draw.integers(0, _KEYS, rows),
+            "x": draw.random(rows),
+            "y": draw.random(rows),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    cases: Mapping[str, Bind]
+    events: pa.Table
+
+    def seconds(self, kind: str, device: Device = "cpu", rows: int = _ROWS) -> float:
+        """Nanoseconds of a case; the quickest of some runs, after one that compiles."""
+        program = self.cases[kind](self.events.schema, device)
+        events = self.events.slice(0, rows)
+        # One core is busy all the time: what others do on this machine does not count.
+        clock = process_time if device == "cpu" else perf_counter
+        found = []
+        for _ in range(1 + _TIMES):
+            began = clock()
+            run_local(program, events, None, "threads" if device == "threads" else "cpu")
+            found.append(clock() - began)
+        return min(found[1:]) * 1e9
+
+    def work(self, kind: str, rows: int = _ROWS) -> Work:
+        """What the model sees in a case."""
+        program = self.cases[kind](self.events.schema, "cpu")
+        return measure_work(program, look_at(program, self.events.slice(0, rows)), 1)
+
+
+def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
+    call = timing.seconds("short", rows=10)
+    read = max(0.1, (timing.seconds("nothing") - call) / _ROWS)
+    short, long = (timing.seconds(kind) - call - _ROWS * read for kind in ("short", "long"))
+    few, many = timing.work("short"), timing.work("long")
+    # Two prices of two runs: kept rows, and units.
+    sums = (long / many.kept - short / few.kept) / (many.units / many.kept - few.units / few.kept)
+    sums = min(max(1.0, sums), 0.8 * short / few.units)
+    row = max(1.0, (short - few.units * sums) / few.kept)
+    costs = replace(costs, call=call, read=read, row=row, deal_row=costs.deal_row * row / costs.row)
+    units = dict(costs.units) | {"running sums": sums}
+    for kind in timing.cases:
+        if kind in units and kind != "running sums":
+            units[kind] = max(0.01, _left(timing, kind, timing.seconds(kind), costs))
+    return replace(costs, units=units)
+
+
+def _left(timing: _Timing, kind: str, seconds: float, costs: Costs) -> float:
+    """What a unit of a case takes besides the call and its rows."""
+    work = timing.work(kind)
+    return (seconds - costs.call - work.rows * costs.read - work.kept * costs.row) / work.units
+
+
+def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
+    """How much of further cores counts, by many rows; what a run on them costs, by few."""
+    kind = "sums over ranks"
+
+    def work(rows: int) -> float:
+        one = timing.work(kind, rows)
+        of_rows = rows * costs.read + one.kept * (costs.row + costs.deal_row)
+        return of_rows + one.units * costs.units[kind]
+
+    many, few = timing.seconds(kind, "threads"), timing.seconds(kind, "threads", _FEW)
+    speed = work(_ROWS) / max(1.0, many - costs.call - costs.deal_call)
+    shared = min(1.0, max(0.05, (speed - 1) / (cores - 1)))
+    call = few - costs.call - work(_FEW) / (1 + (cores - 1) * shared)
+    return replace(costs, shared=shared, deal_call=min(5e7, max(2e5, call)))
+
+
+def _on_card(timing: _Timing, costs: Costs) -> Costs:
+    """What a card asks for by kind; of what it refuses, prices stay."""
+    began = perf_counter()
+    program = timing.cases["short"](timing.events.schema, "gpu")
+    run_local(program, timing.events.slice(0, 10))
+    start = (perf_counter() - began) * 1e9
+    call = max(1e5, timing.seconds("short", "gpu", rows=10) - costs.call)
+    costs = replace(costs, card_start=max(start, call), card_call=call, card_byte=_price_of_bytes())
+    units = dict(costs.card_units)
+    for kind in timing.cases:
+        if kind not in units:
+            continue
+        try:
+            there = timing.seconds(kind, "gpu")
+        except ExecutionError:
+            continue
+        work = timing.work(kind)
+        units[kind] = max(1e-4, _left(timing, kind, there - call - work.bytes * costs.card_byte, costs))
+    return replace(costs, card_units=units)
+
+
+def _price_of_bytes() -> float:
+    """Of one that travels to the card from memory that it reads by itself."""
+    from trendweave.gpu.card import find_card
+
+    card, size = find_card(), 64 << 20
+    source = card.pinned(size, np.uint8)
+    target = card.put(source)
+    found = []
+    for _ in range(1 + _TIMES):
+        began = perf_counter()
+        card.copy_in(source, target)
+        card.synchronize()
+        found.append(perf_counter() - began)
+    return max(1e-3, min(found[1:]) * 1e9 / size)

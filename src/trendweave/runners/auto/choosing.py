@@ -1,0 +1,127 @@
+"""The device of a run with device="auto", and the reason for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import TypeVar
+
+import pyarrow as pa
+
+from trendweave.devices.choosing import Choice, Machine, Work, choose, tell_choice
+from trendweave.devices.cores import count_cores
+from trendweave.devices.kept_costs import load_costs
+from trendweave.devices.names import Device
+from trendweave.errors import ExecutionError
+from trendweave.planning.plan import MovingWindow, SlidingWindow
+from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.operators.chain import ChainedRows
+from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.program import Program
+from trendweave.programs.shared.program import Shared
+from trendweave.programs.situated.program import InSituations
+from trendweave.rows.times import time_type
+from trendweave.runners.auto.sample import LOOKED_AT, Sample, look_at
+from trendweave.runners.auto.work import find_task, make_work
+from trendweave.runners.threads.fitness import why_on_one_core
+from trendweave.runners.threads.preparing import is_worth_cutting
+
+_LOG = logging.getLogger("trendweave")
+#: What a card refuses, or has not the memory for: the next device is tried.
+_REFUSED = {"TW422", "TW423"}
+_Found = TypeVar("_Found")
+
+
+def find_machine() -> Machine:
+    """What this process can compute on. CUDA is looked for only where CuPy is installed."""
+    cores = count_cores()
+    if find_spec("cupy") is None:
+        return Machine(cores)
+    from trendweave.gpu import card
+
+    warm = card.is_warm()
+    return Machine(cores, card.find_card().name if card.has_card() else None, warm)
+
+
+def choose_device(program: Program, events: pa.Table, machine: Machine | None = None) -> Choice:
+    """What suits a program and events. Few events are not looked at: one core has done them before."""
+    machine = machine or find_machine()
+    if events.num_rows <= LOOKED_AT:
+        work = Work("few events", events.num_rows, events.num_rows, 0.0, not_dealt="there are few events",
+                    not_on_card="there are few events")  # fmt: skip
+        return choose(work, machine, load_costs())
+    sample = look_at(program, events)
+    return choose(measure_work(program, sample, machine.cores), machine, load_costs())
+
+
+def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
+    """What suits plans and so many events, of which nothing else is known: keys have a thousand events each."""
+    machine = machine or find_machine()
+    trends = [plan.trend if isinstance(plan, SituatedPlan) else plan for plan in plans]
+    has_keys = all(getattr(plan, "partition_key", None) or getattr(plan, "partition_by", None) for plan in trends)
+    has_windows = all(isinstance(getattr(plan, "window", None), SlidingWindow | MovingWindow) for plan in trends)
+    sample = Sample(rows, keys=max(1.0, rows / 1000) if has_keys else 1.0)
+    reason = None if has_keys or has_windows else "there are no keys, and time is not cut"
+    if reason is None and not is_worth_cutting(rows):
+        reason = "there are too few events"
+    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, 0.0)
+    return choose(work, machine, load_costs())
+
+
+def measure_work(program: Program, sample: Sample, cores: int) -> Work:
+    """What a program has to do with events like these."""
+    tasks = [find_task(plan, sample) for plan in _plans(program)]
+    reason = why_on_one_core(program)
+    if isinstance(program, KeptEvents):
+        reason = None  # conditions are evaluated slice by slice
+    if reason is None and not is_worth_cutting(sample.rows):
+        reason = "there are too few events"
+    largest, copied = (1.0, 1.0) if reason is not None else _largest_part(program, sample, cores)
+    if reason is None and largest >= 1:
+        reason = "all events have the same key"
+    return make_work(tasks, sample, reason, largest, copied)
+
+
+def _plans(program: Program) -> list[object]:
+    if isinstance(program, ChainedRows):
+        return [plan for one in (*program.filters, *(s.program for s in program.stages)) for plan in _plans(one)]
+    if isinstance(program, Shared):
+        return list(program.plan.plans)
+    if isinstance(program, InSituations):
+        return [program.inner.plan]
+    return [getattr(program, "plan", None)]
+
+
+def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, float]:
+    """The share of the largest part, and how many rows are computed for each that there is."""
+    if isinstance(program, KeptEvents):
+        return 1 / cores, 1.0
+    by_keys = max(sample.largest, 1 / sample.keys)
+    if by_keys * cores <= 1:
+        return by_keys, 1.0
+    cut = program.cut()
+    if cut is None or sample.span <= 0:
+        return by_keys, 1.0
+    step = float(time_type(program.moment).step)
+    length = max(sample.span / (2 * cores), (cut.before + cut.after) * step)
+    chunks = max(1.0, sample.span / length)
+    return min(by_keys, 1 / min(chunks, float(cores))), 1.0 + (cut.before + cut.after) * step / length
+
+
+def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:
+    """Run on the best device; on the next one where a card refuses."""
+    *others, last = choice.devices
+    for device in others:
+        try:
+            return work(device)
+        except ExecutionError as error:
+            if device != "gpu" or not _REFUSED & {problem.code for problem in error.problems}:
+                raise
+            _LOG.info("the card does not do this (%s); another device does", error.problems[0].message)
+    return work(last)
+
+
+def explain_device(choice: Choice, machine: Machine | None = None) -> str:
+    """The devices with their estimated seconds, and why."""
+    return "\n".join(tell_choice(choice, machine or find_machine()))

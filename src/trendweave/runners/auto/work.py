@@ -1,0 +1,105 @@
+"""A plan and a look at events -> what there is to do, in the units that devices are paid by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+from trendweave.devices.choosing import Work
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
+from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.runners.auto.sample import Sample
+
+_SCANNED = frozenset({Way.SCAN})
+_RANKED = frozenset({Way.SUMS_OVER_RANKS, Way.RANKS_PER_VALUE})
+#: Bytes of numbers that a card is given for each event and each that it gives back, besides columns.
+_CARD_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Kind and number of units of work, and why no card does it; None where one may."""
+
+    kind: str
+    units: float
+    not_on_card: str | None = None
+
+
+def find_task(plan: object, sample: Sample) -> Task:
+    """What is to be done for a plan of any kind."""
+    kept = sample.rows * sample.kept
+    match plan:
+        case SituatedPlan():
+            inner = find_task(plan.trend, sample)
+            return Task(inner.kind, inner.units, "situations are not found on a card")
+        case Plan():
+            return _of_trends(plan, sample, kept)
+        case IntervalPlan():
+            return Task("intervals", kept, "patterns over intervals are not matched on a card")
+        case FilterPlan():
+            return Task("filter", float(sample.rows) * _nodes(plan))
+        case AggregatePlan():
+            return Task("windows", kept * max(1, len(plan.outputs)))
+        case JoinPlan():
+            other = (_active(plan.left, sample) + _active(plan.right, sample)) / 2
+            return Task("pairs", kept * other)
+    return Task("others", kept, "no card does this")
+
+
+def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
+    if plan.finds_trends:
+        return Task("trends one by one", kept, "trends are shown one by one")
+    events, windows = _windows(plan, sample)
+    steps = [step for template in plan.templates for step in template.transitions]
+    ways = {step.summing.way for step in steps}
+    transitions = max(1, len(steps))
+    refused = "skip-till-next-match" if plan.strategy == "skip-till-next-match" else None
+    if ways & _SCANNED:
+        return Task("scan", kept * windows * events / 2 * transitions, refused)
+    if ways & _RANKED:
+        return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused)
+    return Task("running sums", kept * transitions, refused)
+
+
+def _windows(plan: Plan, sample: Sample) -> tuple[float, float]:
+    """Events of a key in a window, and windows that hold an event."""
+    match plan.window:
+        case SlidingWindow(length=length, slide=slide):
+            return sample.in_window(length), max(1.0, length / slide)
+        case MovingWindow(length=length):
+            events = sample.in_window(length)
+            return events, events
+        case SessionWindow(gap=gap):
+            return sample.in_window(gap), 1.0
+    return sample.in_window(None), 1.0
+
+
+def _nodes(plan: FilterPlan) -> int:
+    return sum(1 for _ in plan.condition.walk())
+
+
+def _active(window: TimeSpan | RowCount, sample: Sample) -> float:
+    """Events in an active window, about."""
+    if isinstance(window, RowCount):
+        return min(float(window.rows), sample.per_key)
+    return sample.in_window(window.length)
+
+
+def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest: float, copied: float = 1.0) -> Work:
+    """The work of a run; of several tasks the one with the most units says what kind it is."""
+    main = max(tasks, key=lambda one: one.units)
+    kept = sample.rows * sample.kept
+    refused = next((one.not_on_card for one in tasks if one.not_on_card is not None), None)
+    return Work(
+        kind=main.kind,
+        rows=sample.rows,
+        kept=0.0 if main.kind == "filter" else kept,
+        units=main.units,
+        bytes=kept * (sample.row_bytes + _CARD_BYTES),
+        largest=largest,
+        copied=copied,
+        not_dealt=not_dealt,
+        not_on_card=refused,
+    )

@@ -1,0 +1,269 @@
+"""device="auto": prices, estimates, the choice, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave import calibrating
+from trendweave import operators as ops
+from trendweave.devices.choosing import Choice, Costs, Machine, Work, choose, tell_choice
+from trendweave.devices.kept_costs import costs_file, load_costs, save_costs
+from trendweave.errors import ExecutionError, Problem
+from trendweave.programs.bind import bind
+from trendweave.runners.auto import calibrate as measuring
+from trendweave.runners.auto import choosing
+from trendweave.runners.auto.sample import Sample, look_at
+from trendweave.runners.auto.work import find_task
+from trendweave.runners.options import Settings
+
+CARD = Machine(16, "a card of the tests", warm=True)
+COUNT = "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def make_events(rows: int, keys: int = 50, seed: int = 1) -> pa.Table:
+    draw = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "time": pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us")),
+            "type": pa.array(draw.choice(["A", "B"], rows)),
+            "k": draw.integers(0, keys, rows),
+            "v": draw.random(rows),
+        }
+    )
+
+
+def work(rows: int, kind: str = "sums over ranks", **others: Any) -> Work:
+    return Work(kind, rows, float(rows), rows * 10.0, bytes=rows * 64.0, **others)
+
+
+def seconds(choice: Choice) -> dict[str, float]:
+    return {one.device: one.seconds for one in choice.estimates}
+
+
+# Estimates
+
+
+def test_more_work_takes_longer_on_every_device() -> None:
+    before = dict.fromkeys(("cpu", "threads", "gpu"), 0.0)
+    for rows in (0, 10, 10_000, 1_000_000, 100_000_000):
+        now = seconds(choose(work(rows), CARD))
+        assert all(now[device] > before[device] or rows == 0 for device in now)
+        before = now
+
+
+@pytest.mark.parametrize("device", ["cpu", "threads", "gpu"])
+def test_prices_count_for_their_device(device: str) -> None:
+    usual = seconds(choose(work(10**6), CARD))
+    higher = {"cpu": {"row": 80.0}, "threads": {"deal_row": 80.0}, "gpu": {"card_byte": 80.0}}[device]
+    dearer = seconds(choose(work(10**6), CARD, replace(Costs(), **higher)))
+    assert dearer[device] > usual[device]
+    assert device == "cpu" or dearer["cpu"] == usual["cpu"]
+
+
+def test_more_cores_are_quicker_until_the_largest_part_is_all_that_counts() -> None:
+    by_cores = [seconds(choose(work(10**7), Machine(cores)))["threads"] for cores in (2, 4, 8, 16)]
+    assert by_cores == sorted(by_cores, reverse=True)
+    assert by_cores[0] > 4 * by_cores[-1]
+    uneven = [seconds(choose(work(10**7, largest=0.5), Machine(cores)))["threads"] for cores in (2, 16)]
+    assert uneven[1] > 0.7 * uneven[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "machine", "device"),
+    [
+        (work(1_000), CARD, "cpu"),
+        (work(10**7), Machine(1), "cpu"),
+        (work(10**7), Machine(4), "threads"),
+        (work(10**7, not_dealt="there are no keys"), Machine(4), "cpu"),
+        (work(10**7, not_dealt="there are no keys"), CARD, "gpu"),
+        (Work("scan", 10**6, 10.0**6, 1e12, 1e8), CARD, "gpu"),
+        (Work("scan", 10**6, 10.0**6, 1e12, 1e8, not_on_card="texts"), CARD, "threads"),
+        (work(10**6, not_dealt="there are no keys"), replace(CARD, warm=False), "cpu"),
+        (work(10**6, kind="intervals", not_on_card="no card does this"), CARD, "threads"),
+    ],
+)
+def test_the_device_that_suits(asked: Work, machine: Machine, device: str) -> None:
+    choice = choose(asked, machine)
+    assert choice.device == device
+    known = [one.seconds for one in choice.estimates if one.why_not is None]
+    assert known == sorted(known)
+
+
+def test_a_choice_tells_its_reasons() -> None:
+    lines = tell_choice(choose(work(10**7, not_dealt="there are no keys"), CARD), CARD)
+    assert lines[0].startswith("device: gpu, of 10,000,000 events (sums over ranks, 100,000,000 units")
+    assert any(line.startswith("  gpu (a card of the tests): about ") for line in lines)
+    assert "  threads (16 cores): not taken: there are no keys" in lines
+    assert any(line.startswith("  cpu (one core): about ") and line.endswith("s") for line in lines)
+
+
+# A look at events
+
+
+@pytest.mark.parametrize("keys", [1, 20, 3_000])
+def test_a_sample_tells_how_many_keys_there_are(keys: int) -> None:
+    events = make_events(60_000, keys)
+    program = bind(trendweave.query(COUNT).plan, events.schema, "time", "type", Settings())
+    sample = look_at(program, events)
+    assert sample.rows == 60_000
+    assert sample.kept == 1.0
+    assert keys * 0.8 <= sample.keys <= keys * 1.25
+    assert math.isclose(sample.span, 60_000 * 1e9, rel_tol=0.05)
+
+
+def test_a_sample_of_nothing_that_is_kept() -> None:
+    events = make_events(10_000)
+    program = bind(trendweave.query("RETURN COUNT(*) PATTERN Z+").plan, events.schema, "time", "type", Settings())
+    assert look_at(program, events).kept < 0.001
+    assert look_at(program, events.slice(0, 0)).rows == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (COUNT, "running sums"),
+        ("RETURN COUNT(*) PATTERN A+ WHERE A.v < NEXT(A).v", "sums over ranks"),
+        ("RETURN COUNT(*) PATTERN A+ WHERE A.v < NEXT(A).v AND A.k < NEXT(A).k", "scan"),
+        ("RETURN TRENDS PATTERN SEQ(A, B) WITHIN 1 minute", "trends one by one"),
+        ("FROM A DEFINE X AS v > 1, Y AS v < 1 PATTERN X before Y WITHIN 1 minute", "intervals"),
+        ("FROM A DEFINE X AS v > 1 RETURN COUNT(*) PATTERN SEQ(A, B) WHERE A DURING X", "running sums"),
+    ],
+)
+def test_kinds_of_work(text: str, kind: str) -> None:
+    plan = trendweave.query(text).plan
+    few, many = find_task(plan, Sample(1_000)), find_task(plan, Sample(100_000))
+    assert few.kind == many.kind == kind
+    assert many.units > few.units > 0
+    assert (few.not_on_card is None) == (kind in ("running sums", "sums over ranks", "scan") and "DURING" not in text)
+
+
+def test_wider_windows_are_more_work() -> None:
+    text = "RETURN COUNT(*) PATTERN A+ WHERE A.v < NEXT(A).v WITHIN {} SLIDE 10 seconds"
+    sample = Sample(100_000, span=1e14)
+    narrow, wide = (find_task(trendweave.query(text.format(w)).plan, sample) for w in ("10 seconds", "10 minutes"))
+    assert wide.units > 30 * narrow.units
+
+
+# Runs
+
+
+def test_auto_gives_the_rows_of_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(2))
+    events, taken = make_events(60_000), []
+    real = choosing.run_on_best
+
+    def watch(choice: Choice, run: Any) -> Any:
+        taken.append(choice.device)
+        return real(choice, run)
+
+    monkeypatch.setattr(choosing, "run_on_best", watch)
+    query = trendweave.query(COUNT)
+    for rows in (events, events.slice(0, 100)):
+        found = query.run(rows, device="auto")
+        assert found.sort_by("k").equals(query.run(rows).sort_by("k"))
+    assert len(list(query.iter(events.slice(0, 100), device="auto"))) == 1
+    window = ops.window_aggregate("AVG(v) AS mean", rows=3, keys=["k"])
+    assert window.run(events, device="auto").equals(window.run(events))
+    assert taken[1:3] == ["cpu", "cpu"], "few events are no work"
+
+
+def test_what_a_card_refuses_is_done_elsewhere() -> None:
+    choice = choose(Work("scan", 10**6, 10.0**6, 1e12), CARD)
+    assert choice.devices == ("gpu", "threads", "cpu")
+    tried: list[str] = []
+
+    def run(device: str) -> str:
+        tried.append(device)
+        if device == "gpu":
+            raise ExecutionError([Problem("TW422", "texts are not compared on a card", "use device='cpu'")])
+        return device
+
+    assert choosing.run_on_best(choice, run) == "threads"
+    assert tried == ["gpu", "threads"]
+
+    def fail(device: str) -> str:
+        raise ExecutionError([Problem("TW412", "there are too many trends to show", "LIMIT 10")])
+
+    with pytest.raises(ExecutionError, match="TW412"):
+        choosing.run_on_best(choice, fail)
+
+
+def test_explain_names_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
+    query = trendweave.query(COUNT)
+    told = query.explain(events=make_events(60_000), device="auto")
+    assert "of 60,000 events (running sums" in told
+    assert "cpu (one core): about" in told
+    assert "threads (4 cores): about" in told
+    assert "gpu (a card): not taken: there is no card, or no CuPy" in told
+    assert query.explain(rows=100_000_000).startswith("device: threads, of 100,000,000 events")
+    without = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B)")
+    assert "threads (4 cores): not taken: there are no keys, and time is not cut" in without.explain(rows=10**8)
+
+
+# Prices of this machine
+
+
+def test_prices_are_kept_and_read(cache: Path) -> None:
+    assert load_costs() == Costs()
+    costs = replace(Costs(), row=12.5, units={**Costs().units, "scan": 3.25})
+    path = save_costs(costs, {"cores": "2"})
+    assert path == costs_file() == cache / "trendweave" / "devices.json"
+    assert load_costs() == costs
+    kept = json.loads(path.read_text())
+    assert kept["cores"] == "2"
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"version": 99}',
+        '{"version": 1, "machine": "another", "nanoseconds": {"row": 1}}',
+        '{"version": 1, "machine": "HERE", "nanoseconds": {"row": -1, "call": "x", "units": {"scan": null}}}',
+        '{"version": 1, "machine": "HERE", "nanoseconds": {"row": NaN, "units": 7, "shared": true}}',
+        '{"version": 1, "machine": "HERE", "nanoseconds": [1]}',
+    ],
+)
+def test_what_cannot_be_read_is_as_usual(spoilt: str) -> None:
+    import platform
+
+    path = save_costs(Costs(), {})
+    path.write_text(spoilt.replace("HERE", platform.node()))
+    assert load_costs() == Costs()
+
+
+def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_ROWS", 5_000)
+    monkeypatch.setattr(measuring, "_FEW", 1_000)
+    monkeypatch.setattr(measuring, "_TIMES", 1)
+    kept = {kind: calibrating._cases()[kind] for kind in ("nothing", "short", "long", "sums over ranks", "windows")}
+    monkeypatch.setattr(calibrating, "_cases", lambda: kept)
+    monkeypatch.setattr(measuring, "find_machine", lambda: Machine(2))
+    costs = trendweave.calibrate()
+    assert costs != Costs()
+    assert load_costs() == costs
+    for price in (costs.call, costs.read, costs.row, costs.deal_call, costs.shared, *costs.units.values()):
+        assert 0 < price < math.inf
+    assert costs.units["scan"] == Costs().units["scan"], "what was not measured is as usual"
+    monkeypatch.setattr(calibrating, "_cases", lambda: kept)
+    costs_file().unlink()
+    trendweave.calibrate(save=False)
+    assert not costs_file().exists()
