@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.measured import join_measured
+from trendweave.programs.operators.partials import Partials, merge, nothing, summarise
 from trendweave.store.aggregate.nodes import column_part, walk
-from trendweave.store.aggregate.partials import Partials, merge, nothing
-from trendweave.store.aggregate.rows import GroupRows, Rows, summarise
+from trendweave.store.aggregate.rows import GroupRows, Rows
 from trendweave.store.aggregate.run import Question, Using, check_using, finish, group_files
 from trendweave.store.aggregate.windows import Windows
 

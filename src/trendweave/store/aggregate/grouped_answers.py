@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.operators.partials import Partials
 from trendweave.rows.times import TimeType, as_times
 from trendweave.store.aggregate.answers import write_aggregates
 from trendweave.store.aggregate.groups import Groups
-from trendweave.store.aggregate.partials import Partials
 from trendweave.store.aggregate.question import Wanted
 from trendweave.store.aggregate.windows import Windows
 

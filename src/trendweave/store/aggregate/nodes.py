@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.store.aggregate.partials import ColumnPart, Partials, merge
+from trendweave.programs.operators.partials import ColumnPart, Partials, merge
 from trendweave.store.aggregate.windows import Windows
 from trendweave.store.tree.levels import FANOUT, ColumnLevel, Tree
 

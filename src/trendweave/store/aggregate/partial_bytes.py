@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.exact_sums import ExactSums
+from trendweave.programs.operators.partials import ColumnPart, Partials
 from trendweave.rows.arrow_bytes import as_stream, from_stream
-from trendweave.store.aggregate.partials import ColumnPart, Partials
 
 _OWN = ("number", "count", "first", "last")
 _OF_COLUMN = ("low", "high", "known", "nans")

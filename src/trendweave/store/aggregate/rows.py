@@ -11,14 +11,11 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.kernels.sorting import order_by_time
-from trendweave.programs.operators.exact_sums import trimmed
-from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
-from trendweave.programs.operators.measured import Measured, is_float, is_measured, measure
+from trendweave.programs.operators.measured import Measured, is_measured, measure
+from trendweave.programs.operators.partials import Partials, choose, summarise
 from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
-from trendweave.store.aggregate.partials import ColumnPart, Partials, choose
 from trendweave.store.aggregate.windows import Windows
 from trendweave.store.index.light import in_time_order
-from trendweave.store.index.ranges import codes_of
 from trendweave.store.kernels.cutting import cut_slices
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.reading import OpenFiles, RowReader
@@ -199,31 +196,3 @@ def fold_by_key(
     starts = np.flatnonzero(np.concatenate(([True], changes, [True]))) if times.size else np.zeros(1, np.int64)
     found = summarise(times, [column.take(order) for column in rows.columns], kinds, starts, slices[starts[:-1]])
     return replace(found, group=own[starts[:-1]])
-
-
-def summarise(
-    times: np.ndarray,
-    measured: Sequence[Measured],
-    kinds: Sequence[pa.DataType],
-    starts: np.ndarray,
-    numbers: np.ndarray,
-) -> Partials:
-    """Slices of events in order of time.
-
-    Args:
-        times: Ascending.
-        measured: Columns in the same order.
-        kinds: Their types.
-        starts: Where slices begin, and the end of the last one.
-        numbers: The slices.
-    """
-    parts = []
-    for own, kind in zip(measured, kinds, strict=True):
-        if is_float(kind):
-            limbs, base, low, high, known, nans = summarise_floats(own.values, own.valid, starts)
-        else:
-            limbs, low, high, known = summarise_whole(own.values, own.valid, starts)
-            base, nans = 0, np.zeros(known.size, np.int64)
-        sums = trimmed(np.ascontiguousarray(limbs.T), base)
-        parts.append(ColumnPart(codes_of(low), codes_of(high), known, nans, sums))
-    return Partials(numbers, np.diff(starts), times[starts[:-1]], times[starts[1:] - 1], tuple(parts))

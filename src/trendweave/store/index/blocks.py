@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.exact_sums import ExactSums, join, trimmed
-from trendweave.programs.operators.measured import is_float, is_measured, is_text, measure
+from trendweave.programs.operators.measured import NAN_CODE, codes_of, is_float, is_measured, is_text, measure
 from trendweave.rows.times import TimeType
 from trendweave.store.index.array_file import DamagedIndex
 from trendweave.store.index.footers import FileGroups
 from trendweave.store.index.light_index import LightIndex, NumberColumn
-from trendweave.store.index.ranges import NAN_CODE, code_ranges, codes_of
+from trendweave.store.index.ranges import code_ranges
 from trendweave.store.index.texts import compare_texts
 
 Dropped = Callable[[int, DamagedIndex], None]

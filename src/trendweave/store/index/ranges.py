@@ -14,11 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
-from trendweave.programs.operators.measured import is_float
+from trendweave.programs.operators.measured import LEAST, MOST, codes_of, is_float
 
-LEAST, MOST = -(2**63), 2**63 - 1
-#: The code of NaN, which is above all numbers.
-NAN_CODE = MOST - 4
 OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 #: Beyond this, whole numbers that differ may be one float.
 _EXACT = 2**53
@@ -26,21 +23,6 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
 
 Ranges = list[tuple[int, int]]
-
-
-def codes_of(values: np.ndarray) -> np.ndarray:
-    """int64 codes in the order of the values: NaN above all other floats, -0.0 equal to 0.0."""
-    if values.dtype != np.float64:
-        return values
-    bits = (values + 0.0).view(np.int64)
-    codes = np.where(bits < 0, bits ^ MOST, bits)
-    codes[np.isnan(values)] = NAN_CODE
-    return codes
-
-
-def values_of(codes: np.ndarray, floats: bool) -> np.ndarray:
-    """The inverse of `codes_of`."""
-    return np.where(codes < 0, codes ^ MOST, codes).view(np.float64) if floats else codes
 
 
 def code_ranges(kind: pa.DataType, operator: str, value: Any) -> Ranges:

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels.sorting import order_by_time
-from trendweave.programs.operators.measured import is_measured, is_text, measure
+from trendweave.programs.operators.measured import LEAST, MOST, codes_of, is_measured, is_text, measure
 from trendweave.rows.times import as_steps, has_time, time_type
 from trendweave.store.index.array_file import ArrayFile
 from trendweave.store.index.light import own_schema
-from trendweave.store.index.ranges import LEAST, MOST, Ranges, codes_of
+from trendweave.store.index.ranges import Ranges
 from trendweave.store.index.texts import compare_texts
 from trendweave.store.layout.reading import RowReader
 

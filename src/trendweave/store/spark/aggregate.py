@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from trendweave.programs.operators.partials import merge
 from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import add_up
 from trendweave.store.aggregate.partial_bytes import from_bytes, to_bytes
-from trendweave.store.aggregate.partials import merge
 from trendweave.store.aggregate.rows import GroupRows
 from trendweave.store.aggregate.run import Plan, Question, finish, fold_groups, group_files
 from trendweave.store.layout.files import DataFile

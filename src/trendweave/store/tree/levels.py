@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from trendweave.programs.operators.exact_sums import ExactSums
+from trendweave.programs.operators.measured import codes_of
 from trendweave.store.index.blocks import Blocks
-from trendweave.store.index.ranges import codes_of
 
 #: Nodes below a node.
 FANOUT = 32

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from trendweave.programs.operators.exact_sums import ExactSums, join
+from trendweave.programs.operators.exact_sums import ExactSums, join, trimmed
+from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
+from trendweave.programs.operators.measured import Measured, codes_of, is_float
 
 
 @dataclass(frozen=True)
@@ -137,3 +140,31 @@ def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
         tuple(columns),
         None if part.group is None else part.group[starts],
     )
+
+
+def summarise(
+    times: np.ndarray,
+    measured: Sequence[Measured],
+    kinds: Sequence[pa.DataType],
+    starts: np.ndarray,
+    numbers: np.ndarray,
+) -> Partials:
+    """Slices of events in order of time.
+
+    Args:
+        times: Ascending.
+        measured: Columns in the same order.
+        kinds: Their types.
+        starts: Where slices begin, and the end of the last one.
+        numbers: The slices.
+    """
+    parts = []
+    for own, kind in zip(measured, kinds, strict=True):
+        if is_float(kind):
+            limbs, base, low, high, known, nans = summarise_floats(own.values, own.valid, starts)
+        else:
+            limbs, low, high, known = summarise_whole(own.values, own.valid, starts)
+            base, nans = 0, np.zeros(known.size, np.int64)
+        sums = trimmed(np.ascontiguousarray(limbs.T), base)
+        parts.append(ColumnPart(codes_of(low), codes_of(high), known, nans, sums))
+    return Partials(numbers, np.diff(starts), times[starts[:-1]], times[starts[1:] - 1], tuple(parts))
