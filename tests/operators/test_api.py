@@ -173,6 +173,7 @@ def test_functions_and_text_make_the_same_operators() -> None:
         ("AGGREGATE AVG(*) OVER 3 ROWS", "TW213", (1, 11)),
         ("AGGREGATE AVG(x), AVG(x) OVER 3 ROWS", "TW214", (None, None)),
         ("AGGREGATE AVG(x) OVER 0 ROWS", "TW281", (None, None)),
+        ("AGGREGATE AVG(x) OVER 1.5 ROWS", "TW281", (None, None)),
         ("AGGREGATE AVG(x) OVER 10 seconds SLIDE 3 ROWS", "TW281", (None, None)),
         ("AGGREGATE AVG(x) OVER 1 second SLIDE 2 seconds", "TW220", (None, None)),
         ("JOIN LEFT 3 ROWS", "TW121", (1, 6)),

@@ -10,6 +10,7 @@ from trendweave.language.durations import duration_text, read_duration
 from trendweave.planning.operator_plans import RowCount, TimeSpan, Window
 
 _ROWS = re.compile(r"\s*(\d+)\s+(?:rows?|events?)\s*", re.I)
+_PARTS_OF_ROWS = re.compile(r"\d\.\d*\s*(?:rows?|events?)\b", re.I)
 _SLIDE = re.compile(r"\bslide\b", re.I)
 #: More events of a window than any machine holds.
 _MOST_ROWS = 2**40
@@ -32,6 +33,8 @@ def read_window(text: object, what: str) -> Window:
     length, *slides = _SLIDE.split(text)
     if len(slides) > 1:
         raise PlanningError([Problem("TW281", f"{what} has two slides", "keep one of them")])
+    if _PARTS_OF_ROWS.search(text):
+        raise PlanningError([Problem("TW281", f"{what}: rows are whole", "write a whole number of them")])
     counted = [_ROWS.fullmatch(part) for part in (length, *slides)]
     if all(counted):
         numbers = [check_rows(int(found[1]), what) for found in counted if found]

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import Problem
-from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.gpu.card import find_card
 from trendweave.gpu.filter import mask_true
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import FilterPlan
+from trendweave.programs.operators.condition_masks import find_true
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
@@ -103,7 +103,7 @@ class KeptEvents:
         """The events in which the condition is true, as they came."""
         if self.device == "gpu":
             return events.filter(mask_true(find_card(), self.plan.condition, events))
-        kept = is_true(self.plan.condition, events)
+        kept = find_true(self.plan.condition, events)
         return events if kept.all() else events.filter(pa.array(kept))
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:

@@ -1,0 +1,92 @@
+"""In which rows a condition is true: by Arrow, column by column, or in one compiled loop where that pays.
+
+Arrow goes over the rows once for each part of a condition; a compiled loop goes over them once, but compiling it takes
+most of a second. So a condition is compiled when as much time was spent on it with Arrow.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.expressions.compiled.condition import Compiled, NotCompiled, compile_condition
+from trendweave.expressions.compiled.loading import NAMES, load_compiled, read_operands, without_nulls
+from trendweave.language.syntax_tree import Expression
+
+#: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
+_WORTH_COMPILING = 250_000_000
+#: Fewer rows are not worth the way to the loop.
+_FEW = 10_000
+_LOOP = """
+def mask(found, {arguments}):
+    for row in range(found.size):
+        found[row] = test({values})
+"""
+_lock = Lock()
+#: How much Arrow has looked at, by condition.
+_spent: dict[Expression, int] = {}
+
+
+def find_true(condition: Expression, rows: pa.Table) -> np.ndarray:
+    """Find the rows in which a condition is true; NULL is not.
+
+    Args:
+        condition: Of one row.
+        rows: The rows, which fit it.
+
+    Returns:
+        True or False per row.
+    """
+    if rows.num_rows < _FEW or not _is_worth_compiling(condition, rows.num_rows):
+        return is_true(condition, rows)
+    compiled = _compile(condition, without_nulls(rows))
+    if isinstance(compiled, NotCompiled):
+        return is_true(condition, rows)
+    return mask_compiled(compiled, rows)
+
+
+def mask_compiled(compiled: Compiled, rows: pa.Table) -> np.ndarray:
+    """The same by a compiled loop."""
+    with _lock:  # threads that come together would compile the same loop
+        loop = _load(compiled)
+    found = np.empty(rows.num_rows, np.bool_)
+    first = 0
+    for batch in rows.select(list(dict.fromkeys(operand.column for operand in compiled.operands))).to_batches():
+        loop(found[first : first + batch.num_rows], *read_operands(compiled, "", batch))
+        first += batch.num_rows
+    return found
+
+
+def _is_worth_compiling(condition: Expression, rows: int) -> bool:
+    spent = _spent.get(condition, 0)
+    if spent < _WORTH_COMPILING:
+        spent += rows * sum(1 for _ in condition.walk())
+        if len(_spent) > 1_000:
+            _spent.clear()
+        _spent[condition] = spent
+    return spent >= _WORTH_COMPILING
+
+
+@lru_cache(256)
+def _compile(condition: Expression, columns: pa.Schema) -> Compiled | NotCompiled:
+    compiled = compile_condition(condition, {"": columns})
+    # Without a column there is nothing to loop over.
+    return NotCompiled("no column is read") if isinstance(compiled, Compiled) and not compiled.operands else compiled
+
+
+@lru_cache(256)
+def _load(compiled: Compiled) -> Any:
+    from numba import njit
+
+    names = []
+    for number, operand in enumerate(compiled.operands):
+        names += [f"a{number}", *([f"a{number}_valid"] if operand.nullable else [])]
+    text = _LOOP.format(arguments=", ".join(names), values=", ".join(f"{name}[row]" for name in names))
+    known: dict[str, Any] = {**NAMES, "test": load_compiled(compiled.python)}
+    exec(compile(text, "<filter>", "exec"), known)
+    return njit(nogil=True, error_model="numpy")(known["mask"])
