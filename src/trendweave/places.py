@@ -109,6 +109,15 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     return run_on_best(choose_device(program, events), run_there)
 
 
+def is_in_process(events: Any) -> bool:
+    """Whether these are events in this process, not columns alone, and not those of Spark or of a store."""
+    if is_store(events) or is_read_by_tasks(events) or is_spark(events):
+        return False
+    import pyarrow as pa
+
+    return not isinstance(events, pa.Schema | Mapping)
+
+
 def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
     """What each device is estimated to take for events, or for so many of which nothing is known."""
     from trendweave.runners.auto.choosing import assume_device, choose_device, explain_device

@@ -118,7 +118,7 @@ class Query:
             rows: The same for so many events of which nothing is known.
             time: With events, as in `run`.
             type: With events, as in `run`.
-            **options: With a store, those of `run`.
+            **options: With a store or events, those of `run`.
 
         Raises:
             OptionError: The format or an option is not known.

@@ -163,13 +163,26 @@ class Workload(Mapping[str, Query]):
 
         return select_rows(result, name, shown_columns(plan, time, type_column(plan, type)))
 
-    def explain(self, format: ExplainFormat | EventStore = "text", **options: Unpack[Options]) -> str:
-        """What is shared with what, what is not, and why; of a store, what would be read of it.
+    def explain(
+        self,
+        format: ExplainFormat | EventStore = "text",
+        events: Any = None,
+        rows: int | None = None,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> str:
+        """What is shared with what, what is not, and why; of a store, what would be read of it; with events, what each
+        device is estimated to take.
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json"; or a
                 `trendweave.EventStore`.
-            **options: With a store, those of `run`.
+            events: As for `Query.explain`.
+            rows: As for `Query.explain`.
+            time: With events, as in `run`.
+            type: With events, as in `run`.
+            **options: With a store or events, those of `run`.
 
         Raises:
             OptionError: The format or an option is not known.
@@ -178,6 +191,8 @@ class Workload(Mapping[str, Query]):
         if places.is_store(format):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
+        if events is not None or rows is not None:
+            return places.explain_device(self._asked(events, time, type), events, rows, options)
         check_no_options(options)
         from trendweave.sharing.show import show_sharing
 

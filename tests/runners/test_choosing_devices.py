@@ -267,3 +267,33 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
     costs_file().unlink()
     trendweave.calibrate(save=False)
     assert not costs_file().exists()
+
+
+def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
+    events = make_events(60_000)
+    for operator, kind in (
+        (ops.filter("v > 0.5"), "filter"),
+        (ops.window_aggregate("AVG(v) AS mean", rows=3, keys=["k"]), "windows"),
+        (ops.window_join("left.v < right.v", left="10 rows", right="10 rows", keys=["k"]), "pairs"),
+    ):
+        told = operator.explain(events, device="auto")
+        assert f"of 60,000 events ({kind}, " in told
+        assert "threads (4 cores): about" in told
+        assert "of 60,000 events" not in operator.explain(events.schema, device="auto")
+    workload = trendweave.workload({"a": COUNT, "b": "RETURN COUNT(*) PATTERN A+ WHERE [k]"})
+    assert "of 60,000 events (running sums" in workload.explain(events=events)
+    assert workload.explain(rows=10**8).startswith("device: threads")
+
+
+def test_a_card_is_looked_for_when_it_would_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(1, "a card"))
+    monkeypatch.setattr(choosing.card, "has_card", lambda: asked.append(1) is not None)
+    events = make_events(100_000)
+    query = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE A.v < NEXT(A).v AND A.k < NEXT(A).k")
+    program = bind(query.plan, events.schema, "time", "type", Settings())
+    few = choosing.choose_device(program, events.slice(0, 5_000))
+    assert (few.device, asked) == ("cpu", [])
+    many = choosing.choose_device(program, events)
+    assert (many.device, asked) == ("cpu", [1])

@@ -24,18 +24,16 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "filter": 1.5,
         "windows": 40.0,
         "pairs": 1.2,
-        "sorted pairs": 30.0,
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(
     {
-        "running sums": 0.5,
-        "sums over ranks": 0.15,
-        "scan": 0.01,
-        "filter": 0.1,
-        "windows": 0.5,
-        "pairs": 0.005,
-        "sorted pairs": 1.0,
+        "running sums": 0.1,
+        "sums over ranks": 0.1,
+        "scan": 0.002,
+        "filter": 0.01,
+        "windows": 0.02,
+        "pairs": 0.0015,
     }
 )
 
@@ -67,7 +65,7 @@ class Costs:
     shared: float = 0.9
     card_start: float = 1.5e9
     card_call: float = 2e6
-    card_byte: float = 0.05
+    card_byte: float = 0.075
     card_units: Mapping[str, float] = field(default_factory=lambda: dict(_CARD_UNITS))
 
 

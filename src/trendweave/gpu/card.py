@@ -228,8 +228,8 @@ def has_card() -> bool:
 
 
 def is_warm() -> bool:
-    """Whether a card was used in this process before."""
-    return bool(_cards)
+    """Whether a card was used in this process before, or was given to it."""
+    return bool(_cards) or _given is not None
 
 
 def refuse_work(what: str, device: str = "cpu") -> NoReturn:

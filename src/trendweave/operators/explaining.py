@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import OptionError, Problem, near_names
-from trendweave.operators.running import bind_stages, chain_of
+from trendweave.operators.running import bind_stages, chain_of, explain_device
 from trendweave.operators.windows import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
 from trendweave.queries import Query, TypeColumn
@@ -86,7 +86,10 @@ def explain(
     if format == "json":
         return json.dumps({"operators": [asdict(one) for one in told], **chain}, indent=2)
     lines = [line for one in told for line in one.lines()]
-    return "\n".join([*lines, *(f"{name}: {value or 'nothing'}" for name, value in chain.items())])
+    lines += [f"{name}: {value or 'nothing'}" for name, value in chain.items()]
+    if options.get("device") is not None:
+        lines += explain_device(piped, events, right, time, type_, options)
+    return "\n".join(lines)
 
 
 def _tell(operator: Operator, leading: bool, first: bool, stage: Stage | None) -> Told:

@@ -110,6 +110,14 @@ def chain_of(stages: tuple[Stage, ...], settings: Settings, text: str) -> dict[s
     return {**told, "device": settings.device}
 
 
+def explain_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> list[str]:
+    """What each device is estimated to take, one a line; nothing where there are columns alone, or on Spark."""
+    asked, taken, _ = _take(piped, events, right, time, type_)
+    if not places.is_in_process(taken):
+        return []
+    return places.explain_device(asked, taken, None, options).split("\n")
+
+
 def _take(
     piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn
 ) -> tuple[Asked, Any, Callable[[Any], Any]]:

@@ -14,6 +14,7 @@ from trendweave.devices.cores import count_cores
 from trendweave.devices.kept_costs import load_costs
 from trendweave.devices.names import Device
 from trendweave.errors import ExecutionError
+from trendweave.gpu import card
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.chain import ChainedRows
@@ -34,19 +35,23 @@ _Found = TypeVar("_Found")
 
 
 def find_machine() -> Machine:
-    """What this process can compute on. CUDA is looked for only where CuPy is installed."""
+    """What this process may compute on. CUDA takes long to start: a card that was not used yet is one that may be
+    there, where CuPy is installed."""
     cores = count_cores()
-    if find_spec("cupy") is None:
-        return Machine(cores)
-    from trendweave.gpu import card
-
-    warm = card.is_warm()
-    return Machine(cores, card.find_card().name if card.has_card() else None, warm)
+    if card.is_warm():
+        return Machine(cores, card.find_card().name, warm=True)
+    return Machine(cores, None if find_spec("cupy") is None else "a card")
 
 
 def choose_device(program: Program, events: pa.Table, machine: Machine | None = None) -> Choice:
     """What suits a program and events. Few events are not looked at: one core has done them before."""
-    machine = machine or find_machine()
+    choice = _choose_device(program, events, machine or find_machine())
+    if choice.device == "gpu" and not card.has_card():
+        return _choose_device(program, events, Machine(count_cores()))
+    return choice
+
+
+def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choice:
     if events.num_rows <= LOOKED_AT:
         work = Work("few events", events.num_rows, events.num_rows, 0.0, not_dealt="there are few events",
                     not_on_card="there are few events")  # fmt: skip
