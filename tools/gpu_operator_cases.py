@@ -110,19 +110,37 @@ def one_core_scan(
     return np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
 
 
+def is_join(operator: Any) -> bool:
+    """Whether an operator has two inputs."""
+    return str(operator).startswith("JOIN")
+
+
 def run_operators(report: Callable[..., None], rounds: int) -> None:
     """Whole operators with device="gpu" and with device="cpu"."""
     operators = [
         ops.filter("x > 0.5 OR broken"),
         ops.window_aggregate(_AGGREGATES, rows=20, slide_rows=3, keys=["key"]),
         ops.window_aggregate(_AGGREGATES, within="1 minute", slide="10 seconds", keys=["key"]),
+        ops.window_aggregate("SUM(x) / COUNT(*) AS mean, MAX(broken)", rows=50, slide_rows=1),
         ops.filter("x > 0") | ops.window_aggregate("SUM(wide), AVG(x)", rows=5),
+        ops.filter("x > 0 AND NOT broken")
+        | ops.window_aggregate("AVG(x) AS mean, MIN(n) AS least", rows=5, slide_rows=1, keys=["key"])
+        | ops.filter("mean < 1")
+        | ops.window_aggregate("COUNT(*), MAX(least)", within="1 minute"),
+        ops.window_join("abs(left.x - right.x) <= 0.01", left="200 rows", right="5 minutes", keys=["key"]),
+        ops.window_join(
+            "left.x * right.x > 4 AND left.n < right.n", left="300 rows", right="10 minutes slide 1 minute"
+        ),
+        ops.window_join("left.n = right.n AND left.x < right.x", left="50 rows slide 7 rows", right="100 rows"),
     ]
     for operator in operators:
         wrong = []
         for number in range(rounds):
             events = random_events(np.random.default_rng(number), 3000)
-            tables = [operator.run(events, device=device) for device in ("gpu", "cpu")]
+            given = (
+                (events, random_events(np.random.default_rng(number + 99), 2500)) if is_join(operator) else (events,)
+            )
+            tables = [operator.run(*given, device=device) for device in ("gpu", "cpu")]
             if repr(tables[0].to_pylist()) != repr(tables[1].to_pylist()):
                 wrong.append(f"round {number}")
         report(f"operator {operator}", ok=not wrong, wrong="; ".join(wrong) or None)

@@ -19,6 +19,7 @@ from tools.gpu_operator_cases import (
     run_operators,
 )
 from tools.gpu_timing import seconds_here, seconds_on
+from trendweave import operators as ops
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.gpu.bands import chunk_size, find_near, sort_chunks
 from trendweave.gpu.card import Card
@@ -162,6 +163,7 @@ def measure(card: Card, report: Report, scale: float = 1.0) -> None:
     measure_filter(card, report, int(200_000_000 * scale))
     measure_sums(card, report, int(200_000_000 * scale))
     measure_joins(card, report, 2.0**36 * scale)
+    measure_operators(report, int(20_000_000 * scale))
 
 
 def measure_filter(card: Card, report: Report, events: int) -> None:
@@ -281,3 +283,36 @@ def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: 
     rate = len(low) / band
     report(f"band join, window of {window:,}", ok=bool(same), events_per_s=rate, times_the_scan=scanned / band)
 
+
+def measure_operators(report: Report, events: int) -> None:
+    """Whole operators, from Arrow columns of this process to Arrow columns."""
+    draw = np.random.default_rng(6)
+    table = pa.table(
+        {
+            "time": pa.array(np.arange(events) * 1000, pa.timestamp("us")),
+            "key": pa.array(draw.integers(0, 1000, events)),
+            **{name: pa.array(draw.random(events, np.float32)) for name in COORDINATES},
+        }
+    )
+    operators = {
+        "filter, six dimensions": ops.filter(distance(0.2, "0.5")),
+        "sum of 1,000 events, slide 1": ops.window_aggregate("SUM(a)", rows=1000, slide_rows=1),
+        "five aggregates of 1,000 events, slide 100, 1,000 keys": ops.window_aggregate(
+            "COUNT(*), SUM(a), AVG(b), MIN(c), MAX(d)", rows=1000, slide_rows=100, keys=["key"]
+        ),
+        "filter and mean of 100 events": ops.filter("a > b") | ops.window_aggregate("AVG(c)", rows=100),
+    }
+    for name, operator in operators.items():
+        seconds = {
+            device: seconds_here(lambda operator=operator, device=device: operator.run(table, device=device))
+            for device in ("cpu", "threads", "gpu")
+        }
+        rates = {f"{device}_events_per_s": events / taken for device, taken in seconds.items()}
+        report(f"operator, {name}, {events:,} events", **rates)
+    few = table.slice(0, events // 50)
+    join = ops.window_join(distance(0.002), left="20000 rows", right="20000 rows")
+    seconds = {
+        device: seconds_here(lambda device=device: join.run(few, few, device=device)) for device in ("cpu", "gpu")
+    }
+    rates = {f"{device}_pairs_per_s": 2 * few.num_rows * 20_000 / taken for device, taken in seconds.items()}
+    report(f"operator, join of windows of 20,000 events, {few.num_rows:,} events on each side", **rates)

@@ -46,6 +46,12 @@ class Stretches:
     slide: int = 1
     length: int = 0
 
+    def lengths(self, card: Card) -> Any:
+        """How many rows each has, on the card."""
+        if self.low is None or self.high is None:
+            return card.xp.full(self.count, self.length, np.int64)
+        return self.high - self.low
+
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What kernels take."""
@@ -67,10 +73,12 @@ def count_stretches(rows: int, length: int, slide: int) -> Stretches:
 @dataclass(frozen=True, slots=True)
 class LimbSums:
     """Sums that need more bits than two words: int64[limbs, sums] in this process, the lowest first, each counting
-    2**32 times the one before; the lowest counts 2**unit. They are not settled: each has its own sign."""
+    2**32 times the one before; the lowest counts 2**unit. They are not settled: each has its own sign. `infinite`:
+    there are values that are not finite, which `add_infinities` adds."""
 
     limbs: np.ndarray
     unit: int
+    infinite: bool
 
 
 def sum_whole(card: Card, values: Any, valid: Any | None, stretches: Stretches) -> Any:
@@ -106,12 +114,12 @@ def sum_floats(
     lowest = min(lowest, 2046)
     unit = lowest + _UNIT
     if bits > 127 or unit < _LEAST_UNIT:
-        return _in_limbs(card, values.astype(np.float64), valid, stretches, (lowest, above))
+        return _in_limbs(card, values.astype(np.float64), valid, stretches, (lowest, above, infinite))
     width = "wide" if bits > 63 else "narrow"
     totals = _totals(card, f"{kind}_{width}", values, valid, lowest)
     found = card.xp.empty(stretches.count, np.float64)
     _take(card, f"round_{width}", totals, stretches, np.int32(unit), divisors, found)
-    return _with_infinities(card, values, valid, stretches, found) if infinite else found
+    return add_infinities(card, values, valid, stretches, found) if infinite else found
 
 
 def count_flags(card: Card, flags: Any, stretches: Stretches) -> Any:
@@ -129,7 +137,7 @@ def extremes(card: Card, codes: Any, stretches: Stretches, largest: bool) -> Any
         return found
     pick = xp.maximum if largest else xp.minimum
     standing, spare = codes, None
-    shortest = stretches.longest if stretches.low is None else int((stretches.high - stretches.low).min())
+    shortest = int(stretches.lengths(card).min())
     for level in range(stretches.longest.bit_length()):
         if level:
             reach = 1 << (level - 1)
@@ -151,7 +159,8 @@ def ordered_codes(card: Card, values: Any) -> Any:
     return xp.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
-def _with_infinities(card: Card, values: Any, valid: Any | None, stretches: Stretches, found: Any) -> Any:
+def add_infinities(card: Card, values: Any, valid: Any | None, stretches: Stretches, found: Any) -> Any:
+    """Sums or means of finite floats, with what is not finite added: infinity, or NaN."""
     xp = card.xp
 
     def held(flags: Any) -> Any:
@@ -163,15 +172,15 @@ def _with_infinities(card: Card, values: Any, valid: Any | None, stretches: Stre
     return xp.where((above & below) | neither, np.nan, found)
 
 
-def _in_limbs(card: Card, values: Any, valid: Any | None, stretches: Stretches, bits: tuple[int, int]) -> LimbSums:
-    lowest, above = bits
+def _in_limbs(card: Card, values: Any, valid: Any | None, stretches: Stretches, bits: tuple[int, int, int]) -> LimbSums:
+    lowest, above, infinite = bits
     limbs = -(-(above - lowest) // 32)
     found = np.empty((limbs, stretches.count), np.int64)
     for limb in range(limbs):
         sums = card.xp.empty(stretches.count, np.int64)
         _take(card, "take_narrow", _totals(card, "double_limb", values, valid, lowest, limb), stretches, sums)
         found[limb] = card.get(sums)
-    return LimbSums(found, lowest + _UNIT)
+    return LimbSums(found, lowest + _UNIT, bool(infinite))
 
 
 def _whole_width(card: Card, values: Any, stretches: Stretches) -> str:

@@ -86,7 +86,10 @@ class ChainedRows:
         return self._first.adopt(rows)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        output = self._first.compute(rows)
+        return self.go_on(self._first.compute(rows), scope)
+
+    def go_on(self, output: Output, scope: Scope = EVERYTHING) -> Output:
+        """Result rows, of rows of the first operator."""
         before = self._first
         for number, stage in enumerate(self.stages[1:], 2):
             found = pa.Table.from_batches(output.batches, before.schema)

@@ -144,7 +144,12 @@ class WindowColumn:
         if self._measured is None:
             return self._extreme_by_rank(function)
         codes = ordered_codes(self._measured) if is_float(self.kind) else self._measured
-        found = self._find_extreme(function, codes)
+        return self._as_column(self._find_extreme(function, codes))
+
+    def _as_column(self, found: np.ndarray) -> pa.Array:
+        """Extremes, as numbers in the order of values, in the type of the column."""
+        if self._missing is not None:
+            found = np.where(self._missing, 0, found)
         values = from_ordered_bits(found) if is_float(self.kind) else found
         return as_column(values, self.kind, np.zeros(found.size, np.bool_) if self._missing is None else self._missing)
 

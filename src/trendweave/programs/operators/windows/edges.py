@@ -94,15 +94,31 @@ def time_windows(
         DataError: The edge of a window does not fit 64 bits.
         ExecutionError: There are more than any memory holds.
     """
-    check_edges(moment, max(window.length, window.slide))
     if moment.size:
-        each = -(-window.length // window.slide)
-        span = (int(moment.max()) - int(moment.min())) // window.slide + each + 1
-        if min(each * moment.size, span * (starts.size - 1)) > MOST_WINDOWS:
-            message = f"there may be more than {MOST_WINDOWS:,} windows with an event"
-            raise ExecutionError([Problem("TW432", message, "ask for a longer slide, or for less time")])
+        check_windows((int(moment.min()), int(moment.max())), moment.size, starts.size - 1, window)
     number, key, low, high = find_time_windows(moment, starts, window.length, window.slide, bounds)
     return WindowEdges(key, low, high, number)
+
+
+def check_windows(between: tuple[int, int], rows: int, keys: int, window: StepSpan) -> None:
+    """Refuse windows of time that nothing can hold.
+
+    Args:
+        between: The first and the last time.
+        rows: How many rows there are.
+        keys: How many keys.
+        window: The windows.
+
+    Raises:
+        DataError: The edge of a window does not fit 64 bits.
+        ExecutionError: There are more than any memory holds.
+    """
+    check_edges(np.array(between), max(window.length, window.slide))
+    each = -(-window.length // window.slide)
+    span = (between[1] - between[0]) // window.slide + each + 1
+    if min(each * rows, span * keys) > MOST_WINDOWS:
+        message = f"there may be more than {MOST_WINDOWS:,} windows with an event"
+        raise ExecutionError([Problem("TW432", message, "ask for a longer slide, or for less time")])
 
 
 def last_moments(ends: np.ndarray, kind: TimeType) -> pa.Array:

@@ -173,7 +173,7 @@ class WindowAggregates:
                 seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges, means)
             values.append(seen[asked.path].write(asked.function, asked.result))
         *times, sorted_by = self._times(rows, edges)
-        keys = [_positive_zero(rows.of_keys(name, edges.key)) for name in self.keys]
+        keys = [shown_key(rows.of_keys(name, edges.key)) for name in self.keys]
         arrays = [*keys, *times, *self.outputs.show(values, self.result[len(self.keys) + 3 :])]
         table = pa.table(
             [array.cast(field.type) for array, field in zip(arrays, self.schema, strict=True)], self.schema
@@ -286,7 +286,7 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _positive_zero(keys: pa.Array) -> pa.Array:
+def shown_key(keys: pa.Array) -> pa.Array:
     """Keys as they are shown: -0.0 and 0.0 are one key."""
     return pc.add(keys, pa.scalar(0.0, keys.type)) if pa.types.is_floating(keys.type) else keys
 

@@ -1,0 +1,198 @@
+"""Windowed aggregation of a table that lies on a card: rows are ordered, windows found and values added there, and
+result rows come back."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.gpu.card import Card
+from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.ordering import Order, key_numbers, order_rows, value_codes
+from trendweave.gpu.tables import CardTable, get_values
+from trendweave.gpu.windows import (
+    LimbSums,
+    Stretches,
+    add_infinities,
+    count_flags,
+    extremes,
+    mean_whole,
+    ordered_codes,
+    sum_floats,
+    sum_whole,
+)
+from trendweave.planning.operator_plans import RowCount
+from trendweave.programs.operators.exact_sums import settled
+from trendweave.programs.operators.kernels.rounding import round_quotients
+from trendweave.programs.operators.measured import is_float
+from trendweave.programs.operators.windows.aggregates import WindowColumn
+from trendweave.programs.operators.windows.edges import check_windows, last_moments
+from trendweave.programs.operators.windows.ordered_rows import value_order
+from trendweave.programs.operators.windows.program import WindowAggregates, shown_key
+from trendweave.rows.ordering import take_rows
+from trendweave.rows.times import as_times
+from trendweave.rows.window_arrays import count_window_edges, time_window_edges
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def is_resident(program: WindowAggregates) -> bool:
+    """Whether all that is aggregated can lie on a card, and keys are columns by themselves."""
+    kind = program.moment
+    measured = [program.events.field(path[0]).type for path in program.columns if len(path) == 1]
+    paths = {asked.path for asked in program.outputs.asked if asked.path is not None}
+    numbers = [program.events.field(path[0]).type for path in paths if len(path) == 1]
+    return (
+        len(measured) == len(program.columns)
+        and (pa.types.is_timestamp(kind) or pa.types.is_int64(kind))
+        and all(_is_plain(kind) for kind in numbers)
+        and not program.ties_first
+    )
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    whole = pa.types.is_integer(kind) and kind != pa.uint64()
+    temporal = pa.types.is_timestamp(kind) or pa.types.is_date32(kind) or pa.types.is_duration(kind)
+    return whole or temporal or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+
+
+def aggregate_on_card(program: WindowAggregates, table: CardTable) -> pa.Table:
+    """Result rows of events on a card.
+
+    Args:
+        program: One that `is_resident`.
+        table: At least one row, with a time in each.
+    """
+    card, xp = table.card, table.card.xp
+    keys = [_key_column(table, name) for name in program.plan.keys]
+    numbers, count = key_numbers(card, keys, table.count)
+    paths = [path for path in program.columns if path in {asked.path for asked in program.outputs.asked}]
+    ties = [table.columns[path[0]] for path in paths] if isinstance(program.window, RowCount) else []
+    order = order_rows(card, numbers, count, table.columns[program.time].values, ties)
+    window = program.window
+    if isinstance(window, RowCount):
+        number = None
+        key, low, high = count_window_edges(xp, order.starts, window.rows, window.slide)
+        start, end = order.steps[low], order.steps[high - 1]
+    else:
+        check_windows((int(order.steps.min()), int(order.steps.max())), table.count, count, window)
+        number, key, low, high = time_window_edges(xp, order.steps, order.starts, window.length, window.slide)
+        start = number * window.slide
+        end = start + window.length
+    moved = None
+    if count > 1:
+        moved = xp.argsort(start, kind="stable")
+        moved = moved[xp.argsort(end[moved], kind="stable")]
+        key, low, high, start, end = (array[moved] for array in (key, low, high, start, end))
+    longest = int((high - low).max()) if len(low) else 0
+    stretches = Stretches(len(low), longest, xp.ascontiguousarray(low), xp.ascontiguousarray(high))
+    return _write(program, table, order, stretches, key, card.get(start), card.get(end))
+
+
+def _key_column(table: CardTable, name: str) -> CardColumn:
+    """A key on the card: of types that cannot be there, numbers in the order of values."""
+    if name in table.columns:
+        return table.columns[name]
+    card = table.card
+    codes = card.put(value_order(table.rest.column(name)))
+    codes = codes if table.origin is None else codes[table.origin]
+    return CardColumn(pa.int64(), codes, (codes >= 0).astype(np.uint8))
+
+
+def _write(
+    program: WindowAggregates,
+    table: CardTable,
+    order: Order,
+    stretches: Stretches,
+    key: Any,
+    start: np.ndarray,
+    end: np.ndarray,
+) -> pa.Table:
+    card, seen, values = table.card, {}, []
+    for asked in program.outputs.asked:
+        if asked.path is None:
+            values.append(pa.array(card.get(stretches.lengths(card))))
+            continue
+        name = asked.path[0]
+        if name not in seen:
+            seen[name] = ResidentColumn(card, table.columns[name], ".".join(asked.path), order, stretches)
+        values.append(seen[name].write(asked.function, asked.result))
+    first = order.starts[key]
+    rows = first if order.order is None else order.order[first]
+    keys = [shown_key(_values_of(table, name, rows)) for name in program.plan.keys]
+    kind = program.time_type
+    last = as_times(end, kind)
+    moments = last if isinstance(program.window, RowCount) else last_moments(end, kind)
+    shown = program.outputs.show(values, program.result[len(keys) + 3 :])
+    arrays = [*keys, as_times(start, kind), last, moments, *shown]
+    return pa.table(
+        [array.cast(field.type) for array, field in zip(arrays, program.schema, strict=True)], program.schema
+    )
+
+
+def _values_of(table: CardTable, name: str, rows: Any) -> pa.Array:
+    card = table.card
+    if name in table.columns:
+        return get_values(card, table.columns[name], rows)
+    origin = card.get(rows if table.origin is None else table.origin[rows])
+    column = take_rows(table.rest.column(name), origin)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+class ResidentColumn(WindowColumn):
+    """A column on the card, as windows see it."""
+
+    def __init__(self, card: Card, column: CardColumn, shown: str, order: Order, stretches: Stretches) -> None:
+        self._card, self._shown, self.kind = card, shown, column.kind
+        self._values = order.arrange(column.values)
+        self._flags = None if column.valid is None else order.arrange(column.valid)
+        self._stretches = stretches
+        self._moving = cast(Any, self)  # sums are asked of it by name
+
+    @cached_property
+    def _valid(self) -> Any | None:
+        return self._flags
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        stretches = self._stretches
+        if self._flags is None:
+            return self._card.get(stretches.lengths(self._card))
+        return self._card.get(count_flags(self._card, self._flags, stretches))
+
+    @cached_property
+    def _measured(self) -> Any:
+        return value_codes(self._card, CardColumn(pa.int64(), self._values, None))
+
+    def sum_words(self, values: Any) -> np.ndarray:
+        """Exact sums of whole numbers."""
+        return self._card.get(sum_whole(self._card, values, self._flags, self._stretches))
+
+    def mean_whole(self, values: Any, divisors: np.ndarray) -> np.ndarray:
+        """The same, divided."""
+        by = self._card.put(np.ascontiguousarray(divisors, np.int64))
+        return self._card.get(mean_whole(self._card, values, self._flags, self._stretches, by))
+
+    def _sum_floats(self, mean: bool) -> np.ndarray:
+        card = self._card
+        divisors = np.ascontiguousarray(self._divisors, np.int64) if mean else None
+        by = None if divisors is None else card.put(divisors)
+        found = sum_floats(card, self._values, self._flags, self._stretches, by)
+        if not isinstance(found, LimbSums):
+            return card.get(found)
+        sums = settled(found.limbs, 0)
+        divisors = np.ones(sums.size, np.int64) if divisors is None else divisors
+        rounded = round_quotients(sums.limbs, found.unit + 32 * sums.base, divisors)
+        if not found.infinite:
+            return rounded
+        return card.get(add_infinities(card, self._values, self._flags, self._stretches, card.put(rounded)))
+
+    def _extreme(self, function: str) -> pa.Array:
+        card, largest = self._card, function == "MAX"
+        codes = ordered_codes(card, self._values) if is_float(self.kind) else self._measured
+        if self._flags is not None:
+            codes = card.xp.where(self._flags != 0, codes, _LEAST if largest else _MOST)
+        return self._as_column(card.get(extremes(card, codes, self._stretches, largest)))
