@@ -6,18 +6,15 @@ where it lies; all else goes through the pinned buffers, filled by a few threads
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.gpu.card import Card, Stream
-from trendweave.gpu.columns import CardColumn, Lying, lying, storage, unpack_into
+from trendweave.gpu.columns import CardColumn, Lying, lying, unpack_into
+from trendweave.gpu.uploads import copy_by_threads
 
 #: Called on the stream of a lane with columns on the card, the number of their first row and how many rows there are.
 Work: TypeAlias = Callable[[Sequence[CardColumn], int, int], None]
@@ -25,9 +22,6 @@ Work: TypeAlias = Callable[[Sequence[CardColumn], int, int], None]
 #: So many rows go at once; a multiple of 32, so that a chunk begins in a byte of its own and in a word of its mask.
 CHUNK_ROWS = 1 << 22
 _LANES = 3
-_COPYING_THREADS = max(1, min(8, (os.cpu_count() or 1) // 2))
-#: Less than this is copied by one thread.
-_SMALL = 1 << 20
 
 
 class Lane:
@@ -99,24 +93,6 @@ def stream_batches(card: Card, arrays: Sequence[pa.Array], work: Work, chunk_row
         lane.stream.synchronize()
 
 
-def copy_by_threads(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy an array by several threads where it is large: one alone does not fill the bus."""
-    if source.nbytes < _SMALL:
-        np.copyto(target, source)
-        return
-    edges = np.linspace(0, source.size, _COPYING_THREADS + 1).astype(np.int64)
-    waiting: list[Future[None]] = [
-        _pool().submit(np.copyto, target[low:high], source[low:high]) for low, high in pairwise(edges)
-    ]
-    for one in waiting:
-        one.result()
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_COPYING_THREADS, "trendweave-copies")
-
-
 def _is_boolean(column: Lying) -> bool:
     return bool(pa.types.is_boolean(column.kind))
 
@@ -128,8 +104,3 @@ def _room(column: Lying, rows: int) -> int:
 def _bytes(bits: np.ndarray, shift: int, first: int, rows: int) -> np.ndarray:
     """The bytes that hold the bits of some rows; the first row has the same place in its byte as that of the array."""
     return bits[first // 8 : first // 8 + (shift + rows + 7) // 8]
-
-
-def is_sendable(kind: pa.DataType) -> bool:
-    """Whether columns of a type can be on a card."""
-    return storage(kind) is not None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trendweave.gpu.card import Card
-from trendweave.gpu.transfer import copy_by_threads
+from trendweave.gpu.uploads import copy_by_threads
 
 #: Bytes of a part. Shorter columns are copied at once.
 PART_BYTES = 16 << 20
