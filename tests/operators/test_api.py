@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import polars as pl
@@ -311,3 +312,26 @@ def test_sides_that_do_not_fit_are_told(left: pa.Table, right: pa.Table, codes: 
         PAIRS.run(left, right)
 
     assert [problem.code for problem in raised.value.problems] == codes
+
+
+def test_explain_tells_of_every_operator_where_it_runs() -> None:
+    chain = HOT | ops.window_aggregate("AVG(heat) AS mean", rows=3, keys="machine") | PAIRS_OF_MEANS
+    of_text, of_events = chain.explain(), chain.explain(EVENTS, device="auto")
+
+    assert [line for line in of_text.splitlines() if not line.startswith(" ")] == [
+        operator.text for operator in chain.operators
+    ]
+    assert "store: row groups in which the condition may hold" in of_text
+    assert "kept on a stream: the last 2 events at most of each machine" in of_events
+    assert "on a stream all events meet by: machine" in of_events
+    assert "partners are found in sorted order of left.mean and right.mean" in of_events
+    assert "device: cpu, of 7 events" in of_events
+    told = json.loads(chain.explain(EVENTS.schema, format="json", device="threads"))
+    assert [one["keys"] for one in told["operators"]] == [[], ["machine"], ["machine"]]
+    assert told["device"] == "threads"
+    for wrong in ({"format": "dot"}, {"device": "cpu"}):
+        with pytest.raises(TrendweaveError, match="TW408"):
+            chain.explain(**wrong)
+
+
+PAIRS_OF_MEANS = ops.pipe("JOIN left.mean < right.mean LEFT 10 seconds RIGHT 3 ROWS BY machine")

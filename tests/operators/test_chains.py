@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.operators.samples import CHAINS, make_events
+from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.streaming.simulated import SimulatedStream
 from trendweave import EventStore, State, TrendweaveError
@@ -66,6 +67,33 @@ def test_a_stream_gives_the_rows_of_one_table(name: str) -> None:
     found += stream.advance()
 
     assert_same_rows(chain.run(events).to_pylist(), found, context=name)
+
+
+#: Queries whose rows have a time of their own, each with its lag behind the watermark.
+MATCHES = {
+    "each, moving": "RETURN EACH MAX(S.heat) AS heat PATTERN S{2,3} WHERE [machine] AND S.n <= NEXT(S).n WITHIN 5 s",
+    "aggregates, moving": "RETURN COUNT(*) PATTERN S+ WHERE [machine] AND S.n < NEXT(S).n WITHIN 4 seconds",
+    "first": "RETURN EACH FIRST(S.time) AS time PATTERN S{2} WHERE [machine] WITHIN 9 seconds SLIDE 3 seconds",
+    "not at the end": "RETURN EACH COUNT(A) AS many PATTERN SEQ(S A, NOT S B) WHERE A.n = 1 AND B.n = 3 WITHIN 4 s",
+    "intervals": "FROM S PARTITION BY machine DEFINE P AS n > 1, Q AS heat > 1 PATTERN P overlaps; meets; during Q "
+    "WITHIN 20 seconds RETURN MAX(P.n) AS n",
+    "at the end": "FROM S PARTITION BY machine DEFINE P AS n > 1, Q AS heat > 1 PATTERN P overlaps; meets; before Q "
+    "WITHIN 20 seconds DETECT AT END RETURN MAX(P.n) AS n",
+    "in situations": "RETURN COUNT(*), MIN(S.time) AS time PATTERN S+ FROM S DEFINE Hot AS heat > 1 AT LEAST 3 seconds "
+    "WHERE S DURING Hot WITHIN 6 seconds SLIDE 6 seconds",
+}
+
+
+@pytest.mark.parametrize("name", MATCHES)
+@examples(15)
+@given(cuts=hs.lists(hs.integers(0, 300), max_size=6), delay=hs.integers(0, 10))
+def test_queries_in_the_middle_lose_no_row(name: str, cuts: list[int], delay: int) -> None:
+    chain, events = ops.pipe(f"MATCH {MATCHES[name]} | AGGREGATE COUNT(*) AS rows OVER 3 ROWS"), TIMED.sort_by("time")
+    cuts = sorted(min(cut, events.num_rows) for cut in cuts)
+    expected = chain.run(events)
+
+    assert expected.num_rows > 2
+    assert_same_rows(expected.to_pylist(), in_pieces(chain, events, cuts, delay), context=f"{cuts} {delay}")
 
 
 def test_rows_do_not_depend_on_the_order_of_arrival() -> None:

@@ -77,7 +77,7 @@ def explain(
     chain: dict[str, Any] = {}
     if events is not None:
         stages, settings = bind_stages(piped, events, right, time, type_, options)
-        chain = chain_of(stages, settings, piped.text)
+        chain = chain_of(stages, settings)
     first = [number for number, one in enumerate(piped.operators) if not isinstance(one.task, FilterPlan)]
     told = []
     for number, operator in enumerate(piped.operators):
@@ -86,7 +86,7 @@ def explain(
     if format == "json":
         return json.dumps({"operators": [asdict(one) for one in told], **chain}, indent=2)
     lines = [line for one in told for line in one.lines()]
-    lines += [f"{name}: {value or 'nothing'}" for name, value in chain.items()]
+    lines += [f"{name}: {value or 'no key, so in one place'}" for name, value in chain.items()]
     if options.get("device") is not None:
         lines += explain_device(piped, events, right, time, type_, options)
     return "\n".join(lines)
@@ -144,7 +144,7 @@ def _where(task: Any, leading: bool, first: bool) -> dict[str, str]:
     """Where an operator runs, by place. Those before the first that is no filter stand at the beginning."""
     is_filter, is_query = isinstance(task, FilterPlan), isinstance(task, Query)
     plain = isinstance(task, AggregatePlan) and isinstance(task.window, TimeSpan)
-    here = "Arrow" if is_filter else "kernels on rows sorted by key and time"
+    here = "Arrow, or a compiled loop once that pays" if is_filter else "kernels on rows sorted by key and time"
     batch = "Spark SQL" if is_filter else "tasks, one for some keys"
     if plain:
         batch = "Spark SQL where Spark adds up as we do, else tasks, one for some keys"

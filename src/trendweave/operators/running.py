@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
@@ -97,7 +96,7 @@ def bind_stages(
     return asked.bind_all(arrow_schema(taken.schema if places.is_store(taken) else taken), settings), settings
 
 
-def chain_of(stages: tuple[Stage, ...], settings: Settings, text: str) -> dict[str, Any]:
+def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
     """What is told of all operators together: what brings events together on a stream, and what computes."""
     from trendweave.programs.operators.stages import shared_keys
 
@@ -139,8 +138,9 @@ def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Cal
         message = "one side of a join is a Spark DataFrame, and the other is none"
         raise DataError([Problem("TW308", message, "make DataFrames of both, or tables of both")])
     if places.is_spark(events):
-        frames = import_module("trendweave.runners.spark.operators.sides")
-        return frames.merge_frames(events, right, plan, time), _unchanged
+        from trendweave.runners.spark.operators.sides import merge_frames
+
+        return merge_frames(events, right, plan, time), _unchanged
     import pyarrow as pa
 
     from trendweave.programs.operators.joins.sides import merge_sides, merged_schema
