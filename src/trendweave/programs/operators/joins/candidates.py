@@ -13,6 +13,7 @@ from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_column
 from trendweave.language import syntax_tree as st
 from trendweave.programs.operators.joins.active import ActiveWindow
 from trendweave.programs.operators.joins.array_code import (
+    KeyedTimes,
     find_ranges,
     range_of_equal,
     range_within_members,
@@ -64,9 +65,9 @@ def look_into(events: OrderedSide, other: OrderedSide, window: ActiveWindow, tie
         window: The window over it.
         ties: With events of the same time?
     """
-    first, last = other.starts[events.key], other.starts[events.key + 1]
-    found = find_ranges(np, window, other.times, first, last, other.before[events.key], events.steps, ties)
-    return Looks(*found)
+    times = KeyedTimes(np, other.times, other.starts)
+    given = (times, other.starts[events.key], other.before[events.key], events.key, events.steps, ties)
+    return Looks(*find_ranges(np, window, *given))
 
 
 def evaluate_on_side(expression: st.Expression, side: OrderedSide, columns: Mapping[str, str]) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -204,7 +205,7 @@ class PairSearch:
         if not lefts:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         left, right = np.concatenate(lefts), np.concatenate(rights)
-        order = np.lexsort((right, left, np.maximum(self.left.steps[left], self.right.steps[right])))
+        order = sort_by(np.maximum(self.left.steps[left], self.right.steps[right]), left, right)
         return left[order], right[order]
 
     def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,3 +216,17 @@ class PairSearch:
         twice = self.left.steps[left] == self.right.steps[right]
         twice &= (looks.low[left] <= place) & (place < looks.high[left])
         return left[~twice], right[~twice]
+
+
+def sort_by(*columns: np.ndarray) -> np.ndarray:
+    """The order of rows by some columns of whole numbers, the first counts most: by one number where that holds all."""
+    if not columns[0].size:
+        return np.empty(0, np.int64)
+    lows = [int(column.min()) for column in columns]
+    widths = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
+    if math.prod(widths) >= 2**63:
+        return np.lexsort(columns[::-1])
+    number = columns[0] - lows[0]
+    for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
+        number = number * width + (column - low)
+    return np.argsort(number)

@@ -13,12 +13,12 @@ from trendweave.programs.operators.joins.bands import Band
 from trendweave.programs.operators.joins.candidates import Candidates
 from trendweave.programs.operators.joins.loops import scan_pairs
 from trendweave.programs.operators.joins.pair_tests import PairTest
-from trendweave.programs.operators.kernels.pairs import find_in_bands
+from trendweave.programs.operators.kernels.pairs import Chunks, find_in_bands, index_chunks
 
 Way: TypeAlias = Literal["all", "band", "scan", "batches"]
 #: Candidates that Arrow tests at a time.
 _BATCH = 1 << 20
-_SMALLEST_CHUNK, _LARGEST_CHUNK = 256, 1 << 20
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
 
 
 class Search(Protocol):
@@ -128,8 +128,8 @@ class Scan(TestedPairs):
 
 @dataclass(frozen=True)
 class BandSearch(TestedPairs):
-    """Members sorted by value in chunks about as long as windows are, and a binary search in each of the two or three
-    chunks that a window touches.
+    """Members sorted by value in chunks about as long as windows are, and a look into each of the two or three chunks
+    that a window touches.
 
     Attributes:
         band: What the condition says of the values.
@@ -142,21 +142,27 @@ class BandSearch(TestedPairs):
     others: np.ndarray
 
     @cached_property
-    def size(self) -> int:
-        """The length of a chunk: the power of two next to the length of half of the windows."""
+    def bits(self) -> int:
+        """A chunk has 2 ** so many members: about as many as half of the windows have."""
         widths = self.candidates.high - self.candidates.low
         typical = int(np.median(widths)) if widths.size else 1
-        return min(max(1 << (typical - 1).bit_length(), _SMALLEST_CHUNK), _LARGEST_CHUNK)
+        return min(max((typical - 1).bit_length(), _SMALLEST_CHUNK), _LARGEST_CHUNK)
+
+    @property
+    def size(self) -> int:
+        """How many members a chunk has."""
+        return 1 << self.bits
 
     @cached_property
-    def _chunks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        return sort_chunks(np, self.others, self.size)
+    def _chunks(self) -> Chunks:
+        values, members, finite, present = sort_chunks(np, self.others, self.size)
+        return Chunks(values, members, finite, present, *index_chunks(values, finite, self.bits))
 
     def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
         found = self.candidates
         least, most = self.band.around(self.own[first:last], found.of_left)
-        given = (found.low[first:last], found.high[first:last], least, most, *self._chunks)
-        done, event, member = find_in_bands(*given, self.size, limit)
+        given = (found.low[first:last], found.high[first:last], least, most, self._chunks, self.bits)
+        done, event, member = find_in_bands(*given, limit)
         event += first
         holds = keep_mask(self, event, member, is_compiled=None)
         return done, event[holds], member[holds]

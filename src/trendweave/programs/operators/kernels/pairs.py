@@ -1,14 +1,77 @@
-"""Pairs of events and members of the other side, found by sorted values."""
+"""Pairs of events and members of the other side, found by sorted values.
+
+Members are cut into chunks, each sorted by value. Between its least and its largest value a chunk has buckets of one
+width, with four values in each on average: where a value would stand is read from a table, not searched.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from trendweave.kernels.compiling import outer
 
+#: A chunk has 2 ** so many times fewer buckets than members.
+_PER_BUCKET = 2
+
+
+class Chunks(NamedTuple):
+    """Members in chunks.
+
+    Attributes:
+        values: Their values, sorted within chunks of 2 ** bits: finite ones, then infinity for members that are always
+            looked at, then NaN for those that never are.
+        members: The members in this order.
+        finite: Where in each chunk infinity begins.
+        present: Where in each chunk NaN begins.
+        table: Per chunk and bucket, how many values of the chunk stand before it; then how many there are.
+        low: The least value of each chunk.
+        high: The largest.
+        scale: Buckets per unit of value.
+    """
+
+    values: np.ndarray
+    members: np.ndarray
+    finite: np.ndarray
+    present: np.ndarray
+    table: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    scale: np.ndarray
+
 
 @outer
-def find_in_bands(low, high, first, last, values, members, finite, present, size, limit):
+def index_chunks(values, finite, bits):
+    """Table, least and largest values and scales of sorted chunks, as `Chunks` has them."""
+    buckets = 1 << (bits - _PER_BUCKET)
+    table = np.zeros(finite.size * (buckets + 1), np.int32)
+    low = np.full(finite.size, np.inf)
+    high = np.full(finite.size, -np.inf)
+    scale = np.zeros(finite.size)
+    for chunk in range(finite.size):
+        start, stop = chunk << bits, finite[chunk]
+        if start == stop:
+            continue
+        least = low[chunk] = values[start]
+        high[chunk] = values[stop - 1]
+        width = high[chunk] - least
+        if width > 0 and buckets / width < np.inf:
+            scale[chunk] = buckets / width
+        first, bucket = chunk * (buckets + 1), 0
+        for place in range(start, stop):
+            own = min(np.int64((values[place] - least) * scale[chunk]), buckets - 1)
+            while bucket <= own:
+                table[first + bucket] = place - start
+                bucket += 1
+        while bucket <= buckets:
+            table[first + bucket] = stop - start
+            bucket += 1
+    return table, low, high, scale
+
+
+@outer
+def find_in_bands(low, high, first, last, chunks, bits, limit):
     """Pairs of which the member lies in the event's range and has a value between two, or one that is infinite.
 
     Args:
@@ -16,16 +79,14 @@ def find_in_bands(low, high, first, last, values, members, finite, present, size
         high: Up to but without this one.
         first: The least value that it looks for.
         last: The largest.
-        values: Values of members, sorted within chunks of `size`.
-        members: The members in this order.
-        finite: Where in each chunk those begin that are always looked at.
-        present: Where in each chunk those begin that never are.
-        size: The length of a chunk.
+        chunks: The members.
+        bits: A chunk has 2 ** so many.
         limit: So many pairs are enough.
 
     Returns:
         How many events were looked at, and events and members of the pairs.
     """
+    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
     event = np.empty(1024, np.int64)
     member = np.empty(1024, np.int64)
     found = 0
@@ -34,27 +95,32 @@ def find_in_bands(low, high, first, last, values, members, finite, present, size
             return number, event[:found], member[:found]
         begin, end = low[number], high[number]
         least, most = first[number], last[number]
-        for chunk in range(begin // size, (end - 1) // size + 1):
-            place, stop = chunk * size, finite[chunk]
-            left = stop - place
-            while left > 0:
-                half = left >> 1
-                if values[place + half] < least:
-                    place += half + 1
-                    left -= half + 1
-                else:
-                    left = half
+        for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
             if found + size > event.size:
                 event, member = grow(event, found + size), grow(member, found + size)
-            while place < stop and values[place] <= most:
-                other = members[place]
-                if begin <= other < end:
-                    event[found] = number
-                    member[found] = other
-                    found += 1
-                place += 1
-            for place in range(stop, present[chunk]):
-                other = members[place]
+            start, stop = chunk << bits, chunks.finite[chunk]
+            if least <= chunks.high[chunk] and most >= chunks.low[chunk]:
+                bucket = chunk * (buckets + 1)
+                if least > chunks.low[chunk]:
+                    bucket += min(np.int64((least - chunks.low[chunk]) * chunks.scale[chunk]), buckets - 1)
+                # Values of earlier buckets are less than the least, those of later ones are not.
+                place = start + chunks.table[bucket]
+                left = start + chunks.table[bucket + 1] - place
+                while left > 8:
+                    half = left >> 1
+                    place = place + half if chunks.values[place + half - 1] < least else place
+                    left -= half
+                while place < stop and chunks.values[place] < least:
+                    place += 1
+                while place < stop and chunks.values[place] <= most:
+                    other = chunks.members[place]
+                    if begin <= other < end:
+                        event[found] = number
+                        member[found] = other
+                        found += 1
+                    place += 1
+            for place in range(stop, chunks.present[chunk]):
+                other = chunks.members[place]
                 if begin <= other < end:
                     event[found] = number
                     member[found] = other
