@@ -12,7 +12,7 @@ from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
 from trendweave.errors import ExecutionError
 from trendweave.gpu.card import Memory
-from trendweave.gpu.trends import edges, entry, parts, residues, sending, totals
+from trendweave.gpu.trends import edge_windows, edges, entry, parts, residues, sending, totals
 from trendweave.kernels import Aggregate, Comparison, Condition, Results, Rows, Template, aggregate
 
 
@@ -85,8 +85,8 @@ ONE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]),
 @pytest.mark.parametrize("spans", [(1 << 30, 1), (50, 40), (100, 64)])
 @pytest.mark.parametrize("operators", [("<",), ("=", ">="), ("!=",)])
 def test_long_windows(card: SimulatedCard, monkeypatch, threads, spans, operators):
-    monkeypatch.setattr(edges, "BLOCK_SIZES", ((threads, 2**62),))
-    monkeypatch.setattr(edges, "LONG_WINDOW", spans[0])
+    monkeypatch.setattr(edge_windows, "BLOCK_SIZES", ((threads, 2**62),))
+    monkeypatch.setattr(edge_windows, "LONG_WINDOW", spans[0])
     monkeypatch.setattr(edges, "SPAN", spans[1])
     monkeypatch.setattr(edges, "WITHIN_THREADS", threads)
     monkeypatch.setattr(edges, "SLICE_VERTICES", 70)
@@ -130,8 +130,10 @@ def test_windows_keep_their_numbers_apart(card: SimulatedCard, monkeypatch):
         launch(self, source, kernel, blocks, threads, arguments, shared_bytes)
 
     monkeypatch.setattr(SimulatedCard, "launch", watch)
+    monkeypatch.setattr(edge_windows, "AT_ONCE", 150)
     conditions = [Condition((Comparison(codes, "<", codes),))]
     check_same(entry.aggregate(card, rows, ONE, conditions), aggregate(rows, ONE, conditions))
+    assert len(starts) > 3
     assert sum(which.size for which in starts) > 10
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tools.gpu_timing import seconds_on
 from trendweave.gpu.card import Card
 from trendweave.gpu.trends.entry import aggregate as aggregate_on_card
 from trendweave.gpu.trends.numbers import FLOATS
@@ -135,7 +137,7 @@ def check(card: Card, report: Report, scale: float = 1.0) -> None:
         expected = aggregate(case.rows, case.template, conditions, case.aggregates, numbers=case.numbers)
         on_core = time.perf_counter() - began
         wrong = differs(found, expected)
-        report(f"trends: {case.name}", ok=wrong is None, seconds_on_card=on_card, seconds_on_core=on_core, wrong=wrong)
+        report(case.name, ok=wrong is None, seconds_on_card=on_card, seconds_on_core=on_core, wrong=wrong)
 
 
 def resident_rate(card: Card, rows: Rows, template: Template, conditions: list[Condition], repeats: int = 5) -> float:
@@ -148,26 +150,36 @@ def resident_rate(card: Card, rows: Rows, template: Template, conditions: list[C
     def run() -> Any:
         return passes.way.run(FLOATS, *nothing, 0, None)
 
-    run()
-    card.synchronize()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        card.synchronize()
-        seconds.append(time.perf_counter() - began)
-    return rows.tick.size / sorted(seconds)[repeats // 2]
+    return rows.tick.size / seconds_on(card, run, repeats)
 
 
 def measure(card: Card, report: Report, scale: float = 1.0) -> None:
     """The figures of the benchmarks: events per second, columns on the card."""
     rng = np.random.default_rng(21)
     rows = make_rows(rng, max(1, int(20_000 * scale)), 1000)
-    x = rng.integers(0, 10**6, rows.tick.size)
-    rising = [Condition((Comparison(x, "<", x),))]
-    report(
-        "trends: S+ with one comparison, 20,000 segments of 1,000", events_per_s=resident_rate(card, rows, ONE, rising)
-    )
+    x, k = rng.integers(0, 10**6, rows.tick.size), rng.integers(0, 50, rows.tick.size)
+    rising = Comparison(x, "<", x)
+    conditions = {
+        "one comparison": [Condition((rising,))],
+        "an equality and a comparison": [Condition((Comparison(k, "=", k), rising))],
+        "three comparisons": [Condition((Comparison(k, "<=", k), rising, Comparison(x, "!=", k)))],
+    }
+    for name, asked in conditions.items():
+        rate = resident_rate(card, rows, ONE, asked)
+        report(f"S+ with {name}, 20,000 segments of 1,000", events_per_s=rate)
+    two = make_rows(rng, max(1, int(20_000 * scale)), 1000, 2)
+    rate = resident_rate(card, two, NESTED, [Condition((rising,)), Condition(), Condition((Comparison(x, ">", x),))])
+    report("(SEQ(A+, B))+ with comparisons, 20,000 segments of 1,000", events_per_s=rate)
+    for numbers in ("float64", "exact"):
+        asked = partial(aggregate_on_card, card, rows, ONE, conditions["one comparison"], (), numbers=numbers)
+        seconds = seconds_on(card, asked, 2)
+        report(f"S+ with one comparison from memory of the process, {numbers}", events_per_s=rows.tick.size / seconds)
+    one = make_rows(rng, 1, max(1, int(100_000 * scale)))
+    y = x[: one.tick.size]
+    rate = resident_rate(card, one, ONE, [Condition((Comparison(y, "<", y),))], 2)
+    report("S+ with one comparison, one segment of 100,000", events_per_s=rate)
     long = make_rows(rng, 1, max(1, int(100_000_000 * scale)), 3)
     rate = resident_rate(card, long, SEQUENCE, [Condition()] * 2)
-    report("trends: SEQ(A, B, C), 100 million events in one segment", events_per_s=rate)
+    report("SEQ(A, B, C), one segment of 100 million", events_per_s=rate)
+    seconds = seconds_on(card, partial(aggregate_on_card, card, long, SEQUENCE, None, ()), 2)
+    report("SEQ(A, B, C) from memory of the process, exact", events_per_s=long.tick.size / seconds)

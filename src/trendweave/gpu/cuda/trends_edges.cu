@@ -33,6 +33,7 @@ struct Query {
     const int* tests;        // per test: column of the earlier row, of the later row, operator
     const int* pairs;        // per pair test: columns of the earlier and the later row, place, width
     const unsigned char* answers;
+    int states;
     int staged;              // columns that are staged
     int contiguous;
 };
@@ -83,83 +84,94 @@ __device__ inline void publish(Place& place, int at, const Query& query, const V
     place.state[at] = vertex.state;
 }
 
-// Whether a transition may be taken from the vertex at a place, whatever their order in time.
+// Bits of those of the up to 32 vertices from `at` on, of the `found` ones, whose code is inside a range.
 template <class Place>
-__device__ bool leads(int t, const Place& place, int at, const Query& query, const Vertices& later) {
-    if (query.contiguous && place.tick[at] < later.tick - 1) return false;
-    if (query.guard[t] >= 0 && place.tick[at] < query.guards[query.guard[t] * query.rows + later.row]) return false;
-    for (int j = query.first_test[t]; j < query.first_test[t + 1]; j++) {
-        const int* test = query.tests + 3 * j;
-        int code = test[0] < SLOTS ? place.code[test[0]][at] : query.codes[test[0] * query.rows + place.row[at]];
-        Range range = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
-        if (!inside(code, range) || code == range.hole) return false;
+__device__ unsigned keep_inside(unsigned found, const Place& place, int at, int slot, const Range& range) {
+    unsigned kept = 0;
+#pragma unroll 8
+    for (int i = 0; i < 32; i += 4) {
+        Four codes = *(const Four*)&place.code[slot][at + i];
+        kept |= (unsigned)(inside(codes.a, range) && codes.a != range.hole) << i;
+        kept |= (unsigned)(inside(codes.b, range) && codes.b != range.hole) << (i + 1);
+        kept |= (unsigned)(inside(codes.c, range) && codes.c != range.hole) << (i + 2);
+        kept |= (unsigned)(inside(codes.d, range) && codes.d != range.hole) << (i + 3);
     }
-    if (query.pair[t] < 0) return true;
-    const int* pair = query.pairs + 4 * query.pair[t];
-    long long line = (long long)query.codes[pair[0] * query.rows + place.row[at]] * pair[3];
-    return query.answers[pair[2] + line + query.codes[pair[1] * query.rows + later.row]];
+    return found & kept;
 }
 
-// Whether the vertex at a place may come directly before another one. Transitions between the same two states exclude
-// each other.
+// Bits of those of the vertices [at, at + count), at most 32, from which a transition may be taken to a later one. What
+// lies beyond `count` is looked at, and left out.
 template <class Place>
-__device__ bool precedes(const Place& place, int at, const Query& query, const Vertices& later) {
-    for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++)
-        if (query.source[t] == place.state[at] && leads(t, place, at, query, later)) return true;
-    return false;
-}
-
-// What is asked of the earlier vertices for one transition: up to two comparisons of staged columns, and whether there is
-// more to ask.
-struct Asked {
-    int tests;
-    int first_slot, second_slot;
-    Range first, second;
-    bool more;
-};
-
-__device__ inline Asked ask(int t, const Query& query, const Vertices& later) {
-    Asked asked;
-    const int* test = query.tests + 3 * query.first_test[t];
-    int count = query.first_test[t + 1] - query.first_test[t];
-    asked.tests = asked.first_slot = asked.second_slot = 0;
-    if (count > 0 && test[0] < SLOTS) {
-        asked.tests = 1;
-        asked.first_slot = test[0];
-        asked.first = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
-        if (count > 1 && test[3] < SLOTS) {
-            asked.tests = 2;
-            asked.second_slot = test[3];
-            asked.second = range_of(test[5], query.codes[test[4] * query.rows + later.row]);
+__device__ unsigned find_leading(int t, const Place& place, int at, int count, const Query& query,
+                                 const Vertices& later) {
+    unsigned found = 0xffffffffu >> (32 - count);
+    if (query.states > 1) {
+        unsigned kept = 0;
+        int source = query.source[t];
+#pragma unroll 8
+        for (int i = 0; i < 32; i++) kept |= (unsigned)(place.state[at + i] == source) << i;
+        found &= kept;
+    }
+    if (query.guard[t] >= 0 || query.contiguous) {
+        long long earliest = query.guard[t] < 0 ? BEFORE_ALL : query.guards[query.guard[t] * query.rows + later.row];
+        if (query.contiguous) earliest = max(earliest, later.tick - 1);
+        for (int i = 0; i < count; i++)
+            if (place.tick[at + i] < earliest) found &= ~(1u << i);
+    }
+    for (int j = query.first_test[t]; found && j < query.first_test[t + 1]; j++) {
+        const int* test = query.tests + 3 * j;
+        Range range = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
+        if (test[0] < SLOTS) {
+            found = keep_inside(found, place, at, test[0], range);
+            continue;
+        }
+        for (unsigned left = found; left; left &= left - 1) {
+            int i = __ffs((int)left) - 1;
+            int code = query.codes[test[0] * query.rows + place.row[at + i]];
+            if (!inside(code, range) || code == range.hole) found &= ~(1u << i);
         }
     }
-    asked.more = count > asked.tests || query.pair[t] >= 0;
+    if (query.pair[t] >= 0) {
+        const int* pair = query.pairs + 4 * query.pair[t];
+        const unsigned char* answers = query.answers + pair[2] + query.codes[pair[1] * query.rows + later.row];
+        for (unsigned left = found; left; left &= left - 1) {
+            int i = __ffs((int)left) - 1;
+            long long value = query.codes[pair[0] * query.rows + place.row[at + i]];
+            if (!answers[value * pair[3]]) found &= ~(1u << i);
+        }
+    }
+    return found;
+}
+
+// What the only transition of the only state asks of a code or two.
+struct Asked {
+    Range first, second;
+};
+
+__device__ inline Asked ask(int way, const Query& query, const Vertices& later) {
+    Asked asked;
+    const int* test = query.tests;
+    asked.first = range_of(test[2], query.codes[test[1] * query.rows + later.row]);
+    asked.second = asked.first;
+    if (way > 1) asked.second = range_of(test[5], query.codes[test[4] * query.rows + later.row]);
     return asked;
 }
 
-template <class Place>
-__device__ inline bool allows(const Asked& asked, const Place& place, int at) {
-    if (asked.tests < 1) return true;
-    int code = place.code[asked.first_slot][at];
-    if (!inside(code, asked.first) || code == asked.first.hole) return false;
-    if (asked.tests < 2) return true;
-    code = place.code[asked.second_slot][at];
-    return inside(code, asked.second) && code != asked.second.hole;
-}
-
 // Bits of those of the vertices [0, end), at most 32, that may come directly before the vertex. With `way` 1 or 2 there
-// is one transition, and `only` has what it asks for.
+// is one transition, and `only` has what it asks for. Transitions between the same two states exclude each other.
 template <class Place>
 __device__ unsigned find_before(const Place& place, int end, const Query& query, int way, const Asked& only,
                                 const Vertices& later) {
     unsigned found = 0;
+    if (end == 0) return 0;
     if (way == 1)
         for (int i = 0; i < end; i++) found |= (unsigned)inside(place.code[0][i], only.first) << i;
     else if (way == 2)
         for (int i = 0; i < end; i++)
             found |= (unsigned)(inside(place.code[0][i], only.first) && inside(place.code[1][i], only.second)) << i;
     else
-        for (int i = 0; i < end; i++) found |= (unsigned)precedes(place, i, query, later) << i;
+        for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++)
+            found |= find_leading(t, place, 0, end, query, later);
     return found;
 }
 
@@ -203,16 +215,14 @@ __device__ inline void add_all(const Place& place, int end, const Query& query, 
         for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], more[k]);
         return;
     }
-    for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++) {
-        Asked asked = ask(t, query, later);
-        int source = query.source[t];
-        long long earliest = query.guard[t] < 0 ? BEFORE_ALL : query.guards[query.guard[t] * query.rows + later.row];
-        if (query.contiguous) earliest = max(earliest, later.tick - 1);
-        for (int i = 0; i < end; i++)
-            if (place.state[i] == source && place.tick[i] >= earliest && allows(asked, place, i) &&
-                (!asked.more || leads(t, place, i, query, later)))
-                add_one(place, i, sums);
-    }
+    for (int t = query.incoming[later.state]; t < query.incoming[later.state + 1]; t++)
+        for (int at = 0; at < end; at += 32) {
+            unsigned found = find_leading(t, place, at, min(end - at, 32), query, later);
+            if (!found) continue;
+#pragma unroll 8
+            for (int i = 0; i < 32; i++)
+                if (found >> i & 1) add_one(place, at + i, sums);
+        }
 }
 
 // A vertex's own numbers from the sum over those before it.
@@ -250,7 +260,7 @@ extern "C" __global__ void sum_over_edges(
     long long rows, const int* codes, const long long* guards, const long long* start_guards,
     const long long* final_guards, const int* incoming, const int* source, const int* guard, const int* first_test,
     const int* pair, const int* tests, const int* pairs, const unsigned char* answers, const int* starts,
-    const int* finals, int staged, int contiguous, int way, const Number* values, const unsigned* value_states,
+    const int* finals, int states, int staged, int contiguous, int way, const Number* values, const unsigned* value_states,
     unsigned long long prime, double inverse, Number* numbers, long long length, Number* results, long long span_first,
     long long span_last, int across, int slices, Number* partial) {
     __shared__ Sources<CHUNK> sources;
@@ -259,7 +269,7 @@ extern "C" __global__ void sum_over_edges(
     __shared__ int last_begin[2];  // where the last tick of a turn begins
     Modulus modulus = {prime, inverse};
     Query query = {rows, vertex_row, vertex_state, tick, codes, guards, incoming, source, guard, first_test, pair, tests,
-                   pairs, answers, staged, contiguous};
+                   pairs, answers, states, staged, contiguous};
     int problem = which[across ? 0 : blockIdx.x];
     long long first = vertex_start[problem], last = vertex_end[problem], here = window[problem];
     Number* own_numbers = numbers + (scratch_start[problem] - first);
@@ -295,7 +305,7 @@ extern "C" __global__ void sum_over_edges(
                 finish.value[k] = values[k * rows + vertex.row];
                 finish.counts[k] = value_states[k] >> vertex.state & 1;
             }
-            if (way > 0) only = ask(0, query, vertex);
+            if (way > 0) only = ask(way, query, vertex);
         }
 
         // Vertices before a border: those of the first tick after it come before later ticks alone.

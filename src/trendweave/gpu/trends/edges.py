@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,17 @@ import numpy as np
 from trendweave.gpu.card import Card, Extent
 from trendweave.gpu.trends.card_rows import NEW_TICK, CardRows
 from trendweave.gpu.trends.edge_columns import EdgeColumns, number_columns
+from trendweave.gpu.trends.edge_windows import WindowPart, plan_parts
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
 from trendweave.gpu.trends.sending import send
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED
 
-#: Threads of a block, and the vertices of a window up to which so many do: the first that holds.
-BLOCK_SIZES = ((32, 64), (64, 2048), (128, 4096), (512, 2**62))
-#: Windows of more vertices are cut into spans of so many, unless there are enough of them to keep a card busy.
-LONG_WINDOW, SPAN, MANY_WINDOWS = 8192, 2048, 128
-#: Slices of what comes before a span, and vertices that each has at least.
-SLICES, SLICE_VERTICES = 64, 1024
+#: Vertices of a span of a long window; slices of what comes before it, and vertices that each has at least.
+SPAN, SLICES, SLICE_VERTICES = 2048, 64, 1024
+#: Threads of a block that sums what comes before a span, and that goes over it.
 SPAN_THREADS, WITHIN_THREADS = 128, 512
-#: Vertices of several windows that keep their numbers at a time.
-AT_ONCE = 1 << 27
 
 
 class Edges:
@@ -46,7 +43,7 @@ class Edges:
         self.card, self.rows, self.windows = card, rows.tick.size, blocks.window.size
         self._contiguous = np.int32(selection is Selection.CONTIGUOUS)
         self._tick, self._window = on_card.tick, card.put(blocks.window)
-        states = len(template.state_variable)
+        self._states = states = len(template.state_variable)
         self._find_vertices(on_card.packed, states, blocks)
         columns = number_columns(template, conditions)
         self._columns = columns
@@ -97,54 +94,36 @@ class Edges:
     def run(self, numbers: Numbers, values: Any, value_states: Any, sums: int, chosen: np.ndarray | None) -> np.ndarray:
         """Totals per window; see `Totals.run`. Only the `chosen` windows, if given, are gone over."""
         results = self.card.xp.full((self.windows, 1 + sums), numbers.zero, numbers.dtype)
-        windows = np.arange(self.windows) if chosen is None else chosen
-        is_long = self.counts[windows] > LONG_WINDOW
-        if self._contiguous or np.count_nonzero(is_long) > MANY_WINDOWS:
-            is_long[:] = False
-        parts = np.split(windows[~is_long], self._cut(self.counts[windows[~is_long]]))
-        for part in (*parts, *windows[is_long][:, None]):
-            starts = np.zeros(self.windows, np.int64)
-            ends = np.cumsum(self.counts[part])
-            starts[part] = ends - self.counts[part]
-            length = int(ends[-1]) if part.size else 0
+        parts = self._all_parts if chosen is None else self._plan_parts(chosen)
+        for part in parts:
+            room = self.card.xp.empty((1 + sums, part.length), numbers.dtype)
             launch = Launch(
                 self.card,
                 kernel_text("trends_edges", numbers.kind, sums),
                 (
-                    *(self._vertex_start, self._vertex_end, self.card.put(starts), self._window),
+                    *(self._vertex_start, self._vertex_end, part.scratch, self._window),
                     *(self._vertex_row, self._vertex_state, self._tick, np.int64(self.rows), self._codes),
                     *(self._guards, self._start_guards, self._final_guards, *self._small, self._answers, *self._ends),
-                    *(np.int32(self._columns.staged), self._contiguous, self._way, values, value_states),
-                    *(
-                        *numbers.modulus,
-                        self.card.xp.empty((1 + sums, length), numbers.dtype),
-                        np.int64(length),
-                        results,
-                    ),
+                    *(np.int32(self._states), np.int32(self._columns.staged), self._contiguous, self._way),
+                    *(values, value_states, *numbers.modulus, room, np.int64(part.length), results),
                 ),
             )
-            if part.size == 1 and length > LONG_WINDOW and not self._contiguous:
-                self._run_in_spans(launch, int(part[0]), numbers, sums)
-            else:
-                self._run_whole(launch, part)
+            for which, count, threads in part.launches:
+                launch.start(which, count, threads)
+            if part.long is not None:
+                self._run_in_spans(launch, *part.long, numbers, sums)
         return self.card.get(results)
 
-    def _cut(self, counts: np.ndarray) -> np.ndarray:
-        """Where to cut windows so that not too many numbers are kept at a time."""
-        return np.flatnonzero(np.diff(np.cumsum(counts) // AT_ONCE)) + 1
+    @cached_property
+    def _all_parts(self) -> list[WindowPart]:
+        return self._plan_parts(np.arange(self.windows))
 
-    def _run_whole(self, launch: Launch, windows: np.ndarray) -> None:
-        """One block per window, of more threads where there are more vertices."""
-        counts, fewest = self.counts[windows], -1
-        for threads, most in BLOCK_SIZES:
-            which = windows[(counts > fewest) & (counts <= most)]
-            # The longest first: short ones fill the gaps at the end.
-            launch.start(which[np.argsort(-self.counts[which], kind="stable")], which.size, threads)
-            fewest = most
+    def _plan_parts(self, windows: np.ndarray) -> list[WindowPart]:
+        return plan_parts(self.card, self.counts, windows, spans=not self._contiguous)
 
-    def _run_in_spans(self, launch: Launch, window: int, numbers: Numbers, sums: int) -> None:
+    def _run_in_spans(self, launch: Launch, which: Any, window: int, numbers: Numbers, sums: int) -> None:
         """Span after span of one window: many blocks sum what comes before it, one goes over it."""
-        first, count, which = int(self.starts[window]), int(self.counts[window]), np.array([window])
+        first, count = int(self.starts[window]), int(self.counts[window])
         room = self.card.xp.empty((1 + sums) * SLICES * SPAN, numbers.dtype)
         for begin in range(first, first + count, SPAN):
             span = (begin, min(begin + SPAN, first + count))
@@ -179,12 +158,10 @@ class Launch:
     text: str
     arguments: tuple[Any, ...]
 
-    def start(self, which: np.ndarray, blocks: Extent, threads: int, span: Span = WHOLE) -> None:
-        """Go over some windows."""
-        if not which.size:
-            return
+    def start(self, which: Any, blocks: Extent, threads: int, span: Span = WHOLE) -> None:
+        """Go over some windows, whose numbers are on the card."""
         ends = (np.int64(span.first), np.int64(span.last), np.int32(span.across), np.int32(span.slices), span.partial)
-        arguments = (self.card.put(which.astype(np.int32)), *self.arguments, *ends)
+        arguments = (which, *self.arguments, *ends)
         self.card.launch(self.text, "sum_over_edges", blocks, threads, arguments)
 
 
@@ -197,13 +174,18 @@ def put_columns(card: Card, lines: Sequence[np.ndarray], rows: int) -> Any:
 
 
 def put_codes(card: Card, columns: EdgeColumns, rows: int) -> Any:
-    """Codes and numbers of values on the card as int32; codes that need more are numbered anew."""
-    codes = columns.codes
-    if any(int(column.max(initial=0)) >= 2**31 - 1 for column in codes):
-        known, numbers = np.unique(np.concatenate(codes), return_inverse=True)
-        below = int(np.searchsorted(known, 0))
-        codes = np.split(np.maximum(numbers.reshape(-1) - below, -1), len(codes))
-    out = card.xp.empty((len(codes) + len(columns.values), rows), np.int32)
-    for place, column in enumerate([*codes, *columns.values]):
-        out[place] = send(card, column, np.int32)
+    """Codes and numbers of values on the card as int32; codes that need more are numbered anew, there."""
+    xp = card.xp
+    out = xp.empty((len(columns.codes) + len(columns.values), rows), np.int32)
+    compared = len(columns.codes)
+    if any(int(column.max(initial=0)) >= 2**31 - 1 for column in columns.codes):
+        joined = xp.concatenate([send(card, column, np.int64) for column in columns.codes])
+        known, numbers = xp.unique(joined, return_inverse=True)
+        below = int(xp.searchsorted(known, xp.zeros(1, np.int64))[0])
+        out[:compared] = xp.maximum(numbers.reshape(compared, rows) - below, -1)
+    else:
+        for place, column in enumerate(columns.codes):
+            out[place] = send(card, column, np.int32)
+    for place, column in enumerate(columns.values):
+        out[compared + place] = send(card, column, np.int32)
     return out

@@ -76,7 +76,7 @@ class CardPasses:
             on_card = [send(self.card, line, np.int64) for line in values]
             floats = self._sum(FLOATS, [line.astype(np.float64) for line in on_card], states, None)
             exact = self._are_exact(floats, values)
-            value_bits = int(np.abs(values.astype(np.float64)).max(initial=0)).bit_length()
+            value_bits = max((value.bit_length() for line in values for value in _ends(line)), default=0)
         else:
             assert digits is not None, "lines are values or digits"
             floats = [self._sum(FLOATS, [], states[:0], None)[0]] * (1 + len(digits))
@@ -109,8 +109,9 @@ class CardPasses:
         trends, exact = floats[0], floats[0] < EXACT_FLOATS
         with np.errstate(over="ignore", invalid="ignore"):
             for total, line in zip(floats[1:], values, strict=True):
-                bound = trends * self._lengths * float(np.abs(line.astype(np.float64)).max(initial=0))
-                if not (line < 0).any():
+                lowest, highest = _ends(line)
+                bound = trends * self._lengths * float(max(-lowest, highest))
+                if lowest >= 0:
                     bound = np.fmin(bound, total)
                 exact = exact & (bound < EXACT_FLOATS)
         return exact
@@ -152,6 +153,11 @@ def find_blocks(rows: Rows) -> Blocks:
     starts, ends = rows.segment_starts[segment], rows.segment_starts[segment + 1]
     ones = np.ones(segment.size, np.int64)
     return Blocks(segment, starts, ends, ones * window, ones, number_results(ones))
+
+
+def _ends(line: np.ndarray) -> tuple[int, int]:
+    """The lowest and the highest of all values and 0."""
+    return int(line.min(initial=0)), int(line.max(initial=0))
 
 
 def _state_bits(states: np.ndarray) -> np.ndarray:
