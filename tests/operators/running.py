@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -36,19 +37,26 @@ def as_events(table: pa.Table, clock: Clock) -> list[Event]:
 
 
 def plain(rows: Iterable[Event]) -> list[list[tuple[str, Any]]]:
-    """Rows in a form that can be compared: NaN equals itself, zeros have no sign, columns are in order."""
+    """Rows in a form that can be compared and printed: NaN equals itself, zeros have no sign, columns are in order."""
     return [[(name, _plain(value)) for name, value in row.items()] for row in rows]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else value.normalize()
     return value
 
 
 def assert_rows(found: Iterable[Event], expected: Iterable[Event]) -> None:
     """The same rows in the same order, with the same columns in the same order."""
     assert plain(found) == plain(expected)
+
+
+def assert_rows_in_any_order(found: Iterable[Event], expected: Iterable[Event]) -> None:
+    """The same rows the same number of times, with the same columns in the same order."""
+    assert sorted(map(str, plain(found))) == sorted(map(str, plain(expected)))
 
 
 def in_pieces(operator: Any, table: pa.Table, shares: Sequence[float], time: str = "time") -> pa.Table:
