@@ -110,11 +110,18 @@ def test_rows_are_those_of_the_definition(
     assert told(program.arrange(pa.concat_tables([*by_key, found.slice(0, 0)]))) == wanted
 
 
-@given(tables(), WINDOWS, some.lists(some.integers(-9, 9), max_size=3), some.randoms())
+@given(
+    tables(),
+    WINDOWS,
+    some.lists(some.integers(-9, 9), max_size=3),
+    some.randoms(),
+    some.sampled_from(["", ", MIN(s), MAX(s)"]),
+)
 def test_any_cut_into_pieces_gives_the_rows_of_one_batch(
-    events: pa.Table, window: RowCount | TimeSpan, marks: list[int], random: Any
+    events: pa.Table, window: RowCount | TimeSpan, marks: list[int], random: Any, texts: str
 ) -> None:
-    outputs = "COUNT(*), SUM(x), AVG(y), MIN(s), MAX(y)"
+    """Numbers of windows of time are folded, texts wait."""
+    outputs = "COUNT(*), SUM(x), AVG(x), COUNT(s), SUM(y), AVG(y), MIN(y), MAX(y), MIN(x), MAX(x)" + texts
     program = bind(outputs, window, ("key",))
     whole = Incremental(program)
     order = list(range(events.num_rows))
@@ -139,6 +146,21 @@ def test_any_cut_into_pieces_gives_the_rows_of_one_batch(
     for part in parts:
         positions = [wanted.index(row) for row in told(part)]
         assert [wanted[place] for place in sorted(positions)] == told(part)
+
+
+def test_state_of_time_windows_does_not_grow_with_events() -> None:
+    random = np.random.default_rng(8)
+    sizes = []
+    for size in (100, 10_000):
+        events = pa.table(
+            {"time": random.integers(0, 60, size), "key": random.integers(0, 3, size), "y": random.random(size)}
+        )
+        whole = Incremental(bind("AVG(y), MAX(y)", TimeSpan(100 * SECOND, 20 * SECOND), ("key",), schema=events.schema))
+        state, _ = whole.push(whole.start(), events, 60)
+        assert state.rows is not None
+        assert state.rows.num_rows == 0
+        sizes.append([table.num_rows for table in state.carry.values()])
+    assert sizes == [[9], [9]]
 
 
 @pytest.mark.parametrize("slide", [1, 3])

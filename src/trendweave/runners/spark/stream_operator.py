@@ -209,7 +209,8 @@ class StreamProcessor(StatefulProcessor):
     def _compile(self) -> None:
         self._took_steps = True
         use_assigned_card()
-        compile_once("folded" if self._steps.folds else self._program.work)
+        work = self._program.work
+        compile_once("folded" if self._steps.folds and work != "windows" else work)
 
     def _read_about(self) -> About:
         version = FOLDED_VERSION if self._steps.folds else STATE_VERSION

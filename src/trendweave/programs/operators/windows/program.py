@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import Problem
-from trendweave.expressions.arrow.evaluate import column_of
-from trendweave.language import syntax_tree as st
-from trendweave.language.durations import duration_text
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.windows.aggregates import WindowColumn, count_rows
+from trendweave.programs.operators.windows.bound import BoundWindows
 from trendweave.programs.operators.windows.edges import (
     ALL_WINDOWS,
     StepSpan,
@@ -24,129 +22,26 @@ from trendweave.programs.operators.windows.edges import (
     last_moments,
     time_windows,
 )
+from trendweave.programs.operators.windows.folded_steps import FoldedSteps
 from trendweave.programs.operators.windows.moving import moving
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows, order_windows, rank_keys
-from trendweave.programs.operators.windows.outputs import END, START, Outputs, read_outputs, result_columns
+from trendweave.programs.operators.windows.outputs import END, START, read_outputs
 from trendweave.programs.operators.windows.steps import CountSteps
-from trendweave.programs.program import EVERYTHING, TRENDS, Needs, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut
 from trendweave.programs.trends.steps import TrendSteps
-from trendweave.results.types import Numbers, ResultColumn, column_type, result_schema
+from trendweave.results.types import Numbers, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, as_steps, as_times, keep_rows_with_time, steps_of, time_type
+from trendweave.rows.encoded import CHUNK
+from trendweave.rows.times import TimeType, as_steps, as_times, steps_of, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.
 _CHUNK = 9
 
 
 @dataclass(frozen=True)
-class WindowAggregates:
-    """Aggregates of windows of time or of events.
-
-    Attributes:
-        plan: What is asked.
-        events: The columns of the events.
-        time: The column that holds the time.
-        numbers: How sums of whole numbers are written.
-        window: The windows; those of time in steps of the time column.
-        outputs: What is asked for, in types.
-        device: Where sums and extremes of windows are computed.
-    """
-
-    plan: AggregatePlan
-    events: pa.Schema
-    time: str
-    numbers: Numbers
-    window: StepSpan | RowCount
-    outputs: Outputs
-    device: str = "cpu"
-
-    @property
-    def text(self) -> str:
-        return self.plan.text
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        asked = (repr(self.plan.window), repr(self.plan.outputs), *self.plan.keys, "by", *self.plan.order_by)
-        return ("windows", self.plan.text, self.time, self.numbers, *asked)
-
-    @property
-    def work(self) -> Work:
-        return "windows"
-
-    @cached_property
-    def moment(self) -> pa.DataType:
-        return column_type(self.events, (self.time,))
-
-    @cached_property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
-    @cached_property
-    def result(self) -> tuple[ResultColumn, ...]:
-        return result_columns(self.plan, self.outputs, self.events, self.time)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
-
-    # Prepared rows
-
-    @cached_property
-    def columns(self) -> dict[Path, str]:
-        """What is read of an event besides its time, by name in prepared rows: keys, what orders events of one time,
-        and what is aggregated, each as columns stand in the schema."""
-        first = [(name,) for name in (*self.plan.keys, *self.ties_first)]
-        later = {asked.path for asked in self.outputs.asked if asked.path is not None}
-        in_schema = sorted(later, key=lambda path: (self.events.get_field_index(path[0]), path))
-        return {path: f"column_{number}" for number, path in enumerate(dict.fromkeys([*first, *in_schema]))}
-
-    @property
-    def ties_first(self) -> tuple[str, ...]:
-        """What orders events of one time first of all; of windows of time their order does not matter."""
-        return self.plan.order_by if isinstance(self.window, RowCount) else ()
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The columns of the keys, in prepared rows."""
-        return tuple(self.columns[(name,)] for name in self.plan.keys)
-
-    @cached_property
-    def ties(self) -> tuple[str, ...] | None:
-        """The columns that order events of one time, in prepared rows; None where that does not matter."""
-        if not isinstance(self.window, RowCount):
-            return None
-        measured = [name for path, name in self.columns.items() if path in {one.path for one in self.outputs.asked}]
-        return tuple(dict.fromkeys([*(self.columns[(name,)] for name in self.ties_first), *measured]))
-
-    @cached_property
-    def needs(self) -> Needs:
-        return Needs(
-            time=self.time,
-            type=None,
-            read=tuple(dict.fromkeys([self.time, *(path[0] for path in self.columns)])),
-            columns=tuple((name, st.Attribute(path)) for path, name in self.columns.items()),
-            together=tuple((name,) for name in self.keys),
-        )
-
-    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows = events.num_rows
-        events, missing = keep_rows_with_time(events, self.time)
-        columns = {TIME: events.column(self.time)}
-        columns |= {name: _plain(column_of(events, path)) for path, name in self.columns.items()}
-        return pa.table(columns), Dropped(rows, missing)
-
-    def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone."""
-        rows = adopt_rows(rows, self.moment, ())
-        for path, name in self.columns.items():
-            wanted, place = column_type(self.events, path), rows.schema.get_field_index(name)
-            if rows.schema.field(place).type != wanted:
-                rows = rows.set_column(place, name, rows.column(place).cast(wanted))
-        return rows
+class WindowAggregates(BoundWindows):
+    """Aggregates of windows of time or of events."""
 
     # All at once
 
@@ -172,6 +67,12 @@ class WindowAggregates:
             if asked.path not in seen:
                 seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges, means)
             values.append(seen[asked.path].write(asked.function, asked.result))
+        return self.finish(rows, edges, values, counted)
+
+    def finish(
+        self, rows: OrderedRows, edges: WindowEdges, values: Sequence[pa.Array], counted: bool = False
+    ) -> pa.Table:
+        """The same of what was computed of each window."""
         *times, sorted_by = self._times(rows, edges)
         keys = [shown_key(rows.of_keys(name, edges.key)) for name in self.keys]
         arrays = [*keys, *times, *self.outputs.show(values, self.result[len(self.keys) + 3 :])]
@@ -224,34 +125,16 @@ class WindowAggregates:
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.window, RowCount):
             return CountSteps(self)
-        return TrendSteps(Closing(self.window.length, self.window.slide), self.time_type, self.compute)
+        closing = Closing(self.window.length, self.window.slide)
+        if early or not self.folds:
+            return TrendSteps(closing, self.time_type, self.compute)
+        return FoldedSteps(self, self.window, closing)
 
     def problems_of_early_rows(self) -> list[Problem]:
         if isinstance(self.window, RowCount):
             message = "windows of events come out as soon as they are full; there are no earlier rows"
             return [Problem("TW409", message, "leave early out")]
         return []
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        names = zip(self.plan.keys, self.keys, strict=True)
-        return ", ".join(f"{shown}={rows.column(name)[row].as_py()}" for shown, name in names) or "(none)"
-
-    def describe(self) -> list[str]:
-        """What is done, in plain words."""
-        per_key = f" of each {', '.join(self.plan.keys)}" if self.plan.keys else ""
-        if isinstance(self.window, RowCount):
-            rows, slide = self.window.rows, self.window.slide
-            kept = f"the last {max(rows - 1, 0):,} events at most" if rows > 1 else "nothing"
-            return [
-                f"windows of {rows:,} events{per_key}, every {slide:,} events",
-                f"kept on a stream: {kept}{per_key}",
-            ]
-        step = self.time_type.step
-        length, every = duration_text(self.window.length * step), duration_text(self.window.slide * step)
-        return [
-            f"windows of {length}{per_key}, every {every}",
-            "kept on a stream: events of windows that are still open",
-        ]
 
 
 def bind_windows(
@@ -279,11 +162,6 @@ def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
         return window
     assert window.slide is not None, "windows that are aggregated have a slide"
     return StepSpan(steps_of(window.length, kind, "within"), steps_of(window.slide, kind, "slide"))
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Values instead of a dictionary of them."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def shown_key(keys: pa.Array) -> pa.Array:

@@ -58,7 +58,10 @@ def sum_or_mean(
         if used.above - used.lowest + more > 63:
             return round_words(sum_whole(whole, low, high), unit, divisors)
         sums = sum_narrow(whole, low, high)
-        return sums * np.ldexp(1.0, unit) if divisors is None else _divide_narrow(sums, unit, divisors)
+        if divisors is not None:
+            return _divide_narrow(sums, unit, divisors)
+        with np.errstate(over="ignore"):  # beyond all floats there is infinity
+            return sums * np.ldexp(1.0, unit)
     least = used.exponents[0]
     if least + _UNIT >= LEAST_UNIT and used.above - least + more <= 127:
         return round_words(sum_floats(values, low, high, least), least + _UNIT, divisors)
