@@ -73,12 +73,11 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     """Parts of whole keys; None where there are no keys, or all rows have the same."""
     if not keys:
         return None
-    hashes = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))
-    counts = np.sum([np.bincount(one, minlength=1 << _BITS) for one in hashes], axis=0)
-    part_of, sizes = _share_out(counts, parts)
+    hashed = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))
+    part_of, sizes = _share_out(np.sum([counts for _, counts in hashed], axis=0), parts)
     if len(sizes) < 2:
         return None
-    orders = list(pool.map(lambda one: stable_order(part_of[one], parts), hashes))
+    orders = list(pool.map(lambda one: stable_order(part_of[one[0]], parts), hashed))
 
     def fetch(part: int) -> Callable[[], pa.Table]:
         return lambda: _join(
@@ -91,9 +90,11 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, max(sizes) / sum(sizes))
 
 
-def _short_hashes(rows: pa.Table, keys: tuple[Path, ...]) -> np.ndarray:
+def _short_hashes(rows: pa.Table, keys: tuple[Path, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Some bits of the hash of each row's keys, and how many rows have each."""
     columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
-    return (hash_rows(columns, rows.num_rows) >> np.uint64(64 - _BITS)).astype(np.uint16)
+    hashes = (hash_rows(columns, rows.num_rows) >> np.uint64(64 - _BITS)).astype(np.uint16)
+    return hashes, np.bincount(hashes, minlength=1 << _BITS)
 
 
 def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:
