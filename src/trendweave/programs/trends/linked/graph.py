@@ -19,6 +19,9 @@ from trendweave.programs.trends.linked.linkers import Linker
 from trendweave.programs.trends.linked.reach import Reach, find_reach
 from trendweave.programs.trends.linked.states import order_states
 
+#: Vertices are numbered by a table of all that could be where that is not much larger than the links.
+_FEW_PLACES, _PLACES_PER_LINK = 1 << 21, 16
+
 
 @dataclass(frozen=True, slots=True)
 class LinkTask:
@@ -175,21 +178,25 @@ def _narrow_to_next(
 def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Per place of some rows, the next place with another tick; where they end, their number. Ticks of two segments
     that are equal and next to each other are told apart by the bounds of their source."""
-    changes = np.append(np.flatnonzero(np.diff(tick[rows])) + 1, rows.size)
-    return np.append(changes[np.searchsorted(changes, np.arange(rows.size), side="right")], rows.size)
+    here = tick[rows]
+    begins = np.ones(rows.size, np.bool_)
+    begins[1:] = here[1:] != here[:-1]
+    starts = np.append(np.flatnonzero(begins), rows.size)
+    return np.append(starts[np.cumsum(begins)], rows.size)
 
 
 def _join(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
     states = len(begun)
-    key = _vertices(task, begun, found)
+    numbers = _number_vertices(task, begun, found)
+    key = numbers.key
     row, state = key // states, (key % states).astype(np.int32)
     start, until = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
     for number in range(states):
         here = np.flatnonzero(state == number)
         start[here], until[here] = _start_from(task, number, row[here]), _end_until(task, number, row[here])
-    before, after = _number_edges(key, states, found)
-    edge_starts = np.searchsorted(after, np.arange(key.size + 1))
+    before, after = _number_edges(numbers, states, found)
+    edge_starts = _starts_of(after, key.size)
     kept = mark_ways(edge_starts, before, start != NO_WINDOW, until != -NO_WINDOW)
     new_number = np.cumsum(kept) - 1
     kept_edges = kept[before] & kept[after]
@@ -205,14 +212,26 @@ def _join(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) 
         start[kept],
         until[kept],
         np.empty(0, np.int64),
-        np.searchsorted(after, np.arange(row.size + 1)),
+        _starts_of(after, row.size),
         before,
         np.searchsorted(row, rows.segment_starts),
     )
 
 
-def _vertices(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) -> np.ndarray:
-    """What is linked, and what can be a trend by itself, as row * states + state, sorted."""
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Vertices as row * states + state, sorted, and the number of each where there is a place for all that could be."""
+
+    key: np.ndarray
+    dense: np.ndarray | None
+
+    def of(self, keys: np.ndarray) -> np.ndarray:
+        """The numbers of some of them."""
+        return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
+
+
+def _number_vertices(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Links]) -> _Numbers:
+    """Number what is linked, and what can be a trend by itself."""
     states, template = len(begun), task.template
     keys = [link.earlier * states + link.source_state for link in found]
     keys += [link.later * states + link.target_state for link in found]
@@ -221,16 +240,29 @@ def _vertices(task: LinkTask, begun: Sequence[np.ndarray], found: Sequence[_Link
         for state, rows in enumerate(begun)
         if template.is_start[state] and template.is_final[state]
     ]
+    places = task.rows.tick.size * states
+    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in keys):
+        present = np.zeros(places, np.bool_)
+        for part in keys:
+            present[part] = True
+        return _Numbers(np.flatnonzero(present), np.cumsum(present) - 1)
     key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
-    return key[np.append(True, key[1:] != key[:-1])] if key.size else key
+    return _Numbers(key[np.append(True, key[1:] != key[:-1])] if key.size else key, None)
 
 
-def _number_edges(key: np.ndarray, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
+def _number_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
     """The vertices before and after each link, sorted by the later and then by the earlier one."""
-    before, after = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for link in found:
-        before.append(np.searchsorted(key, link.earlier * states + link.source_state))
-        after.append(np.searchsorted(key, link.later * states + link.target_state))
-    all_before, all_after = np.concatenate(before), np.concatenate(after)
-    order = np.lexsort((all_before, all_after))
-    return all_before[order].astype(np.int32), all_after[order]
+    pairs = [
+        (numbers.of(link.later * states + link.target_state) << 32)
+        | numbers.of(link.earlier * states + link.source_state)
+        for link in found
+    ]
+    both = np.sort(np.concatenate([np.empty(0, np.int64), *pairs]))
+    return (both & 0xFFFFFFFF).astype(np.int32), both >> 32
+
+
+def _starts_of(places: np.ndarray, count: int) -> np.ndarray:
+    """Where the runs of 0, 1, ... begin among sorted places, with the end of the last."""
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(places, minlength=count), out=starts[1:])
+    return starts
