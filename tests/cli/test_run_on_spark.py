@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute
+import pyarrow.parquet
 import pytest
 
 from tests.cli import many_commands
@@ -50,6 +51,9 @@ class Folder:
         file.write_text(query, encoding="utf-8")
         listed = [part for event in events for part in ("--events", self / event)]
         self.commands[name] = ["run", str(file), *listed, *options]
+
+    def add_pipe(self, name: str, text: str, *options: str) -> None:
+        self.commands[name] = ["pipe", text, "--events", self / "events.parquet", *options]
 
     def run(self) -> None:
         done = subprocess.run(
@@ -97,6 +101,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     made.add("no such file", QUERY, events=("none.parquet",))
     made.add("two kinds", QUERY, events=("events.parquet", "events.csv"))
     made.add("no such column", "RETURN COUNT(*) PATTERN A WHERE A.y > 1", *with_two_workers())
+    made.add_pipe("operators", "FILTER x > 0 | AGGREGATE SUM(x) AS total OVER 2 ROWS SLIDE 1 ROW", *with_two_workers())
+    sides = with_two_workers("--right", made / "events.csv", "--out", made / "pairs")
+    made.add_pipe("operators on two sides", "JOIN left.x > right.x LEFT 9 s RIGHT 1 ROW BY type", *sides)
     made.add("there already", QUERY, "--out", str(made.path))
     made.add("no place", QUERY, "--out", made / "nowhere/result.csv")
     made.run()
@@ -228,6 +235,16 @@ def test_what_goes_wrong_is_told_shortly(folder: Folder, name: str, said: str) -
     assert "Traceback" not in err
     assert "\tat " not in err
     assert len(err) < 3_000
+
+
+def test_operators(folder: Folder) -> None:
+    code, out, err = folder.outcomes["operators"]
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ['"window_start","window_end","time","total"', "1,2,2,5", "2,3,3,3"]
+    assert folder.outcomes["operators on two sides"] == (0, "", "")
+    pairs = pa.parquet.read_table(folder / "pairs").sort_by([("time", "ascending"), ("right_time", "ascending")])
+    # The right a2 finds the left a1; the left ones find themselves, and the last right one only its like.
+    assert pairs.select(["time", "left_x", "right_x"]).to_pylist() == [{"time": 2, "left_x": 3, "right_x": 2}]
 
 
 @pytest.mark.nightly
