@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as some
 
 from tests.reference.operators.aggregation import window_aggregate
 from tests.reference.operators.windows import Rows, Span
+from trendweave.errors import DataError
 from trendweave.language.operator_texts import read_outputs
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, TimeSpan
 from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
@@ -241,3 +243,43 @@ def test_outputs_may_be_computed_of_aggregates() -> None:
 
     assert found.column("mean").to_pylist() == [3]
     assert found.column("spread").to_pylist() == [5]
+
+
+def test_columns_without_any_value_add_up_to_null() -> None:
+    events = pa.table({"time": [1, 2], "x": pa.nulls(2)})
+
+    (row,) = run_local(
+        bind("COUNT(x), SUM(x), AVG(x), MIN(x), MAX(x)", RowCount(2, 1), schema=events.schema), events
+    ).to_pylist()
+
+    assert [row[name] for name in ("count_x", "sum_x", "avg_x", "min_x", "max_x")] == [0, None, None, None, None]
+
+
+def test_largest_texts_whole_numbers_and_decimals_keep_their_type() -> None:
+    events = pa.table(
+        {
+            "time": [1, 2, 3],
+            "s": pa.array(["a", None, "b"]).dictionary_encode(),
+            "u": pa.array([2**64 - 1, None, 5], pa.uint64()),
+            "d": pa.array([Decimal(10) ** 30, None, Decimal(-1)], pa.decimal128(38, 0)),
+            "b": pa.array([True, None, False]),
+            "f": pa.array([1.5, None, -0.0], pa.float32()),
+            "day": pa.array([3, None, 1], pa.date32()),
+        }
+    )
+    asked = ", ".join(f"{function}({name})" for name in events.column_names[1:] for function in ("MIN", "MAX"))
+
+    found = run_local(bind(asked, RowCount(3, 3), schema=events.schema), events)
+
+    (row,) = found.to_pylist()
+    assert (row["min_s"], row["max_s"]) == ("a", "b")
+    assert (row["min_u"], row["max_u"]) == (5, 2**64 - 1)
+    assert (row["min_d"], row["max_d"]) == (-1, 10**30)
+    assert (row["min_b"], row["max_b"]) == (False, True)
+    assert (row["min_f"], row["max_f"]) == (0.0, 1.5)
+    assert (row["min_day"], row["max_day"]) == (date(1970, 1, 2), date(1970, 1, 4))
+    assert [found.schema.field(f"max_{name}").type for name in "sudbf"] == [
+        *(pa.string(), pa.uint64(), pa.decimal128(38, 0), pa.bool_(), pa.float32())
+    ]
+    with pytest.raises(DataError, match="TW310"):
+        run_local(bind("SUM(d)", RowCount(1, 1), schema=events.schema), events)

@@ -1,4 +1,4 @@
-"""Windows over rows in order as searches, scans and reductions of whole arrays.
+"""Windows over rows in order as searches and scans of whole arrays.
 
 Written over an array namespace `xp`, so that the same code runs on this machine (NumPy) and on a card (CuPy). Arrays
 are int64 unless something else is said. Rows are in order of keys and of time inside each key; a window has the rows
@@ -8,8 +8,6 @@ low[i] <= place < high[i].
 from __future__ import annotations
 
 from typing import Any
-
-_LOWER = 0xFFFFFFFF
 
 
 def repeat_each(xp: Any, counts: Any) -> tuple[Any, Any]:
@@ -91,53 +89,3 @@ def _places(xp: Any, times: Any, starts: Any, key: Any, moments: Any) -> Any:
 
 def _key_of_rows(xp: Any, starts: Any, count: int) -> Any:
     return xp.searchsorted(starts, xp.arange(count), side="right") - 1
-
-
-def count_between(xp: Any, flags: Any, low: Any, high: Any) -> Any:
-    """How many flags are set in each window; of numbers their sums, where those fit 64 bits."""
-    total = xp.zeros(flags.size + 1, xp.int64)
-    total[1:] = xp.cumsum(flags, dtype=xp.int64)
-    return total[high] - total[low]
-
-
-def sum_between(xp: Any, values: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Exact sums of any int64 values, fewer than 2**31 of them: the lower word, read without a sign, and the upper."""
-    lower = count_between(xp, values & _LOWER, low, high)
-    upper = count_between(xp, values >> 32, low, high)
-    moved = upper << 32
-    word = moved + lower  # leaves 64 bits, and what is lost is the carry
-    sign = xp.int64(-(2**63))
-    return word, (upper >> 32) + ((word ^ sign) < (moved ^ sign))
-
-
-def split_floats(xp: Any, values: Any, unit: int, parts: int) -> list[Any]:
-    """Finite floats as whole numbers of 2**unit, which they are: in parts of 32 bits, lowest first, each with the
-    sign of the number; the last one has all that is above. No step rounds."""
-    rest = values * 2.0**-unit
-    found = []
-    for part in range(parts - 1, 0, -1):
-        size = 2.0 ** (32 * part)
-        upper = xp.trunc(rest / size)
-        rest = rest - upper * size
-        found.append(upper.astype(xp.int64))
-    return [rest.astype(xp.int64), *found[::-1]]
-
-
-def extreme_between(xp: Any, values: Any, low: Any, high: Any, largest: bool) -> Any:
-    """The smallest or the largest value of each window, none of which is empty: of two halves that may overlap, whose
-    lengths are powers of two."""
-    choose = xp.maximum if largest else xp.minimum
-    results = xp.empty(low.size, values.dtype)
-    lengths = high - low
-    longest = int(lengths.max()) if low.size else 0
-    shortest = int(lengths.min()) if low.size else 0
-    half, found = 1, values
-    while half <= longest:
-        if 2 * half > shortest:
-            chosen = (lengths >= half) & (lengths < 2 * half)
-            if longest == shortest:
-                return choose(found[low], found[high - half])
-            results[chosen] = choose(found[low[chosen]], found[high[chosen] - half])
-        found = choose(found[:-half], found[half:])
-        half *= 2
-    return results

@@ -56,6 +56,8 @@ class WindowColumn:
         """
         if function == "COUNT":
             return pa.array(self.known)
+        if pa.types.is_null(self.kind):
+            return pa.nulls(self._edges.low.size, result)
         if function in ("MIN", "MAX"):
             return self._extreme(function)
         if is_float(self.kind):
