@@ -14,7 +14,7 @@ from trendweave.expressions.compiled.loading import without_nulls
 from trendweave.gpu.bands import find_near, sort_chunks
 from trendweave.gpu.columns import put_column
 from trendweave.gpu.conditions import require_compiled
-from trendweave.gpu.joins import Condition, find_among, find_pairs, in_order, scan
+from trendweave.gpu.joins import Condition, Pairs, find_among, find_pairs, in_order, scan
 from trendweave.language import syntax_tree as st
 from trendweave.language.operator_texts import read_condition
 from trendweave.planning.outputs import map_leaves
@@ -74,14 +74,8 @@ def test_candidates_of_an_index(card: SimulatedCard) -> None:
     condition = condition_on(card, "left.n = right.n AND left.x < right.x", left, right, "left")
 
     pairs = find_among(card, condition, begins, lengths, members=members, within=(low, high))
-    backwards = find_among(
-        card, condition, begins[::-1].copy(), lengths[::-1].copy(), np.arange(300)[::-1].copy(), members, (low, high)
-    )
-
     expected = among_ranges("left.n = right.n AND left.x < right.x", left, right, "left", low, high)
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
-    ordered = in_order(card, backwards, 200)
-    assert list(zip(ordered.probe.tolist(), ordered.other.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("size", [256, 512])
@@ -99,6 +93,17 @@ def test_values_near_each_other(card: SimulatedCard, size: int) -> None:
     expected = among_ranges(CONDITIONS[0], left, right, "left", low, high)
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
     assert len(nothing.probe) == 0
+
+
+@pytest.mark.parametrize("each", [3, 64, 65])
+def test_pairs_of_a_probe_are_brought_into_order(card: SimulatedCard, each: int) -> None:
+    other = np.concatenate([np.random.default_rng(probe).permutation(500)[:each] for probe in range(20)])
+    probe = np.repeat(np.arange(20) * 2, each)
+
+    found = in_order(card, Pairs(probe, other.copy()), 500)
+
+    assert found.probe.tolist() == probe.tolist()
+    assert found.other.tolist() == np.sort(other.reshape(20, each), axis=1).reshape(-1).tolist()
 
 
 def test_every_pair_and_no_pair(card: SimulatedCard) -> None:

@@ -18,6 +18,7 @@ from trendweave.gpu.card import Card
 from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.conditions import PROBES, join_text
 from trendweave.gpu.masks import count_kept
+from trendweave.gpu.sources import cuda_text
 
 _THREADS = 128
 _BLOCK_PROBES = _THREADS * PROBES
@@ -26,6 +27,8 @@ _TILE = 256
 _BLOCKS = 4096
 #: Runs of candidates that are mostly shorter than this, and never much longer, have a thread each.
 _SHORT, _SHORT_AT_MOST = 32, 1024
+#: Pairs of a probe that are ordered by one thread.
+_FEW_PAIRS = 64
 #: Candidates that are tested at once.
 _AT_ONCE = 1 << 27
 
@@ -192,13 +195,20 @@ def _among_short(card: Card, text: str, runs: tuple[Any, ...], columns: list[Any
 
 
 def in_order(card: Card, pairs: Pairs, others: int) -> Pairs:
-    """Pairs of candidates that do not stand in order, by probe, then by row of the other side.
+    """Pairs in the order of probes also in that of rows of the other side; `pairs` may change.
 
     Args:
         card: The card.
         pairs: The pairs.
         others: How many rows the other side has.
     """
+    count = len(pairs.probe)
+    many = card.xp.zeros(1, np.int32)
+    blocks = -(-count // 256)
+    arguments = (pairs.probe, pairs.other, count, np.int32(_FEW_PAIRS), many)
+    card.launch(cuda_text("bands"), "order_few", blocks, 256, arguments)
+    if not int(many[0]):
+        return pairs
     both = card.xp.sort(pairs.probe * np.int64(others) + pairs.other)
     return Pairs(both // np.int64(others), both % np.int64(others))
 

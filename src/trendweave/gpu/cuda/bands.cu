@@ -27,3 +27,20 @@ extern "C" __global__ void find_in_chunks(const double* values, const long long*
     lengths[run] = find_place(values, first, finite[chunk], most[probe], true) - first;
     if (ways == 2) begins[run + 1] = finite[chunk], lengths[run + 1] = present[chunk] - finite[chunk];
 }
+
+// Pairs stand in the order of probes; the few of each are brought into the order of rows. Tells of a probe with many.
+extern "C" __global__ void order_few(const long long* probe, long long* other, long long count, int most, int* many) {
+    long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (first >= count || (first > 0 && probe[first - 1] == probe[first])) return;
+    long long last = first + 1;
+    while (last < count && probe[last] == probe[first] && last - first <= most) last++;
+    if (last - first > most) {
+        *many = 1;
+        return;
+    }
+    for (long long place = first + 1; place < last; place++) {
+        long long row = other[place], free = place;
+        for (; free > first && other[free - 1] > row; free--) other[free] = other[free - 1];
+        other[free] = row;
+    }
+}
