@@ -229,4 +229,4 @@ def sort_by(*columns: np.ndarray) -> np.ndarray:
     number = columns[0] - lows[0]
     for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
         number = number * width + (column - low)
-    return np.argsort(number)
+    return np.argsort(number, kind="stable")  # which is quick where long stretches are in order

@@ -14,6 +14,8 @@ from trendweave.kernels.compiling import outer
 
 #: A chunk has 2 ** so many times fewer buckets than members.
 _PER_BUCKET = 2
+#: The members of an event are sorted here where there are no more of them.
+_FEW = 32
 
 
 class Chunks(NamedTuple):
@@ -95,6 +97,7 @@ def find_in_bands(low, high, first, last, chunks, bits, limit):
             return number, event[:found], member[:found]
         begin, end = low[number], high[number]
         least, most = first[number], last[number]
+        own = found
         for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
             if found + size > event.size:
                 event, member = grow(event, found + size), grow(member, found + size)
@@ -125,7 +128,21 @@ def find_in_bands(low, high, first, last, chunks, bits, limit):
                     event[found] = number
                     member[found] = other
                     found += 1
+        if found - own <= _FEW:
+            sort_few(member, own, found)
     return low.size, event[:found], member[:found]
+
+
+@outer
+def sort_few(numbers, first, last):
+    """Sort a short stretch of numbers."""
+    for place in range(first + 1, last):
+        number = numbers[place]
+        before = place - 1
+        while before >= first and numbers[before] > number:
+            numbers[before + 1] = numbers[before]
+            before -= 1
+        numbers[before + 1] = number
 
 
 @outer
