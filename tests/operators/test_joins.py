@@ -79,17 +79,11 @@ def cases(draw: st.DrawFn, most: int = 12, columns: tuple[str, ...] = COLUMNS) -
     condition = draw(st.none() | pair_conditions)
     left_window, left_twin = draw(join_windows(clock))
     right_window, right_twin = draw(join_windows(clock))
-    # In one order on both sides: keys stand once in the events of both.
     chosen = draw(keys)
     order_by = draw(st.lists(st.sampled_from(["x", "n", "word"]), max_size=1))
     used = tuple(sorted({*columns, *chosen}))
     left = draw(streams(clock, used, most))
     right = draw(st.none() | streams(clock, used, most))
-    if right is not None:
-        ordered = [name for name in left.schema if name in chosen]
-        names = iter(ordered)
-        table = right.table.select([next(names) if name in chosen else name for name in right.schema])
-        right = make_stream(table, clock)
     note(f"{left_window} / {right_window}: {None if condition is None else condition.text}")
     return Case(
         left, right, condition, {"left": left_window, "right": right_window}, (left_twin, right_twin), chosen, order_by

@@ -22,7 +22,7 @@ from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 
 #: The kernels that a program calls, for places that compile them once per machine.
-Work: TypeAlias = Literal["aggregates", "trends", "intervals", "shared", "folded", "windows"]
+Work: TypeAlias = Literal["aggregates", "trends", "intervals", "shared", "folded", "windows", "joins"]
 #: What outlives rows when a program runs piece by piece: tables by name.
 Carry: TypeAlias = Mapping[str, pa.Table]
 NO_CARRY: Carry = {}

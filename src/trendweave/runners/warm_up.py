@@ -10,6 +10,7 @@ from trendweave.kernels import warm_up as warm_up_kernels
 from trendweave.kernels import warm_up_folding, warm_up_shared
 from trendweave.kernels.aggregates.propagate import propagate_blocks
 from trendweave.kernels.compiling import FINGERPRINT, cache_folder
+from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
 from trendweave.programs.program import Work
 from trendweave.runners.small_queries import run_interval_queries, run_rarer_queries, run_trend_queries
@@ -21,6 +22,7 @@ _WARM_UPS: dict[Work, Callable[[], None]] = {
     "shared": warm_up_shared,
     "folded": warm_up_folding,
     "windows": warm_up_windows,
+    "joins": warm_up_joins,
 }
 
 

@@ -69,7 +69,7 @@ class WindowJoin:
 
     @property
     def work(self) -> Work:
-        return "windows"
+        return "joins"
 
     @cached_property
     def moment(self) -> pa.DataType:

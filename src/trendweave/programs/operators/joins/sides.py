@@ -46,14 +46,15 @@ def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
         return Sides(marked_by, {"left": own, "right": own})
     columns: dict[str, dict[str, str]] = {"left": {}, "right": {}}
     for name in events.names:
+        side, _, column = name.partition("_")
         if name in plan.keys:
-            for own in columns.values():
-                own[name] = name
+            columns["left"][name] = name
+            if f"right_{name}" not in events.names:
+                columns["right"][name] = name
         elif name not in (SIDE, time):
-            side, _, column = name.partition("_")
-            # A time is not kept twice.
+            # A time is not kept twice, and a key only tells its place.
             is_time = column == time and events.field(name).type == events.field(time).type
-            columns[side][column] = time if is_time else name
+            columns[side][column] = time if is_time else column if column in plan.keys else name
     return Sides(SIDE, columns)
 
 
@@ -74,7 +75,8 @@ def merged_schema(left: pa.Schema, right: pa.Schema, plan: JoinPlan, time: str) 
         if side is None:
             fields.append(pa.field(name, _common_type(left, right, name)))
         else:
-            fields.append(pa.field(f"{side}_{name}", (left if side == "left" else right).field(name).type))
+            kind = pa.null() if name in plan.keys else (left if side == "left" else right).field(name).type
+            fields.append(pa.field(f"{side}_{name}", kind))
     return pa.schema(fields)
 
 
@@ -99,7 +101,7 @@ def merge_sides(left: pa.Table, right: pa.Table, plan: JoinPlan, time: str) -> p
                 columns.append(pa.array(np.full(table.num_rows, number, np.int8)))
             elif field.name == time or field.name in plan.keys:
                 columns.append(_cast(table.column(field.name), field))
-            elif field.name.startswith(f"{side}_"):
+            elif field.name.startswith(f"{side}_") and field.type != pa.null():
                 columns.append(table.column(field.name.removeprefix(f"{side}_")))
             else:
                 columns.append(pa.nulls(table.num_rows, field.type))
@@ -131,19 +133,21 @@ def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
 def merge_names(left: Sequence[str], right: Sequence[str], keys: Sequence[str]) -> list[tuple[str | None, str]]:
     """The columns of merged events behind time and side: their side, None for keys, and their names there.
 
-    Both schemas are zipped at their keys, so that each side's columns stand in their order.
+    Both schemas are zipped at their keys, so that each side's columns stand in their order. Where keys stand in another
+    order on the right, they stand there once more: as columns that hold nothing, and tell the order.
     """
+    found = [name for name in left if name in keys]
+    if found != [name for name in right if name in keys]:
+        return [(None if name in keys else "left", name) for name in left] + [("right", name) for name in right]
     ordered: list[tuple[str | None, str]] = []
     rest = {"left": list(left), "right": list(right)}
-    for key in sorted(keys, key=list(left).index):
+    for key in found:
         for side, names in rest.items():
-            place = names.index(key) if key in names else 0
-            ordered += [(side, name) for name in names[:place] if name not in keys]
-            del names[:place]
+            place = names.index(key)
+            ordered += [(side, name) for name in names[:place]]
+            del names[: place + 1]
         ordered.append((None, key))
-    for side, names in rest.items():
-        ordered += [(side, name) for name in names if name not in keys]
-    return ordered
+    return ordered + [(side, name) for side, names in rest.items() for name in names]
 
 
 def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:

@@ -19,7 +19,9 @@ def merge_frames(left: DataFrame, right: DataFrame, plan: JoinPlan, time: str) -
         plan: The join.
         time: The name of the time column.
     """
-    names = merge_names(left.columns, right.columns, plan.keys)
+    # Rows of tasks are in no order that keys would have to tell.
+    found = merge_names(left.columns, right.columns, plan.keys)
+    names = [(side, name) for side, name in found if side is None or name not in plan.keys]
     parts = []
     for number, (own, frame) in enumerate(zip(SIDES, (left, right), strict=True)):
         columns = [_column(time), F.lit(number).cast("tinyint").alias(SIDE)]
