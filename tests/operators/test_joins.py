@@ -240,3 +240,40 @@ def test_chunks_of_time(device: str) -> None:
         right_schema=["x", "n"],
     )
     assert_rows(operator.run(*tables, device=device).to_pylist(), expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "keys", "message"),
+    [
+        (["time", "side"], ["side"], "which tells their side"),
+        (["time", "trendweave_side", "k"], [], "and k is of none"),
+    ],
+)
+def test_columns_that_tell_sides_are_not_others(names: list[str], keys: list[str], message: str) -> None:
+    table = pa.table({name: ["left"] if name == "side" else [1] for name in names})
+    with pytest.raises(DataError, match=message):
+        ops.window_join(None, left="2 rows", right="2 rows", keys=keys).run(table)
+
+
+def test_moments_of_several_zones_meet() -> None:
+    times = [pa.array([0, 5, 9], pa.timestamp("s")).cast(pa.timestamp("s", "UTC")) for _ in range(2)]
+    left = pa.table({"time": times[0].cast(pa.timestamp("ms", "Asia/Tokyo")), "n": [1, 2, 3]})
+    right = pa.table({"time": times[1].cast(pa.timestamp("s", "America/New_York")), "n": [1, 2, 3]})
+
+    rows = ops.window_join(None, left="1 second", right="1 second").run(left, right)
+
+    assert rows.column("left_n").to_pylist() == rows.column("right_n").to_pylist() == [1, 2, 3]
+    assert [rows.schema.field(name).type for name in ("time", "left_time", "right_time")] == [
+        pa.timestamp("ms", "UTC"),
+        pa.timestamp("ms", "Asia/Tokyo"),
+        pa.timestamp("s", "America/New_York"),
+    ]
+
+
+def test_columns_without_an_order_do_not_order_ties() -> None:
+    spans = pa.array([pa.MonthDayNano([1, 2, 3]), None], pa.month_day_nano_interval())
+    table = pa.table({"time": [1, 1], "s": spans, "n": [2, 1]})
+
+    rows = ops.window_join(None, left="2 rows", right="2 rows").run(table)
+
+    assert rows.column("left_n").to_pylist() == [1, 1, 2, 2]  # NULL is first

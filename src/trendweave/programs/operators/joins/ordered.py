@@ -104,7 +104,7 @@ def order_ties(
 
 def value_order(column: pa.ChunkedArray) -> np.ndarray:
     """Numbers in the order of values: NULL first, NaN above all numbers, -0.0 equal to 0.0; lists and structs by how
-    they are written."""
+    they are written. Values of types without an order are equal."""
     if pa.types.is_nested(column.type):
         column = pa.chunked_array(
             [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
@@ -113,4 +113,7 @@ def value_order(column: pa.ChunkedArray) -> np.ndarray:
         column = column.cast(pa.decimal128(20, 0))  # which holds all of them
     elif pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
-    return order_codes(column, column)[0]
+    try:
+        return order_codes(column, column)[0]
+    except pa.ArrowNotImplementedError:
+        return np.asarray(column.is_valid()).astype(np.int64)

@@ -39,9 +39,15 @@ def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
         plan: The join.
         events: Events as `merge_sides` makes them, or of one table with or without a column `side`.
         time: The name of the time column.
+
+    Raises:
+        DataError: The column that tells the side is a key, or has the name of ours.
     """
     if SIDE not in events.names:
         marked_by = GIVEN_SIDE if GIVEN_SIDE in events.names else None
+        if marked_by in plan.keys:
+            message = f"events of both sides have the key {marked_by} in common, which tells their side"
+            raise DataError([Problem("TW312", message, "leave it out of the keys, or rename it for a self-join")])
         own = {name: name for name in events.names if name != marked_by}
         return Sides(marked_by, {"left": own, "right": own})
     columns: dict[str, dict[str, str]] = {"left": {}, "right": {}}
@@ -52,6 +58,9 @@ def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
             if f"right_{name}" not in events.names:
                 columns["right"][name] = name
         elif name not in (SIDE, time):
+            if side not in columns:
+                message = f"a column {SIDE} tells that both sides of a join were put together, and {name} is of none"
+                raise DataError([Problem("TW312", message, f"rename {SIDE}")])
             # A time is not kept twice, and a key only tells its place.
             is_time = column == time and events.field(name).type == events.field(time).type
             columns[side][column] = time if is_time else column if column in plan.keys else name
@@ -154,6 +163,11 @@ def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:
     kinds = [_plain(schema.field(name).type) for schema in (left, right)]
     if kinds[0] == kinds[1]:
         return kinds[0]
+    if all(map(pa.types.is_timestamp, kinds)):
+        # Moments, whatever their zones; those without one are UTC.
+        zones = {kind.tz for kind in kinds}
+        unit = max((kind.unit for kind in kinds), key=("s", "ms", "us", "ns").index)
+        return pa.timestamp(unit, zones.pop() if len(zones) == 1 else "UTC")
     try:
         return (
             pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive").field(0).type
