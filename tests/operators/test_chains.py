@@ -96,6 +96,25 @@ def test_queries_in_the_middle_lose_no_row(name: str, cuts: list[int], delay: in
     assert_same_rows(expected.to_pylist(), in_pieces(chain, events, cuts, delay), context=f"{cuts} {delay}")
 
 
+def test_a_state_is_that_of_its_filters() -> None:
+    engines = [ops.pipe(f"FILTER n > {least} | AGGREGATE COUNT(*) OVER 3 ROWS").incremental(TIMED) for least in (1, 2)]
+    state, _ = engines[0].push(engines[0].start(), TIMED, 0)
+
+    with pytest.raises(TrendweaveError, match="TW311"):
+        engines[1].finish(state)
+
+
+def test_filters_before_one_operator_leave_it_as_it_is() -> None:
+    query = "RETURN COUNT(*) PATTERN S+ WHERE [room] WITHIN 10 seconds SLIDE 5 seconds"
+    alone, chain = ops.match(query), ops.filter("n > 1") | ops.match(query)
+    kept = ops.filter("n > 1").run(TIMED)
+    engine = chain.incremental(TIMED)
+
+    assert engine.folds(engine.start())
+    assert chain.run(TIMED).to_pylist() == alone.run(kept).to_pylist()
+    assert chain.run(TIMED, device="threads").to_pylist() == alone.run(kept).to_pylist()
+
+
 def test_rows_do_not_depend_on_the_order_of_arrival() -> None:
     chain = ops.pipe(CHAINS["two windows"])
 

@@ -144,6 +144,13 @@ class Asked:
 
         return make_chain(self.bind_all(schema, settings), self.text)
 
+    def bind_behind(self, number: int, schema: pa.Schema, settings: Settings) -> Program:
+        """The operators from one on; those before it are filters that have left events out already. The program is told
+        apart from those behind other filters."""
+        from trendweave.programs.operators.chain import make_chain
+
+        return make_chain(self.behind(number).bind_all(schema, settings), self.text, filtered=number > 0)
+
     def behind(self, number: int) -> Asked:
         """The operators from one on."""
         return replace(self, operators=self.operators[number:], merged=self.merged and number == 0)

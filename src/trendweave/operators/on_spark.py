@@ -35,6 +35,6 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
         columns = arrow_schema(plain.schema)
         stage = asked.bind_one(number, columns, settings)
         if events.isStreaming and not stage.is_filter:
-            return run_stream(asked.behind(number).bind(columns, settings), plain, settings)
+            return run_stream(asked.bind_behind(number, columns, settings), plain, settings)
         events = run_stage(stage.program, plain, settings)
     return events

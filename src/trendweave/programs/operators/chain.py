@@ -17,7 +17,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.operators.chain_steps import ChainSteps, LaterStage
 from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.stages import Stage, result_of, shared_keys
-from trendweave.programs.program import EVERYTHING, Needs, Output, PartialResults, Program, Scope, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, Needs, Output, PartialResults, Program, Scope, Steps, TimeCut, Work
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import keep_rows_with_time
@@ -25,7 +25,8 @@ from trendweave.rows.times import keep_rows_with_time
 
 @dataclass(frozen=True)
 class ChainedRows:
-    """Rows of the last of several operators. `filters` come before all of them."""
+    """Rows of the last of several operators. `filters` come before all of them. Where filters are all that there is
+    besides one operator, everything but the filters is its own."""
 
     filters: tuple[KeptEvents, ...]
     stages: tuple[Stage, ...]
@@ -34,6 +35,10 @@ class ChainedRows:
     @property
     def _first(self) -> Program:
         return self.stages[0].program
+
+    @property
+    def _alone(self) -> bool:
+        return len(self.stages) == 1
 
     @property
     def events(self) -> pa.Schema:
@@ -63,8 +68,10 @@ class ChainedRows:
     def needs(self) -> Needs:
         first = self._first.needs
         named = {name for program in self.filters for name in columns_of(program)}
-        keys = self.together
-        return replace(first, read=tuple(dict.fromkeys((*first.read, *sorted(named)))), together=keys, merged=keys)
+        read = tuple(dict.fromkeys((*first.read, *sorted(named))))
+        if self._alone:
+            return replace(first, read=read)
+        return replace(first, read=read, together=self.together, merged=self.together)
 
     @cached_property
     def together(self) -> tuple[Path, ...]:
@@ -86,7 +93,7 @@ class ChainedRows:
         return self._first.adopt(rows)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        return self.go_on(self._first.compute(rows), scope)
+        return self._first.compute(rows, scope) if self._alone else self.go_on(self._first.compute(rows), scope)
 
     def go_on(self, output: Output, scope: Scope = EVERYTHING) -> Output:
         """Result rows, of rows of the first operator."""
@@ -100,15 +107,17 @@ class ChainedRows:
         return Output(output.batches, output.trends)
 
     def partials(self) -> PartialResults | None:
-        """None: what is spread over keys that rows do not meet by meets as well."""
-        return None
+        """None of several operators: what is spread over keys that rows do not meet by meets as well."""
+        return self._first.partials() if self._alone else None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
+        return self._first.cut(wanted) if self._alone else None
 
-    def steps(self, in_parts: bool = False, early: bool = False) -> ChainSteps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
+        if self._alone:
+            return self._first.steps(in_parts, early)
         first = self._first.steps()
-        later, lag = [], self.stages[0].lag if len(self.stages) > 1 else 0
+        later, lag = [], self.stages[0].lag
         for stage, before in zip(self.stages[1:], self.stages, strict=False):
             steps = None if stage.is_filter else stage.program.steps()
             if steps is None and not stage.is_filter:
@@ -121,6 +130,8 @@ class ChainedRows:
         return None if first is None else ChainSteps(first, tuple(later), self.text)
 
     def problems_of_early_rows(self) -> list[Problem]:
+        if self._alone:
+            return self._first.problems_of_early_rows()
         message = "rows of an operator are events of the next one, which cannot be withdrawn; there are no early ones"
         return [Problem("TW409", message, "leave early out")]
 
@@ -134,14 +145,15 @@ def columns_of(program: KeptEvents) -> set[str]:
     return read | {program.time}
 
 
-def make_chain(stages: tuple[Stage, ...], text: str) -> Program:
+def make_chain(stages: tuple[Stage, ...], text: str, filtered: bool = False) -> Program:
     """The program of some operators, each bound to the rows of the one before.
 
     Args:
         stages: At least one.
         text: How the chain is written.
+        filtered: Whether filters that stand in the text have left events out already.
     """
-    if len(stages) == 1:
+    if len(stages) == 1 and not filtered:
         return stages[0].program
     number = next((number for number, stage in enumerate(stages) if not stage.is_filter), len(stages) - 1)
     filters = tuple(stage.program for stage in stages[:number] if isinstance(stage.program, KeptEvents))

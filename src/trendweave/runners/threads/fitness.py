@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
+from trendweave.programs.operators.chain import ChainedRows
+from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.program import Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared
@@ -22,6 +24,8 @@ def why_on_one_core(program: Program) -> str | None:
         return "rows of given intervals have no single time"
     if not has_known_order(program):
         return "the order of its rows is not known"
+    if isinstance(program, ChainedRows):
+        return _why_not_a_chain(program)
     inner = program.inner if isinstance(program, InSituations) else program
     parts = program.partials()
     if parts is not None and parts.of_stretches:
@@ -34,6 +38,19 @@ def why_on_one_core(program: Program) -> str | None:
             return "trends that HAVING leaves out count for max_trends"
     if not program.needs.together and program.cut() is None:
         return "there are no keys, and time is not cut"
+    return None
+
+
+def _why_not_a_chain(chain: ChainedRows) -> str | None:
+    """Each of its operators may be dealt out, and all of them by the same keys."""
+    for stage in chain.stages:
+        one = stage.program
+        if isinstance(one.inner if isinstance(one, InSituations) else one, TrendLists):
+            return "trends that queries in a chain show count together"
+        if not isinstance(one, KeptEvents) and (reason := why_on_one_core(one)) is not None:
+            return reason
+    if not chain.needs.together and chain.cut() is None:
+        return "operators have no keys in common"
     return None
 
 
