@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -25,7 +26,7 @@ from trendweave.gpu.card import Extent, Memory
 
 HEADER = Path(__file__).with_name("simulator.h")
 COMPILER = "g++"
-OPTIONS = ("-std=c++20", "-O1", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
+OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-U_FORTIFY_SOURCE")
 KERNELS = re.compile(
     r'extern\s+"C"\s+__global__\s+(?:__launch_bounds__\([^)]*\)\s*)?void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)'
 )
@@ -178,16 +179,36 @@ def _compiled(source: str) -> Path:
         f'extern "C" int simulated_sizes_{kernel}(int* told) {{ return simulated::sizes({kernel}, told); }}'
         for kernel in kernels
     )
-    text = f'#include "{HEADER}"\n#line 1 "kernel.cu"\n{body}\n{entries}\n'
-    digest = hashlib.sha256((text + HEADER.read_text(encoding="utf-8") + repr(OPTIONS)).encode()).hexdigest()[:24]
-    folder = Path(tempfile.gettempdir()) / f"trendweave-simulated-{getpass.getuser()}"
-    folder.mkdir(exist_ok=True)
-    library = folder / f"{digest}.so"
+    folder = _folder()
+    text = f'#include "{folder / HEADER.name}"\n#line 1 "kernel.cu"\n{body}\n{entries}\n'
+    library = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.so"
     if not library.exists():
-        made = folder / f"{digest}.{os.getpid()}.so"
-        call = [COMPILER, *OPTIONS, "-x", "c++", "-", "-o", str(made)]
-        answer = subprocess.run(call, input=text, capture_output=True, text=True, check=False)
-        if answer.returncode:
-            raise KernelError(answer.stderr)
-        made.replace(library)
+        _make(library, [*OPTIONS, "-shared", "-x", "c++", "-"], text)
     return library
+
+
+@cache
+def _folder() -> Path:
+    """Where libraries are kept, one folder for each version of the header, which is compiled once."""
+    header = HEADER.read_text(encoding="utf-8")
+    digest = hashlib.sha256((header + repr(OPTIONS)).encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"trendweave-simulated-{getpass.getuser()}" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    copy, compiled = folder / HEADER.name, folder / f"{HEADER.name}.gch"
+    if not compiled.exists():
+        own = folder / f"{os.getpid()}.h"
+        own.write_text(header, encoding="utf-8")
+        own.replace(copy)
+        _make(compiled, [*OPTIONS, "-x", "c++-header", str(copy)], "")
+    return folder
+
+
+def _make(target: Path, options: Sequence[str], text: str) -> None:
+    """Compile something; whoever does the same at the same time makes the same file."""
+    made = target.with_suffix(f".{os.getpid()}{target.suffix}")
+    answer = subprocess.run(
+        [COMPILER, *options, "-o", str(made)], input=text, capture_output=True, text=True, check=False
+    )
+    if answer.returncode:
+        raise KernelError(answer.stderr)
+    made.replace(target)

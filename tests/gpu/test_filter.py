@@ -17,14 +17,10 @@ from trendweave.language.operator_texts import read_condition
 
 CONDITIONS = [
     "x > 0.25 AND NOT broken",
-    "x * 2 + n >= 1.5 OR x IS NULL",
-    "n % 3 = 0",
-    "broken",
-    "x < 1e308",
+    "x * 2 + n >= 1.5 OR x IS NULL OR at > TIMESTAMP '1970-01-01 00:00:00.000500'",
     "1 = 1",
-    "at > TIMESTAMP '1970-01-01 00:00:00.000500'",
 ]
-COUNTS = [0, 1, 31, 33, 2048, 2049, 7000]
+COUNTS = [0, 1, 33, 2048, 5000]
 
 
 def events(count: int, seed: int = 0) -> pa.Table:

@@ -22,8 +22,6 @@ from trendweave.planning.outputs import map_leaves
 CONDITIONS = [
     "abs(left.x - right.x) <= 0.1",
     "left.n < right.n AND (left.x > right.x OR right.broken)",
-    "left.n = right.n",
-    "left.x > 0",
     "right.broken",
 ]
 

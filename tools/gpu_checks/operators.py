@@ -49,7 +49,7 @@ def check(card: Card, report: Report, scale: float = 1.0) -> None:
     check_filters(card, report, rounds, int(20_000_000 * scale))
     check_windows(card, report, rounds, int(20_000_000 * scale))
     check_joins(card, report, rounds, scale)
-    run_operators(report, max(1, int(3 * scale)))
+    run_operators(report, int(3 * scale))
 
 
 def check_filters(card: Card, report: Report, rounds: int, full: int) -> None:
