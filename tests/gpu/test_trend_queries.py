@@ -23,6 +23,15 @@ QUERIES = {
     "NOT first": "RETURN COUNT(*) PATTERN SEQ(NOT C, A+, B) WITHIN 9 seconds SLIDE 3 seconds",
     "NOT last": "RETURN COUNT(*), SUM(A.x) PATTERN SEQ(A+, B, NOT C) WITHIN 9 seconds SLIDE 3 seconds",
     "contiguous": "RETURN COUNT(*) PATTERN A+ SEMANTICS contiguous WHERE A.x < NEXT(A).x",
+    "earlier events": "RETURN COUNT(*), SUM(B.x), MIN(A.x) PATTERN SEQ(A, C*, B) WHERE A.x < B.x GROUP-BY k",
+    "the first event": "RETURN COUNT(*) PATTERN A+ WHERE A.x > FIRST(A).x WITHIN 8 seconds SLIDE 4 seconds",
+    "moving windows": "RETURN COUNT(*), MAX(A.x) PATTERN A+ WHERE A.x > NEXT(A).x WITHIN 6 seconds",
+    "moving windows and NOT": "RETURN COUNT(*) PATTERN SEQ(NOT C, A+) WITHIN 6 seconds",
+    "sessions": "RETURN COUNT(*), SUM(A.x) PATTERN SEQ(A+, B) WHERE [k] WITHIN SESSION 3 seconds",
+    "a conjunction": "RETURN COUNT(*) PATTERN A AND B WITHIN 8 seconds SLIDE 4 seconds",
+    "alternatives and options": "RETURN COUNT(*), COUNT(C) PATTERN SEQ(A, (B OR C)+, A?) WHERE B.x <= NEXT(C).x",
+    "bounds": "RETURN COUNT(*) PATTERN A{2,4} WHERE A.x != NEXT(A).x",
+    "keys of one variable": "RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE [A.k] AND A.x < NEXT(A).x",
     "statistics": "RETURN STDDEV(A.y), VARIANCE(A.x), COUNT(DISTINCT A.x) PATTERN A+ WHERE A.x < NEXT(A).x",
 }
 
