@@ -32,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
     "programs": {
         *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
-        "gpu",
+        *("devices", "gpu"),
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),

@@ -26,7 +26,7 @@ from trendweave import operators as ops
 from trendweave.errors import DataError
 from trendweave.expressions.compiled import loading
 from trendweave.planning.operator_plans import JoinPlan
-from trendweave.programs.operators.joins import finding, loops, pair_tests
+from trendweave.programs.operators.joins import finding, in_threads, loops, pair_tests
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
 from trendweave.programs.operators.joins.sides import merge_sides
 from trendweave.programs.operators.joins.ways import Way
@@ -277,3 +277,17 @@ def test_columns_without_an_order_do_not_order_ties() -> None:
     rows = ops.window_join(None, left="2 rows", right="2 rows").run(table)
 
     assert rows.column("left_n").to_pylist() == [1, 1, 2, 2]  # NULL is first
+
+
+def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_threads, "_FEW", 10)
+    numbers = np.random.default_rng(6)
+    table = pa.table({"time": np.sort(numbers.integers(0, 90, 200)), "x": numbers.random(200)})
+    plan = ops.window_join("left.x - right.x < 0.02 AND right.x - left.x < 0.02", left="90 rows", right="70 rows").task
+    assert isinstance(plan, JoinPlan)
+    program = bind_join(plan, table.schema, "time")
+    rows = program.prepare(table)[0]
+    for way in ("band", "batches"):
+        found = [list(replace(program, way=way, device=device).compute(rows).batches) for device in ("cpu", "threads")]
+        assert found[0] == found[1]
+        assert sum(batch.num_rows for batch in found[0]) > 500

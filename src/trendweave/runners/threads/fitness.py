@@ -8,6 +8,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared
@@ -79,7 +80,8 @@ def for_part(program: Program, parts: int) -> Program:
         return replace(program, inner=_with_less_memory(program.inner, parts))
     if isinstance(program, TrendLists | ListedAggregates):
         return _with_less_memory(program, parts)
-    return program
+    # A part has one core, and a join would deal out its own pairs.
+    return replace(program, device="cpu") if isinstance(program, WindowJoin) else program
 
 
 def _with_less_memory(program: TrendAggregates | TrendLists, parts: int) -> TrendAggregates | TrendLists:

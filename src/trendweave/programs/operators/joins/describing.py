@@ -49,7 +49,7 @@ def _describe_tests(condition: JoinCondition, sides: Sides, events: pa.Schema) -
     if condition.bands:
         band = condition.bands[0]
         found_by = f"{print_expression(band.left)} and {print_expression(band.right)}"
-        return [f"partners are found in sorted order of {found_by}, then tested", *reasons]
+        return [f"partners are found in sorted order of {found_by} where that leaves few, then tested", *reasons]
     rest: st.Expression = condition.pairs[0] if len(condition.pairs) == 1 else st.AllOf(condition.pairs)
     return [f"all pairs are tested by {print_expression(rest)}", *reasons]
 

@@ -22,6 +22,7 @@ from trendweave.programs.operators.joins.candidates import (
     look_into,
 )
 from trendweave.programs.operators.joins.conjuncts import JoinCondition
+from trendweave.programs.operators.joins.in_threads import search_in_threads
 from trendweave.programs.operators.joins.on_card import search_on_card
 from trendweave.programs.operators.joins.ordered import OrderedSide
 from trendweave.programs.operators.joins.pair_tests import FEW, PairTest
@@ -100,17 +101,19 @@ class PairSearch:
             find_candidates(fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
         ]
         chosen = [self._choose(candidates, sum(each.pairs for each in found)) for candidates in found]
-        return [search_on_card(search) for search in chosen] if self.device == "gpu" else chosen
+        dealt = {"gpu": search_on_card, "threads": search_in_threads}.get(self.device)
+        return chosen if dealt is None else [dealt(search) for search in chosen]
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
         if not self.condition.pairs:
             return TakeAll(candidates)
+        can_scan = self.test.compiled is not None
         if self.way in (None, "band"):
             search = self._search_band(candidates)
-            if search is not None:
+            if search is not None and (self.way == "band" or not can_scan or search.is_narrow):
                 return search
         is_scan = self.way == "scan" or (self.way is None and pairs > FEW)
-        if is_scan and self.test.compiled is not None:
+        if is_scan and can_scan:
             return Scan(candidates, self.test)
         return Batches(candidates, self.test)
 

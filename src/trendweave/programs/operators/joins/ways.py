@@ -19,6 +19,8 @@ Way: TypeAlias = Literal["all", "band", "scan", "batches"]
 #: Candidates that Arrow tests at a time.
 _BATCH = 1 << 20
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
+#: Values that are looked at to tell how wide a band is, and the share of members in it that is narrow.
+_SAMPLE, _NARROW = 1_000, 0.05
 
 
 class Search(Protocol):
@@ -140,6 +142,17 @@ class BandSearch(TestedPairs):
     band: Band
     own: np.ndarray
     others: np.ndarray
+
+    @property
+    def is_narrow(self) -> bool:
+        """Does the band leave few candidates? A scan tests many pairs in the time in which one candidate is handled."""
+        own, others = (values[:: max(values.size // _SAMPLE, 1)] for values in (self.own, self.others))
+        if not own.size:
+            return True
+        least, most = self.band.around(own, self.candidates.of_left)
+        others = np.sort(others[np.isfinite(others)])
+        inside = np.searchsorted(others, most, "right") - np.searchsorted(others, least)
+        return bool(inside.mean() <= _NARROW * max(others.size, 1))
 
     @cached_property
     def bits(self) -> int:
