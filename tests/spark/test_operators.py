@@ -38,3 +38,18 @@ def test_a_filter_is_spark_sql_alone(spark: SparkSession) -> None:
 
     assert "Filter" in plan
     assert "Python" not in plan
+
+
+def test_operators_with_the_same_keys_share_tasks(spark: SparkSession) -> None:
+    frame = spark.range(20).selectExpr("id AS time", "id % 3 AS k", "id % 2 AS g", "id * 1.0D AS heat")
+    means = "AGGREGATE AVG(heat) AS heat OVER 2 ROWS BY k"
+    same = ops.pipe(f"{means} | FILTER heat > 1 | {means}")
+    others = ops.pipe(f"AGGREGATE AVG(heat) AS heat OVER 2 ROWS BY k, g | FILTER heat > 1 | {means}")
+
+    tasks = [
+        chain.run(frame)._jdf.queryExecution().executedPlan().toString().count("Exchange hashpartitioning")
+        for chain in (same, others)
+    ]
+
+    assert tasks == [1, 2]
+    assert_same_rows(same.run(frame.toArrow()).to_pylist(), same.run(frame).toArrow().to_pylist(), context=str(same))

@@ -1,4 +1,5 @@
-"""Operators on Spark: one by one on DataFrames; on streams, all that are no filters at the beginning as one program."""
+"""Operators on Spark: on DataFrames one by one, or several in the same tasks; on streams, all that are no filters at
+the beginning as one program."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
         options: The keyword arguments of the call.
     """
     from trendweave.runners.options import Place
-    from trendweave.runners.spark.operators.run import run_stage
+    from trendweave.runners.spark.operators.run import run_stages
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
     from trendweave.runners.spark.stream import run_stream
 
@@ -30,11 +31,13 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
     asked.check(events)
     # All of them, so that what does not fit is told at once.
     asked.bind_all(arrow_schema(in_plain_strings(events).schema), settings)
-    for number in range(len(asked.operators)):
+    number = 0
+    while number < len(asked.operators):
         plain = in_plain_strings(events)
         columns = arrow_schema(plain.schema)
-        stage = asked.bind_one(number, columns, settings)
-        if events.isStreaming and not stage.is_filter:
+        stages = asked.behind(number).bind_all(columns, settings)
+        if events.isStreaming and not stages[0].is_filter:
             return run_stream(asked.bind_behind(number, columns, settings), plain, settings)
-        events = run_stage(stage.program, plain, settings)
+        events, done = run_stages(stages, plain, settings)
+        number += done
     return events

@@ -7,13 +7,46 @@ from pyspark.sql import functions as F
 
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_sql
+from trendweave.programs.operators.chain import make_chain
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.stages import Stage, shared_keys
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import run_batch
 from trendweave.runners.spark.operators.windows import windows_in_sql
 from trendweave.runners.spark.prepare import has_time
+
+
+def run_stages(stages: tuple[Stage, ...], events: DataFrame, settings: Settings) -> tuple[DataFrame, int]:
+    """The rows of the first operator, or of several that need not change places in between.
+
+    Args:
+        stages: At least one, each bound to the rows of the one before.
+        events: A DataFrame whose strings are compared by their bytes.
+        settings: Checked options.
+
+    Returns:
+        The rows, and how many operators have been run.
+    """
+    number = count_together(stages)
+    if number == 1:
+        return run_stage(stages[0].program, events, settings), 1
+    text = " | ".join(stage.program.text for stage in stages[:number])
+    return run_batch(make_chain(stages[:number], text), events, settings), number
+
+
+def count_together(stages: tuple[Stage, ...]) -> int:
+    """How many of the first operators run in the same tasks: those whose events meet by the keys of the first, which
+    are all that there is to deal out by."""
+    first = stages[0].program
+    keys = first.needs.together
+    if stages[0].is_filter or not keys or first.partials() is not None or first.cut() is not None:
+        return 1
+    number = 1
+    while number < len(stages) and len(shared_keys(stages[: number + 1])) == len(keys):
+        number += 1
+    return number
 
 
 def run_stage(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
