@@ -86,10 +86,12 @@ def run(card: Card, report: Report, only: Sequence[str] = (), scale: float = 1.0
             name = module.__name__.rpartition(".")[2]
             for kind in ("check", "measure") if figures else ("check",):
                 report.section = f"{name.capitalize()}: {'compared' if kind == 'check' else 'timed'}"
+                began = time.perf_counter()
                 try:
                     getattr(module, kind)(card, report, scale)
                 except Exception:
                     report(f"{name}.{kind}", ok=False, error=traceback.format_exc(limit=-3).replace("\n", "; "))
+                report("all of it", seconds=time.perf_counter() - began)
 
 
 def main() -> int:

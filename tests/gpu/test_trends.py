@@ -11,8 +11,9 @@ from tests.gpu.simulator import SimulatedCard
 from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
 from trendweave.errors import ExecutionError
+from trendweave.gpu import sending
 from trendweave.gpu.card import Memory
-from trendweave.gpu.trends import edge_windows, edges, entry, parts, residues, sending, totals
+from trendweave.gpu.trends import edge_windows, edges, entry, parts, residues, totals
 from trendweave.kernels import Aggregate, Comparison, Condition, Results, Rows, Template, aggregate
 
 

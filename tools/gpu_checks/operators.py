@@ -120,7 +120,7 @@ def check_joins(card: Card, report: Report, rounds: int, scale: float) -> None:
         high = np.minimum(low + draw.integers(0, others + 1), others)
         wrong += _different_pairs(card, draw, compiled, others, low, high, f"round {number}")
     report(f"joins: {rounds} random cases, three ways", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
-    probes, window = int(20_000 * scale) + 1, int(100_000 * scale) + 1
+    probes, window = int(20_000 * scale) + 1, int(20_000 * scale) + 1
     low = np.arange(probes)
     names = _different_pairs(card, draw, compiled, probes + window, low, low + window, "full size")
     report(

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.gpu.card import Card
+from trendweave.gpu.sending import send
 from trendweave.gpu.sources import cuda_text
-from trendweave.gpu.uploads import put_array
 
 _t = pa.types
 THREADS = 256
@@ -93,10 +93,10 @@ def put_column(card: Card, column: pa.Array | pa.ChunkedArray) -> CardColumn:
         if isinstance(column, pa.ChunkedArray):  # Arrow gives an empty one no chunk
             column = pa.array([], column.type)
     found = lying(column)
-    values = put_array(card, found.values)
+    values = send(card, found.values)
     if _t.is_boolean(found.kind):
         values = unpack(card, values, found.shift, found.count)
-    valid = None if found.valid is None else unpack(card, put_array(card, found.valid), found.shift, found.count)
+    valid = None if found.valid is None else unpack(card, send(card, found.valid), found.shift, found.count)
     return CardColumn(found.kind, values, valid)
 
 

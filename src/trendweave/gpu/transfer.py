@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from trendweave.gpu.card import Card, Stream
 from trendweave.gpu.columns import CardColumn, Lying, lying, unpack_into
-from trendweave.gpu.uploads import copy_by_threads
+from trendweave.gpu.sending import copy_by_threads
 
 #: Called on the stream of a lane with columns on the card, the number of their first row and how many rows there are.
 Work: TypeAlias = Callable[[Sequence[CardColumn], int, int], None]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trendweave.gpu.card import Card
+from trendweave.gpu.sending import send
 from trendweave.gpu.trends.numbers import Kind, kernel_text
-from trendweave.gpu.trends.sending import send
 from trendweave.kernels import Rows, Template
 
 #: The bit of `packed` that says that a row begins a tick.

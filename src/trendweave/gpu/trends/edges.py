@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from trendweave.gpu.card import Card, Extent
+from trendweave.gpu.sending import send
 from trendweave.gpu.trends.card_rows import NEW_TICK, CardRows
 from trendweave.gpu.trends.edge_columns import EdgeColumns, number_columns
 from trendweave.gpu.trends.edge_windows import WindowPart, plan_parts
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
-from trendweave.gpu.trends.sending import send
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED

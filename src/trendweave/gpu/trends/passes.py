@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from trendweave.gpu.card import Card
+from trendweave.gpu.sending import send
 from trendweave.gpu.trends import residues
 from trendweave.gpu.trends.card_rows import put_rows
 from trendweave.gpu.trends.edges import Edges
 from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers
-from trendweave.gpu.trends.sending import send
 from trendweave.gpu.trends.totals import Totals
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks, cut_blocks, number_results

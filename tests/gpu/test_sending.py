@@ -1,4 +1,4 @@
-"""Large arrays go to a card in parts."""
+"""Columns on their way to a card."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import numpy as np
 import pytest
 
 from tests.gpu.simulator import SimulatedCard
-from trendweave.gpu.uploads import copy_by_threads, put_array
+from trendweave.gpu import sending
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 1000])
-def test_parts_of_an_array(card: SimulatedCard, size: int) -> None:
+def test_large_columns_go_in_parts(card: SimulatedCard, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "PART_BYTES", 800)
+    monkeypatch.setattr(sending, "SENDERS", {})
     given = np.arange(size, dtype=np.int64)
 
-    found = put_array(card, given, part_bytes=800)
+    found = sending.send(card, given)
 
     assert found.tolist() == given.tolist()
     assert size == 0 or not np.shares_memory(found, given)
+    assert bool(sending.SENDERS) == (size > 100)
 
 
 def test_threads_copy_all_of_a_large_array() -> None:
     given = np.arange(1_000_003, dtype=np.int32)
     found = np.zeros_like(given)
 
-    copy_by_threads(given, found)
+    sending.copy_by_threads(given, found)
 
     assert np.array_equal(found, given)
