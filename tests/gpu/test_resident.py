@@ -78,6 +78,28 @@ def test_same_rows_as_on_the_cpu(gpu: SimulatedCard, operator: Operator, monkeyp
     assert used or operator is OPERATORS[-1]
 
 
+def test_keys_of_all_types(gpu: SimulatedCard) -> None:
+    given = events(6, 120)
+    draw = np.random.default_rng(7)
+    numbers = draw.integers(0, 3, 120)
+    keys = {
+        "flag": pa.array(numbers > 0),
+        "large": pa.array(numbers.astype(np.uint64) + np.uint64(2**63 - 1)),
+        "pair": pa.array([{"a": int(number)} for number in numbers]),
+        "coded": pa.array([f"k{number}" for number in numbers]).dictionary_encode(),
+        "decimal": pa.array([int(number) for number in numbers], pa.decimal128(9, 2)),
+        "day": given["day"],
+        "at": pa.array(numbers, pa.timestamp("s", "UTC")),
+    }
+    for key, values in keys.items():
+        table = pa.table({"time": given["time"], "x": given["x"], "key": values})
+        operator = ops.window_aggregate("SUM(x), MAX(x)", rows=4, slide_rows=1, keys=["key"])
+
+        found = operator.run(table, device="gpu")
+
+        assert repr(found.to_pylist()) == repr(operator.run(table, device="cpu").to_pylist()), key
+
+
 def test_what_cannot_lie_on_a_card_is_aggregated_in_another_way(gpu: SimulatedCard) -> None:
     for text in ("MAX(name)", "COUNT(name)"):
         operator = ops.window_aggregate(text, rows=5, keys=["key"])

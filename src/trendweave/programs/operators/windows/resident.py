@@ -40,17 +40,21 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def is_resident(program: WindowAggregates) -> bool:
-    """Whether all that is aggregated can lie on a card, and keys are columns by themselves."""
+    """Whether all that is aggregated can lie on a card, and keys can be numbered there in their order."""
     kind = program.moment
-    measured = [program.events.field(path[0]).type for path in program.columns if len(path) == 1]
-    paths = {asked.path for asked in program.outputs.asked if asked.path is not None}
-    numbers = [program.events.field(path[0]).type for path in paths if len(path) == 1]
+    measured = {asked.path for asked in program.outputs.asked if asked.path is not None}
     return (
-        len(measured) == len(program.columns)
+        all(len(path) == 1 for path in program.columns)
         and (pa.types.is_timestamp(kind) or pa.types.is_int64(kind))
-        and all(_is_plain(kind) for kind in numbers)
+        and all(_is_plain(program.events.field(path[0]).type) for path in measured)
+        and all(_is_key(program.events.field(name).type) for name in program.plan.keys)
         and not program.ties_first
     )
+
+
+def _is_key(kind: pa.DataType) -> bool:
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return _is_plain(kind) or pa.types.is_boolean(kind) or text or pa.types.is_decimal(kind)
 
 
 def _is_plain(kind: pa.DataType) -> bool:
