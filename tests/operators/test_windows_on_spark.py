@@ -84,6 +84,20 @@ def test_tasks_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table, 
     assert told(found.cast(wanted.schema)) == told(wanted)
 
 
+@pytest.mark.parametrize(("window", "keys"), [(WINDOWS[2], ("key",)), (WINDOWS[3], ())])
+def test_slices_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table, window: Any, keys: Any) -> None:
+    from trendweave.runners.spark.operators.slices import windows_in_slices
+
+    program = bind(table, "COUNT(*), COUNT(s), SUM(x), AVG(x), SUM(y), AVG(y), MIN(y), MAX(f), SUM(d)", window, keys)
+
+    folded = windows_in_slices(program, frame(spark, table), Settings())
+
+    assert folded is not None
+    found, wanted = folded.toArrow(), run_local(program, table)
+    assert found.column_names == wanted.column_names
+    assert told(found.cast(wanted.schema)) == told(wanted)
+
+
 @pytest.mark.parametrize(("window", "keys"), [(WINDOWS[2], ("key",)), (WINDOWS[3], ()), (WINDOWS[3], ("s", "b"))])
 def test_spark_sql_gives_the_rows_of_one_table(spark: SparkSession, table: pa.Table, window: Any, keys: Any) -> None:
     from trendweave.runners.spark.operators.windows import windows_in_sql

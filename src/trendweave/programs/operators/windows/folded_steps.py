@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from trendweave.programs.carry import FOLDED
 from trendweave.programs.operators.partial_answers import aggregate_slices, sum_between
-from trendweave.programs.operators.windows.edges import StepSpan, WindowEdges, time_windows
+from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, WindowEdges, time_windows
 from trendweave.programs.operators.windows.ordered_rows import order_rows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
 from trendweave.programs.program import Carry, Step
@@ -58,14 +58,12 @@ class FoldedSteps:
         program, columns = self.program, self.program.folded_columns
         several = [Slices.read(carry[_SLICES], program.keys, len(columns))] if _SLICES in carry else []
         if rows.num_rows:
-            ordered = order_rows(rows, program.keys, program.time_type, None)
-            check_edges(ordered.moment, max(self.window.length, self.window.slide))
-            several.append(fold_rows(ordered, columns, self.window))
+            several.append(self.fold(rows))
         if not several:
             return Step(())
         slices = merge_slices(several, len(columns))
         first, last = self.closing.windows(before, watermark)
-        batches = self._close(slices, (first, last)).to_batches() if first <= last else ()
+        batches = self.close(slices, (first, last)).to_batches() if first <= last else ()
         if watermark is None:
             return Step(batches)
         kept = slices.parts.number >= (last + 1) * self.window.slide
@@ -73,7 +71,18 @@ class FoldedSteps:
             return Step(batches)
         return Step(batches, {_SLICES: slices.choose(kept).write()})
 
-    def _close(self, slices: Slices, bounds: tuple[int, int]) -> pa.Table:
+    def fold(self, rows: pa.Table) -> Slices:
+        """Prepared rows as slices.
+
+        Raises:
+            DataError: The edge of a window does not fit 64 bits.
+        """
+        ordered = order_rows(rows, self.program.keys, self.program.time_type, None)
+        check_edges(ordered.moment, max(self.window.length, self.window.slide))
+        return fold_rows(ordered, self.program.folded_columns, self.window)
+
+    def close(self, slices: Slices, bounds: tuple[int, int] = ALL_WINDOWS) -> pa.Table:
+        """Result rows of slices that were merged, of the windows between two numbers."""
         rows = slices.in_order()
         edges = time_windows(rows.moment, rows.starts, self.window, bounds)
         return self.program.finish(rows, edges, [self._value(slices, edges, number) for number in self._numbers])

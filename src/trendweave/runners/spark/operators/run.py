@@ -14,6 +14,7 @@ from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import run_batch
+from trendweave.runners.spark.operators.slices import windows_in_slices
 from trendweave.runners.spark.operators.windows import windows_in_sql
 from trendweave.runners.spark.prepare import has_time
 
@@ -59,8 +60,11 @@ def run_stage(program: Program, events: DataFrame, settings: Settings) -> DataFr
     """
     if isinstance(program, KeptEvents):
         return run_filter(program, events)
-    if isinstance(program, WindowAggregates) and (found := windows_in_sql(program, events, settings)) is not None:
-        return found
+    if isinstance(program, WindowAggregates):
+        found = windows_in_sql(program, events, settings)
+        found = windows_in_slices(program, events, settings) if found is None else found
+        if found is not None:
+            return found
     return run_batch(program, events, settings)
 
 
