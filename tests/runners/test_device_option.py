@@ -76,7 +76,7 @@ def test_a_card_that_is_not_there_is_an_error_before_anything_runs(
 def test_nothing_of_cuda_is_loaded_unless_asked_for() -> None:
     program = (
         "import sys, pyarrow as pa, trendweave; events = pa.table({'time': [1, 2], 'type': ['S', 'S']});"
-        "trendweave.query('RETURN COUNT(*) PATTERN S+').run(events, device='auto');"
+        "trendweave.query('RETURN COUNT(*) PATTERN S+').schema(events, device='auto');"
         "print('cupy' in sys.modules)"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
