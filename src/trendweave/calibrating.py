@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 _QUERIES = {
     "nothing": "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] AND A.x > 1 AND B.x > 1 GROUP-BY k",
     "short": "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k",
-    "long": "RETURN k, COUNT(*) PATTERN SEQ(A, B, C, D) WHERE [k] GROUP-BY k",
     "running sums": "RETURN k, COUNT(*) PATTERN SEQ(A, B, C) WHERE [k] GROUP-BY k",
     "sums over ranks": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.x < NEXT(A).x GROUP-BY k "
     "WITHIN 2 hours SLIDE 10 minutes",

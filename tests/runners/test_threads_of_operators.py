@@ -14,7 +14,7 @@ OPERATORS = {
     "filter": (ops.filter("v > 10 AND f < 0.7"), "one core"),
     "count windows": (ops.window_aggregate(MEANS, rows=5, slide_rows=2, keys=["k"]), "keys"),
     "count windows without keys": (ops.window_aggregate(MEANS, rows=5, slide_rows=2), "one core"),
-    "time windows": (ops.window_aggregate(MEANS, within="40 seconds", slide="10 seconds", keys=["k"]), "time"),
+    "time windows": (ops.window_aggregate(MEANS, within="20 seconds", slide="10 seconds", keys=["k"]), "time"),
     "time windows without keys": (ops.window_aggregate(MEANS, within="20 seconds"), "time"),
     "one time window": (ops.window_aggregate(MEANS, within="1 day", keys=["k", "g"]), "keys"),
     "keys that are floats": (ops.window_aggregate("COUNT(*)", rows=1, keys=["v", "g"]), "keys"),

@@ -16,26 +16,21 @@ from trendweave.devices.names import Device
 #: Nanoseconds per unit on one core, and on a card, by the kind of work. A kind that a card does not serve is not there.
 _UNITS: Mapping[str, float] = MappingProxyType(
     {
-        "running sums": 5.0,
+        "running sums": 55.0,
         "sums over ranks": 2.0,
         "scan": 2.5,
-        "trends one by one": 300.0,
-        "intervals": 80.0,
+        "trends one by one": 350.0,
+        "intervals": 120.0,
         "filter": 1.5,
         "windows": 40.0,
-        "pairs": 1.2,
+        "pairs": 0.8,
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(
-    {
-        "running sums": 0.1,
-        "sums over ranks": 0.1,
-        "scan": 0.002,
-        "filter": 0.01,
-        "windows": 0.02,
-        "pairs": 0.0015,
-    }
+    {"running sums": 55.0, "sums over ranks": 0.3, "scan": 0.01, "filter": 0.1, "windows": 3.0, "pairs": 0.01}
 )
+#: Kinds whose units are what is done with rows that are sorted and numbered before. Units of others are rows.
+BEHIND_ROWS = frozenset({"sums over ranks", "scan", "pairs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class Costs:
     Attributes:
         call: A run on one core, whatever comes.
         read: An event that is read: its expressions are evaluated, and it is kept or not.
-        row: An event that is kept: it is sorted and numbered.
+        row: An event that is kept: it is sorted and numbered. Of kinds whose units are rows, units say all.
         units: A unit of work, by kind.
         deal_call: A run on several cores, in addition.
         deal_row: A kept event that is dealt out to one of them, in addition.
@@ -57,15 +52,15 @@ class Costs:
     """
 
     call: float = 1e6
-    read: float = 10.0
-    row: float = 40.0
+    read: float = 8.0
+    row: float = 45.0
     units: Mapping[str, float] = field(default_factory=lambda: dict(_UNITS))
     deal_call: float = 3e6
     deal_row: float = 18.0
-    shared: float = 0.9
+    shared: float = 0.7
     card_start: float = 1.5e9
-    card_call: float = 2e6
-    card_byte: float = 0.075
+    card_call: float = 2.5e6
+    card_byte: float = 0.02
     card_units: Mapping[str, float] = field(default_factory=lambda: dict(_CARD_UNITS))
 
 
@@ -144,11 +139,13 @@ def _on_one_core(work: Work, costs: Costs) -> Estimate:
 
 def _compute(work: Work, costs: Costs) -> float:
     """Nanoseconds of one core for all rows."""
-    return _prepare(work, costs) + work.units * costs.units.get(work.kind, 0.0)
+    return prepare_rows(work, costs) + work.units * costs.units.get(work.kind, 0.0)
 
 
-def _prepare(work: Work, costs: Costs) -> float:
-    return work.rows * costs.read + work.kept * costs.row
+def prepare_rows(work: Work, costs: Costs) -> float:
+    """Nanoseconds until rows are as kernels read them."""
+    read = 0.0 if work.kind == "filter" else work.rows * costs.read
+    return read + (work.kept * costs.row if work.kind in BEHIND_ROWS else 0.0)
 
 
 def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
@@ -169,7 +166,7 @@ def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
         return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {work.kind}")
     start = 0.0 if machine.warm else costs.card_start
     there = work.bytes * costs.card_byte + work.units * costs.card_units[work.kind]
-    return Estimate("gpu", (costs.call + costs.card_call + start + _prepare(work, costs) + there) / 1e9)
+    return Estimate("gpu", (costs.call + costs.card_call + start + prepare_rows(work, costs) + there) / 1e9)
 
 
 def tell_choice(choice: Choice, machine: Machine) -> list[str]:

@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,18 @@ def save_costs(costs: Costs, facts: Mapping[str, str]) -> Path:
 
 def load_costs() -> Costs:
     """Prices of this machine; those of some machine where none were measured here."""
+    path = costs_file()
     try:
-        kept = json.loads(costs_file().read_text(encoding="utf-8"))
+        return _load(path, path.stat().st_mtime_ns)
+    except OSError:
+        return Costs()
+
+
+@lru_cache(maxsize=1)
+def _load(path: Path, changed: int) -> Costs:
+    """What a file says that was changed at a time."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["version"] != _VERSION or kept["machine"] != platform.node():
             return Costs()
         return _read(kept["nanoseconds"])

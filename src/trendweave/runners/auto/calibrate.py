@@ -10,7 +10,7 @@ from time import perf_counter, process_time
 import numpy as np
 import pyarrow as pa
 
-from trendweave.devices.choosing import Costs, Machine, Work
+from trendweave.devices.choosing import Costs, Machine, Work, prepare_rows
 from trendweave.devices.kept_costs import save_costs
 from trendweave.devices.names import Device
 from trendweave.errors import ExecutionError
@@ -19,8 +19,8 @@ from trendweave.runners.auto.choosing import find_machine, measure_work
 from trendweave.runners.auto.sample import look_at
 from trendweave.runners.local import run_local
 
-_ROWS, _KEYS = 200_000, 400
-_FEW = 50_000
+_ROWS, _KEYS = 300_000, 400
+_FEW = 100_000
 _TIMES = 3
 
 #: Binds a case to events of these columns, on a device.
@@ -43,8 +43,8 @@ def measure_costs(cases: Mapping[str, Bind], machine: Machine | None = None) -> 
     """Measure prices.
 
     Args:
-        cases: By the kind of work, something that is mostly that. "nothing" keeps no event; "short" and "long" are
-            trends of one and of three steps without conditions, by key.
+        cases: By the kind of work, something that is mostly that. "nothing" keeps no event, and "short" has the
+            shortest trends without conditions, by key.
         machine: What there is.
     """
     machine = machine or find_machine()
@@ -98,18 +98,14 @@ class _Timing:
 
 
 def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
-    call = timing.seconds("short", rows=10)
+    call = timing.seconds("running sums", rows=10)
     read = max(0.1, (timing.seconds("nothing") - call) / _ROWS)
-    short, long = (timing.seconds(kind) - call - _ROWS * read for kind in ("short", "long"))
-    few, many = timing.work("short"), timing.work("long")
-    # Two prices of two runs: kept rows, and units.
-    sums = (long / many.kept - short / few.kept) / (many.units / many.kept - few.units / few.kept)
-    sums = min(max(1.0, sums), 0.8 * short / few.units)
-    row = max(1.0, (short - few.units * sums) / few.kept)
+    short = timing.work("short")
+    row = max(1.0, (timing.seconds("short") - call - _ROWS * read) / short.kept)
     costs = replace(costs, call=call, read=read, row=row, deal_row=costs.deal_row * row / costs.row)
-    units = dict(costs.units) | {"running sums": sums}
+    units = dict(costs.units)
     for kind in timing.cases:
-        if kind in units and kind != "running sums":
+        if kind in units:
             units[kind] = max(0.01, _left(timing, kind, timing.seconds(kind), costs))
     return replace(costs, units=units)
 
@@ -117,7 +113,7 @@ def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
 def _left(timing: _Timing, kind: str, seconds: float, costs: Costs) -> float:
     """What a unit of a case takes besides the call and its rows."""
     work = timing.work(kind)
-    return (seconds - costs.call - work.rows * costs.read - work.kept * costs.row) / work.units
+    return (seconds - costs.call - prepare_rows(work, costs)) / work.units
 
 
 def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
@@ -126,8 +122,7 @@ def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
 
     def work(rows: int) -> float:
         one = timing.work(kind, rows)
-        of_rows = rows * costs.read + one.kept * (costs.row + costs.deal_row)
-        return of_rows + one.units * costs.units[kind]
+        return prepare_rows(one, costs) + one.kept * costs.deal_row + one.units * costs.units[kind]
 
     many, few = timing.seconds(kind, "threads"), timing.seconds(kind, "threads", _FEW)
     speed = work(_ROWS) / max(1.0, many - costs.call - costs.deal_call)
@@ -139,10 +134,10 @@ def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
 def _on_card(timing: _Timing, costs: Costs) -> Costs:
     """What a card asks for by kind; of what it refuses, prices stay."""
     began = perf_counter()
-    program = timing.cases["short"](timing.events.schema, "gpu")
+    program = timing.cases["running sums"](timing.events.schema, "gpu")
     run_local(program, timing.events.slice(0, 10))
     start = (perf_counter() - began) * 1e9
-    call = max(1e5, timing.seconds("short", "gpu", rows=10) - costs.call)
+    call = max(1e5, timing.seconds("running sums", "gpu", rows=10) - costs.call)
     costs = replace(costs, card_start=max(start, call), card_call=call, card_byte=_price_of_bytes())
     units = dict(costs.card_units)
     for kind in timing.cases:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TypeVar
 
 import pyarrow as pa
 
-from trendweave.devices.choosing import Choice, Machine, Work, choose, tell_choice
+from trendweave.devices.choosing import BEHIND_ROWS, Choice, Machine, Work, choose, tell_choice
 from trendweave.devices.cores import count_cores
 from trendweave.devices.kept_costs import load_costs
 from trendweave.devices.names import Device
@@ -26,7 +27,7 @@ from trendweave.rows.times import time_type
 from trendweave.runners.auto.sample import LOOKED_AT, Sample, look_at
 from trendweave.runners.auto.work import find_task, make_work
 from trendweave.runners.threads.fitness import why_on_one_core
-from trendweave.runners.threads.preparing import is_worth_cutting
+from trendweave.runners.threads.preparing import count_parts, is_worth_cutting
 
 _LOG = logging.getLogger("trendweave")
 #: What a card refuses, or has not the memory for: the next device is tried.
@@ -52,12 +53,21 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
 
 
 def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choice:
-    if events.num_rows <= LOOKED_AT:
-        work = Work("few events", events.num_rows, events.num_rows, 0.0, not_dealt="there are few events",
-                    not_on_card="there are few events")  # fmt: skip
-        return choose(work, machine, load_costs())
-    sample = look_at(program, events)
-    return choose(measure_work(program, sample, machine.cores), machine, load_costs())
+    rows = events.num_rows
+    assumed = Sample(rows)
+    if _is_worth_a_look(program, assumed, machine):
+        return choose(measure_work(program, look_at(program, events), machine.cores), machine, load_costs())
+    work = measure_work(program, assumed, machine.cores)
+    few = "there are too few events"
+    return choose(replace(work, not_dealt=few, not_on_card=few), machine, load_costs())
+
+
+def _is_worth_a_look(program: Program, assumed: Sample, machine: Machine) -> bool:
+    """Whether another device than one core may be the best: of few events, a card that does much for each of them."""
+    if assumed.rows <= LOOKED_AT:
+        return False
+    kinds = {find_task(plan, assumed).kind for plan in _plans(program)}
+    return is_worth_cutting(assumed.rows) or (machine.card is not None and bool(kinds & BEHIND_ROWS))
 
 
 def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
@@ -101,8 +111,9 @@ def _plans(program: Program) -> list[object]:
 def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, float]:
     """The share of the largest part, and how many rows are computed for each that there is."""
     if isinstance(program, KeptEvents):
-        return 1 / cores, 1.0
-    by_keys = max(sample.largest, 1 / sample.keys)
+        return 1 / count_parts(sample.rows, cores), 1.0
+    fewest = 1 / count_parts(sample.rows, cores)
+    by_keys = max(sample.largest, 1 / sample.keys, fewest)
     if by_keys * cores <= 1:
         return by_keys, 1.0
     cut = program.cut()
@@ -111,7 +122,7 @@ def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, 
     step = float(time_type(program.moment).step)
     length = max(sample.span / (2 * cores), (cut.before + cut.after) * step)
     chunks = max(1.0, sample.span / length)
-    return min(by_keys, 1 / min(chunks, float(cores))), 1.0 + (cut.before + cut.after) * step / length
+    return min(by_keys, max(fewest, 1 / chunks)), 1.0 + (cut.before + cut.after) * step / length
 
 
 def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:

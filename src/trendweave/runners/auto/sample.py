@@ -14,7 +14,7 @@ from trendweave.rows.hashing import hash_rows
 from trendweave.rows.times import as_steps, time_type
 
 #: Events that are looked at. Fewer are all looked at.
-LOOKED_AT = 4_096
+LOOKED_AT = 2_048
 
 
 @dataclass(frozen=True, slots=True)

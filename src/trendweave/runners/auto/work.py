@@ -60,7 +60,7 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
         return Task("scan", kept * windows * events / 2 * transitions, refused)
     if ways & _RANKED:
         return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused)
-    return Task("running sums", kept * transitions, refused)
+    return Task("running sums", kept * (1 + transitions / 10), refused)
 
 
 def _windows(plan: Plan, sample: Sample) -> tuple[float, float]:
@@ -95,7 +95,7 @@ def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest:
     return Work(
         kind=main.kind,
         rows=sample.rows,
-        kept=0.0 if main.kind == "filter" else kept,
+        kept=kept,
         units=main.units,
         bytes=kept * (sample.row_bytes + _CARD_BYTES),
         largest=largest,

@@ -71,21 +71,17 @@ def deal(
 
 def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor, parts: int) -> Deal | None:
     """Parts of whole keys; None where there are no keys, or all rows have the same."""
-    if not keys:
+    slices = [rows for rows in slices if rows.num_rows]
+    if not keys or not slices:
         return None
     hashed = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))
     part_of, sizes = _share_out(np.sum([counts for _, counts in hashed], axis=0), parts)
     if len(sizes) < 2:
         return None
-    orders = list(pool.map(lambda one: stable_order(part_of[one[0]], parts), hashed))
+    ordered = list(pool.map(lambda rows, one: _Ordered.of(rows, part_of[one[0]], parts), slices, hashed))
 
     def fetch(part: int) -> Callable[[], pa.Table]:
-        return lambda: _join(
-            [
-                _take(rows, order[starts[part] : starts[part + 1]])
-                for rows, (order, starts) in zip(slices, orders, strict=True)
-            ]
-        )
+        return lambda: pa.Table.from_batches([one.take(part) for one in ordered]).combine_chunks()
 
     return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, max(sizes) / sum(sizes))
 
@@ -110,12 +106,24 @@ def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:
     return part_of, [size for size in sizes if size]
 
 
-def _take(rows: pa.Table, order: np.ndarray) -> pa.Table:
-    return pa.table([take_rows(column, order) for column in rows.columns], schema=rows.schema)
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """A slice of rows, and the order that brings them by part. All columns are fetched in one call: of many slices and
+    parts, calls would take longer than rows."""
 
+    rows: pa.RecordBatch
+    order: pa.Array
+    starts: np.ndarray
 
-def _join(pieces: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(pieces).combine_chunks()
+    @staticmethod
+    def of(rows: pa.Table, parts: np.ndarray, count: int) -> _Ordered:
+        order, starts = stable_order(parts, count)
+        (batch,) = rows.combine_chunks().to_batches()
+        return _Ordered(batch, pa.array(order), starts)
+
+    def take(self, part: int) -> pa.RecordBatch:
+        first, end = self.starts[part : part + 2].tolist()
+        return self.rows.take(self.order.slice(first, end - first))
 
 
 # By time
@@ -200,4 +208,6 @@ class _Chunks:
             begin, end = np.searchsorted(self.steps, [min(last, low), high]).tolist()
             return self.rows.slice(begin, end - begin).combine_chunks()
         chosen = ((self.steps >= low) & (self.steps < high)) | (self.steps == last)
-        return _take(self.rows.combine_chunks(), np.flatnonzero(chosen))
+        order = np.flatnonzero(chosen)
+        whole = self.rows.combine_chunks()
+        return pa.table([take_rows(column, order) for column in whole.columns], schema=whole.schema)

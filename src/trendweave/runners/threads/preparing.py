@@ -13,12 +13,20 @@ from trendweave.programs.program import Program
 from trendweave.rows.dropped import Dropped
 
 #: Fewer rows are not worth a slice of their own.
-LEAST_ROWS = 20_000
+LEAST_ROWS = 50_000
+#: So many rows are enough for a part; more of them are cut further, up to two parts per core.
+_MANY_ROWS = 250_000
 
 
 def is_worth_cutting(rows: int) -> bool:
     """Whether there are enough rows for two slices."""
     return rows >= 2 * LEAST_ROWS
+
+
+def count_parts(rows: int, cores: int) -> int:
+    """Into how many parts rows are dealt out: one per core, fewer of few rows, more of very many, so that a core that
+    is done early takes another one."""
+    return max(1, min(rows // LEAST_ROWS, max(cores, min(2 * cores, rows // _MANY_ROWS))))
 
 
 def cut_evenly(rows: int, parts: int) -> list[tuple[int, int]]:
@@ -29,7 +37,8 @@ def cut_evenly(rows: int, parts: int) -> list[tuple[int, int]]:
 
 
 def prepare_slices(program: Program, events: pa.Table, pool: Executor, parts: int) -> tuple[list[pa.Table], Dropped]:
-    """Prepared rows in slices that stand one after the other, and what was dropped.
+    """Prepared rows in slices that stand one after the other, each column of a slice in one piece, and what was
+    dropped.
 
     Args:
         program: Prepares rows, each by itself.

@@ -26,11 +26,9 @@ from trendweave.programs.trends.program import TrendLists
 from trendweave.rows.dropped import Dropped
 from trendweave.runners.threads.dealing import Deal, deal, deal_keys
 from trendweave.runners.threads.fitness import for_part, why_on_one_core
-from trendweave.runners.threads.preparing import cut_evenly, is_worth_cutting, prepare_slices
+from trendweave.runners.threads.preparing import count_parts, cut_evenly, is_worth_cutting, prepare_slices
 from trendweave.runners.threads.putting_together import arranging
 
-#: Parts per core: what one core has left over another one takes.
-_PARTS_PER_CORE = 2
 #: A batch of a part, or None behind its last one.
 _Next = Future[pa.RecordBatch | None]
 _Found = TypeVar("_Found")
@@ -98,13 +96,12 @@ class _Run:
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
         return self.compute(slices), dropped
 
+    def _parts(self, slices: list[pa.Table]) -> int:
+        return count_parts(sum(rows.num_rows for rows in slices), self.cores)
+
     def slice(self, rows: pa.Table) -> list[pa.Table]:
         """Prepared rows in as many slices as there are cores."""
         return [rows.slice(first, count) for first, count in cut_evenly(rows.num_rows, self.cores)]
-
-    @property
-    def _parts(self) -> int:
-        return self.cores * _PARTS_PER_CORE
 
     def compute(self, slices: list[pa.Table]) -> Output:
         """Results of prepared rows."""
@@ -112,7 +109,7 @@ class _Run:
         if why_on_one_core(self.program) is None:
             # Sums of windows are exact, however they are cut.
             by_time = isinstance(self.program, WindowAggregates)
-            dealt = deal(self.program, slices, self.pool, self.cores, self._parts, by_time)
+            dealt = deal(self.program, slices, self.pool, self.cores, self._parts(slices), by_time)
         if dealt is None:
             # Filters have done their work; whoever sorts and numbers rows does it quicker in one piece.
             is_filter = isinstance(self.program, KeptEvents)
@@ -139,7 +136,7 @@ class _Run:
         self, slices: list[pa.Table], keys: tuple[Path, ...], scope: Scope, in_parts: bool
     ) -> pa.Table | None:
         """Rows, or parts, of rows that are told apart by keys; None where all have the same."""
-        dealt = None if why_on_one_core(self.program) else deal_keys(keys, slices, self.pool, self._parts)
+        dealt = None if why_on_one_core(self.program) else deal_keys(keys, slices, self.pool, self._parts(slices))
         if dealt is None:
             self.pool.shutdown()
             return None
