@@ -266,8 +266,8 @@ def measure_joins(card: Card, report: Report, pairs: float) -> None:
 
 
 def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: Any, window: int) -> None:
-    """`abs(left.a - right.a) <= d` by sorted values and by a scan."""
-    width = 2.0 / window
+    """`abs(left.a - right.a) <= d`, about one pair per event, by sorted values and by a scan."""
+    width = 0.5 / window
     compiled = compiled_on(band_of(width), pair=True)
     condition, high = _condition(card, compiled, sides), low + window
     own, other = (card.put(sides[side][0].astype(np.float64)) for side in ("left", "right"))
