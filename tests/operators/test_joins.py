@@ -24,7 +24,6 @@ from tests.reference.operators.joining import window_join
 from tests.reference.operators.windows import Rows, Span
 from trendweave import operators as ops
 from trendweave.errors import DataError
-from trendweave.expressions.compiled import loading
 from trendweave.planning.operator_plans import JoinPlan
 from trendweave.programs.operators.joins import finding, in_threads, loops, pair_tests
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
@@ -147,7 +146,7 @@ def _uncompiled(**options: object) -> Callable[[Any], Any]:
 @contextmanager
 def plain_loops() -> Iterator[None]:
     """Loops around conditions in plain Python: their text is tested without the time to compile it."""
-    kept = (loops._load_scan, loops._load_check, loading.load_compiled)
+    kept = (loops._load_scan, loops._load_check)
     for one in kept:
         one.cache_clear()
     with mock.patch("numba.njit", _uncompiled), np.errstate(all="ignore"):
