@@ -199,5 +199,6 @@ def test_every_code_that_a_check_can_give_is_tested_here() -> None:
     found_while_running = {"TW3" + number for number in ("09", "10", "11", "12")}
     of_workloads = {"TW3" + number for number in ("14", "15")}  # several queries: tests/workloads
     of_stores = {"TW3" + number for number in ("31", "32", "33")}  # tests/store
-    known = found_while_running | of_workloads | of_stores
+    of_operators = {"TW3" + number for number in ("16", "17")}  # tests/operators/test_api.py
+    known = found_while_running | of_workloads | of_stores | of_operators
     assert {code for code in CODES if code[2] == "3" and code not in here} == known

@@ -19,10 +19,11 @@ LISTED = LINE.findall((ROOT / "docs" / "language.md").read_text(encoding="utf-8"
 
 
 def _refusals() -> Counter[str]:
-    """How many places of the planner refuse trend queries with each code; interval queries have a page of their own."""
+    """How many places of the planner refuse trend queries with each code; interval queries and
+    operators have pages of their own."""
     found: Counter[str] = Counter()
     for path in sorted((ROOT / "src" / "trendweave" / "planning").rglob("*.py")):
-        if "interval" in path.name or "situated" in path.name:
+        if any(kind in path.name for kind in ("interval", "situated", "operator")):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"TW2\d\d", node.value):
