@@ -12,8 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from benchmarks.devices import card_name
 from benchmarks.registry import ResultRow, all_workloads
 from benchmarks.results_file import COLUMNS, cells, machine, write_section
+
+#: Groups of workloads that use a card where there is one.
+_ON_CARDS = ("operators-", "devices-")
 
 
 def main() -> int:
@@ -45,7 +49,8 @@ def main() -> int:
         console.print("There are no workloads yet.")
 
     failed = []
-    console.print(machine(), highlight=False)
+    card = card_name()
+    console.print(machine(card), highlight=False)
     for name in options.names or workloads:
         try:
             rows = workloads[name](options.repeat)
@@ -55,7 +60,7 @@ def main() -> int:
             continue
         console.print(as_table(name, rows))
         if options.write:
-            write_section(name, rows)
+            write_section(name, rows, card=card if name.startswith(_ON_CARDS) else None)
     if failed:
         console.print(f"Failed, and not recorded: {', '.join(failed)}", style="red")
     return 1 if failed else 0

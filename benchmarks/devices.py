@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from benchmarks.registry import ResultRow
@@ -49,7 +50,7 @@ def seconds_per_device(
         expected = run("cpu")
         for device in chosen:
             assert device == "cpu" or same(run(device), expected), f"{device} has another result than one core"
-    return interleaved({device: lambda device=device: run(device) for device in chosen}, repeat)
+    return interleaved({device: partial(run, device) for device in chosen}, repeat)
 
 
 def device_rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from benchmarks.card_figures import card_rows
@@ -53,7 +55,7 @@ def _batches(threshold: float, events: pa.Table, repeat: int) -> list[ResultRow]
             for _ in range(calls):
                 far.run(batch, device=device)
 
-        seconds = interleaved({device: lambda device=device: run(device) for device in devices()}, min(repeat, 3))
+        seconds = interleaved({device: partial(run, device) for device in devices()}, min(repeat, 3))
         for device, took in seconds.items():
             note = f"{duration(took / calls)} a batch"
             rate = size * calls / took / 1e6

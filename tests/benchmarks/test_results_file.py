@@ -30,6 +30,20 @@ def test_section_is_replaced_and_others_stay(tmp_path: Path) -> None:
     assert text.endswith("\nWritten by hand.\n")
 
 
+def test_a_run_without_a_card_leaves_what_one_did_alone(tmp_path: Path) -> None:
+    file = tmp_path / "RESULTS.md"
+    write_section("operators-filter", [row(7)], file, card="A Card")
+    write_section("operators-filter", [row(8)], file)
+    write_section("operators-filter", [row(9)], file)
+
+    text = file.read_text()
+    assert "## operators-filter with A Card\n" in text
+    assert " GiB memory, A Card, Python" in text
+    assert "| 7 | events/s" in text
+    assert "| 9 | events/s" in text
+    assert "| 8 | events/s" not in text
+
+
 def test_machine_line_names_no_host_and_no_path() -> None:
     assert f"Python {platform.python_version()}" in machine()
     assert str(Path.home()) not in machine()

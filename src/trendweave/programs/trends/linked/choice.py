@@ -18,7 +18,7 @@ from trendweave.rows.trend_windows import TrendNumbers
 
 _LOG = logging.getLogger("trendweave")
 #: Events and windows, or pairs of values, from which on links are found first.
-MANY_PAIRS = 1 << 26
+MANY_PAIRS = 1 << 25
 
 
 def link_trends(task: PartitionTask, layout: Layout, memory: int) -> SegmentGraphs | None:
