@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 from benchmarks.registry import ResultRow
@@ -29,6 +30,25 @@ def devices() -> tuple[str, ...]:
 def card_name() -> str | None:
     """What the maker of this machine's card calls it; None where there is none."""
     return find_card().name if has_card() else None
+
+
+def sized(with_card: int, without: int) -> int:
+    """How large a workload is: larger where there is a card to compare with. The environment may ask for a part of it
+    (`BENCHMARK_SCALE=0.01`), to try workloads out."""
+    return max(1, int((with_card if has_card() else without) * float(os.environ.get("BENCHMARK_SCALE", "1"))))
+
+
+def least_seconds(functions: Mapping[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """The least time of each function, called in turn: what disturbs a call only makes it longer."""
+    for function in functions.values():
+        function()
+    seconds = dict.fromkeys(functions, float("inf"))
+    for _ in range(repeat):
+        for name, function in functions.items():
+            began = perf_counter()
+            function()
+            seconds[name] = min(seconds[name], perf_counter() - began)
+    return seconds
 
 
 def seconds_per_device(

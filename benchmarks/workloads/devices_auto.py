@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.device_cases import CASES
-from benchmarks.devices import devices
+from benchmarks.devices import devices, least_seconds
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most, duration
-from benchmarks.timing import interleaved
 
 SIZES = (1 << 10, 1 << 14, 1 << 18)
 #: The time that "auto" takes, over that of the best device.
@@ -27,7 +26,7 @@ def devices_auto(repeat: int) -> list[ResultRow]:
         for size in SIZES:
             run = case.make(size)
             named = {name: partial(run, name) for name in (*devices(), "auto")}
-            seconds = interleaved(named, repeat if size < 1 << 16 else min(repeat, 3))
+            seconds = least_seconds(named, max(repeat, 5) if size < 1 << 16 else max(repeat, 3))
             own = seconds.pop("auto")
             best = min(seconds, key=lambda name: seconds[name])
             told = ", ".join(f"{name} {duration(took)}" for name, took in seconds.items())

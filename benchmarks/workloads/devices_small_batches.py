@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
-from typing import Any
+from functools import partial
 
 from benchmarks.device_cases import CASES, Case
-from benchmarks.devices import devices
+from benchmarks.devices import devices, least_seconds
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import duration
 
@@ -21,7 +19,7 @@ def devices_small_batches(repeat: int) -> list[ResultRow]:
     """The batch size at which each device begins to pay, per operator."""
     rows = []
     for case in CASES:
-        times = _measure(case, min(repeat, 3))
+        times = _measure(case, max(repeat, 3))
         for device in devices()[1:]:
             rows.append(_row(case.name, device, times))
     return rows
@@ -32,21 +30,10 @@ def _measure(case: Case, repeat: int) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     for size in SIZES:
         run = case.make(size)
-        found[size] = {device: _least(run, device, repeat) for device in devices()}
+        found[size] = least_seconds({device: partial(run, device) for device in devices()}, repeat)
         if 16 * found[size]["cpu"] > _LONG:
             break
     return found
-
-
-def _least(run: Callable[[str], Any], device: str, repeat: int) -> float:
-    """The least of some calls after a first one: small batches are disturbed easily."""
-    run(device)
-    seconds = []
-    for _ in range(repeat):
-        began = perf_counter()
-        run(device)
-        seconds.append(perf_counter() - began)
-    return min(seconds)
 
 
 def _row(name: str, device: str, times: dict[int, dict[str, float]]) -> ResultRow:

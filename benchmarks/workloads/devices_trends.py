@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import trendweave
 from benchmarks.card_figures import card_rows
-from benchmarks.devices import device_rows, seconds_per_device, threads_bar
+from benchmarks.devices import device_rows, seconds_per_device, sized, threads_bar
 from benchmarks.registry import ResultRow, workload
 from trendweave.gpu.card import has_card
 
@@ -17,12 +17,12 @@ CARD_BARS = {("trends: S+", "events_per_s"): 0.7, ("trends: SEQ(A, B, C)", "even
 @workload("devices-trends")
 def devices_trends(repeat: int) -> list[ResultRow]:
     """S+ with one comparison in 20,000 segments of 1,000 events, and SEQ(A, B, C) over one long stream."""
-    rows = _segments(20_000 if has_card() else 2_000, min(repeat, 3))
-    rows += _stream(100_000_000 if has_card() else 4_000_000, min(repeat, 2))
+    rows = _segments(sized(20_000, 2_000), min(repeat, 2))
+    rows += _stream(sized(30_000_000, 4_000_000), 1)
     if has_card():
         from tools.gpu_checks.trends import measure
 
-        rows += card_rows(lambda card, report: measure(card, report, 1.0), CARD_BARS)
+        rows += card_rows(lambda card, report: measure(card, report, sized(1_000, 0) / 1_000), CARD_BARS)
     return rows
 
 

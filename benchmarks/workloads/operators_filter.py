@@ -7,7 +7,7 @@ from functools import partial
 import pyarrow as pa
 
 from benchmarks.card_figures import card_rows
-from benchmarks.devices import device_rows, devices, seconds_per_device, threads_bar
+from benchmarks.devices import device_rows, devices, seconds_per_device, sized, threads_bar
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, duration
 from benchmarks.thesis_events import distance, far_threshold, make_events
@@ -24,7 +24,7 @@ CARD_BARS = {("filter, resident", "events_per_s"): 20.0, ("filter, from pinned m
 @workload("operators-filter")
 def operators_filter(repeat: int) -> list[ResultRow]:
     """Selectivities of 1 to 1e-5 of six floats, batches of 256 to 1 M events; on a card also where events lie there."""
-    events = make_events(16_000_000 if has_card() else 2_000_000)
+    events = make_events(sized(16_000_000, 2_000_000))
     rows: list[ResultRow] = []
     for selectivity in SELECTIVITIES:
         far = ops.filter(f"{distance()} > {far_threshold(selectivity)!r}")
@@ -39,7 +39,7 @@ def operators_filter(repeat: int) -> list[ResultRow]:
     if has_card():
         from tools.gpu_checks.operators import measure_filter
 
-        rows += card_rows(lambda card, report: measure_filter(card, report, 100_000_000), CARD_BARS)
+        rows += card_rows(lambda card, report: measure_filter(card, report, sized(100_000_000, 0)), CARD_BARS)
     return rows
 
 

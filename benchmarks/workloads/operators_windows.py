@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from benchmarks.card_figures import card_rows
-from benchmarks.devices import device_rows, seconds_per_device
+from benchmarks.devices import device_rows, seconds_per_device, sized
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most
 from benchmarks.thesis_events import make_events
@@ -21,7 +21,7 @@ CARD_BARS = {("sum of float32", "events_per_s"): 10.0}
 @workload("operators-windows")
 def operators_windows(repeat: int) -> list[ResultRow]:
     """SUM over windows of 4 K to 1 M events, slide 1; on a card also where events lie there."""
-    count = 16_000_000 if has_card() else 3_000_000
+    count = max(2 * WINDOWS[-1], sized(16_000_000, 3_000_000))
     events = make_events(count, ("a1",))
     rows: list[ResultRow] = []
     per_row: dict[str, list[float]] = {}
@@ -42,5 +42,5 @@ def operators_windows(repeat: int) -> list[ResultRow]:
     if has_card():
         from tools.gpu_checks.operators import measure_sums
 
-        rows += card_rows(lambda card, report: measure_sums(card, report, 100_000_000), CARD_BARS)
+        rows += card_rows(lambda card, report: measure_sums(card, report, sized(100_000_000, 0)), CARD_BARS)
     return rows
