@@ -131,10 +131,11 @@ def test_what_spark_computes_differently_runs_in_tasks(
     assert windows_in_sql(bind(table, outputs, window, ()), frame(spark, table), Settings()) is None
 
 
+@pytest.mark.nightly  # tests/operators/test_windows_in_state.py shows it shortly, without a JVM
 @pytest.mark.parametrize(
     ("window", "outputs"),
     [
-        pytest.param(WINDOWS[0], EVERYTHING, marks=pytest.mark.nightly),
+        (WINDOWS[0], EVERYTHING),
         (WINDOWS[2], "COUNT(*), COUNT(s), SUM(x), AVG(x), SUM(y), AVG(y), MIN(y), MAX(y), SUM(d), MAX(time)"),
     ],
 )

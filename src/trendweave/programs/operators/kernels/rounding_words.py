@@ -1,4 +1,8 @@
-"""Whole numbers of two words, as sums have them, divided and rounded once: to the nearest float, half to even."""
+"""Whole numbers of two words, as sums have them, divided and rounded once: to the nearest float, half to even.
+
+`leading_zeros` is Numba's own, and has no public name; as other private parts it was tried with the versions that the
+package asks for.
+"""
 
 from __future__ import annotations
 

@@ -91,8 +91,10 @@ def _without_marks(rows: OrderedRows, marks: int, skips: np.ndarray) -> tuple[Or
 
 def _carry_on(rows: OrderedRows, next_window: np.ndarray) -> Carry:
     """What is kept after the first events of each key, as many as come before its next window, are gone."""
-    order = np.arange(rows.moment.size) if rows.order is None else rows.order
     counts = np.diff(rows.starts)
+    if rows.order is None and counts.size == 1 and next_window[0] < counts[0]:
+        return {_BEGUN: rows.table.slice(next_window[0]).combine_chunks()}
+    order = np.arange(rows.moment.size) if rows.order is None else rows.order
     place = np.arange(order.size) - np.repeat(rows.starts[:-1], counts)
     kept = order[place >= np.repeat(next_window, counts)]
     waits = np.flatnonzero(next_window > counts)
