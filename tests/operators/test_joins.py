@@ -96,7 +96,7 @@ def run(case: Case, way: Way | None) -> list[Event]:
     return as_events(found, case.left.clock)
 
 
-@examples(150)
+@examples(50)
 @given(cases())
 def test_whole_tables(case: Case) -> None:
     tables = [case.left.table] if case.right is None else [case.left.table, case.right.table]
@@ -104,19 +104,19 @@ def test_whole_tables(case: Case) -> None:
     assert_rows(as_events(found, case.left.clock), case.expected)
 
 
-@examples(60)
+@examples(40)
 @given(cases(), st.sampled_from(["all", "band", "batches"]))
 def test_ways(case: Case, way: Way) -> None:
     assert_rows(run(case, way), case.expected)
 
 
-@examples(40)
+@examples(15)
 @given(cases(most=40))
 def test_more_events(case: Case) -> None:
     assert_rows(run(case, None), case.expected)
 
 
-@examples(60)
+@examples(30)
 @given(cases(), cuts)
 def test_pieces(case: Case, shares: list[float]) -> None:
     events = case.left.table
@@ -155,7 +155,7 @@ def plain_loops() -> Iterator[None]:
         one.cache_clear()
 
 
-@examples(60)
+@examples(40)
 @given(cases())
 def test_scans(case: Case) -> None:
     with plain_loops():
@@ -208,7 +208,7 @@ def test_sides_are_told() -> None:
         ops.window_join(None, left="2 rows", right="2 rows").run(table)
 
 
-@examples(40)
+@examples(20)
 @given(cases(), st.randoms(use_true_random=False))
 def test_rows_of_several_places_are_put_in_order(case: Case, chance: Random) -> None:
     program, events = case.program

@@ -19,7 +19,7 @@ from trendweave.programs.operators.joins.ordered import OrderedSide
 from trendweave.rows.ordering import take_rows
 
 #: To compile a condition takes as long as to test so many pairs with Arrow.
-FEW = 2_000_000
+FEW = 10_000_000
 
 
 @dataclass(frozen=True)
