@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -139,17 +138,14 @@ def _marked(case: Case) -> pa.Table:
     return pa.concat_tables(marked)
 
 
-def _uncompiled(**options: object) -> Callable[[Any], Any]:
-    return lambda function: function
-
-
 @contextmanager
 def plain_loops() -> Iterator[None]:
     """Loops around conditions in plain Python: their text is tested without the time to compile it."""
     kept = (loops._load_scan, loops._load_check)
     for one in kept:
         one.cache_clear()
-    with mock.patch("numba.njit", _uncompiled), np.errstate(all="ignore"):
+    plain = loops._MODULE.replace("from numba import njit", "njit = lambda **options: lambda function: function")
+    with mock.patch.object(loops, "_MODULE", plain), np.errstate(all="ignore"):
         yield
     for one in kept:
         one.cache_clear()
