@@ -145,7 +145,8 @@ def plain_loops() -> Iterator[None]:
     for one in kept:
         one.cache_clear()
     plain = loops._MODULE.replace("from numba import njit", "njit = lambda **options: lambda function: function")
-    with mock.patch.object(loops, "_MODULE", plain), np.errstate(all="ignore"):
+    kept_nowhere = mock.patch.object(loops, "cache_folder", return_value=None)
+    with mock.patch.object(loops, "_MODULE", plain), kept_nowhere, np.errstate(all="ignore"):
         yield
     for one in kept:
         one.cache_clear()
