@@ -24,6 +24,8 @@ from trendweave.rows.times import as_steps, time_type
 
 #: Keys are counted by so many bits of their hash; what has the same bits stays together.
 _BITS = 10
+#: Rows that are brought in order at once.
+_BLOCK = 1 << 17
 #: Rows of the largest part, as many times as many as an even share, up to which keys alone are dealt out.
 _UNEVEN = 1.25
 #: Times beyond this are so far away that borders of chunks might not fit 64 bits.
@@ -78,10 +80,15 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     part_of, sizes = _share_out(np.sum([counts for _, counts in hashed], axis=0), parts)
     if len(sizes) < 2:
         return None
-    ordered = list(pool.map(lambda rows, one: _Ordered.of(rows, part_of[one[0]], parts), slices, hashed))
+    blocks = [
+        (rows.slice(first, _BLOCK), hashes[first : first + _BLOCK])
+        for rows, (hashes, _) in zip(slices, hashed, strict=True)
+        for first in range(0, rows.num_rows, _BLOCK)
+    ]
+    ordered = list(pool.map(lambda block: _Ordered.of(block[0], part_of[block[1]], parts), blocks))
 
     def fetch(part: int) -> Callable[[], pa.Table]:
-        return lambda: pa.Table.from_batches([one.take(part) for one in ordered]).combine_chunks()
+        return lambda: pa.Table.from_batches([one.of_part(part) for one in ordered]).combine_chunks()
 
     return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, max(sizes) / sum(sizes))
 
@@ -108,22 +115,21 @@ def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ordered:
-    """A slice of rows, and the order that brings them by part. All columns are fetched in one call: of many slices and
-    parts, calls would take longer than rows."""
+    """A block of rows, those of each part together. A block fits a cache, so that each row is fetched from memory once,
+    however many parts there are; all of its columns are fetched in one call."""
 
     rows: pa.RecordBatch
-    order: pa.Array
     starts: np.ndarray
 
     @staticmethod
     def of(rows: pa.Table, parts: np.ndarray, count: int) -> _Ordered:
         order, starts = stable_order(parts, count)
         (batch,) = rows.combine_chunks().to_batches()
-        return _Ordered(batch, pa.array(order), starts)
+        return _Ordered(batch.take(pa.array(order)), starts)
 
-    def take(self, part: int) -> pa.RecordBatch:
+    def of_part(self, part: int) -> pa.RecordBatch:
         first, end = self.starts[part : part + 2].tolist()
-        return self.rows.take(self.order.slice(first, end - first))
+        return self.rows.slice(first, end - first)
 
 
 # By time
