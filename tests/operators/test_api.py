@@ -67,6 +67,15 @@ def test_columns_of_a_filter_keep_their_types() -> None:
     assert ops.filter("code = 1").schema(events).equals(events.schema)
 
 
+def test_a_query_is_an_operator() -> None:
+    asked = COUNTS.task
+
+    assert HOT | asked == HOT | COUNTS
+    assert asked | HOT == COUNTS | HOT
+    with pytest.raises(TypeError):
+        HOT | "FILTER heat > 80"
+
+
 def test_dropped_rows_are_told(caplog: pytest.LogCaptureFixture) -> None:
     HOT.run(EVENTS)
 

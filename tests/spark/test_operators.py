@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
+import trendweave
 from tests.operators.samples import CHAINS, make_events
 from tests.reference.comparer import assert_same_rows
 from trendweave import operators as ops
@@ -38,6 +42,20 @@ def test_a_filter_is_spark_sql_alone(spark: SparkSession) -> None:
 
     assert "Filter" in plan
     assert "Python" not in plan
+
+
+def test_files_and_stores_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    events, chain = make_events(100), ops.pipe(CHAINS["windows of rows"])
+    pq.write_table(events, tmp_path / "events.parquet")
+    store = trendweave.EventStore.create(tmp_path / "store", events.schema, group_rows=20)
+    store.append(events)
+    inside = events.filter(pc.less(events.column("time"), 100))
+
+    of_files = chain.run(trendweave.read(spark, str(tmp_path / "events.parquet"))).toArrow()
+    of_store = chain.run(store, spark=spark, between=(-1000, 100)).toArrow()
+
+    assert_same_rows(chain.run(events).to_pylist(), of_files.to_pylist(), context="files")
+    assert_same_rows(chain.run(inside).to_pylist(), of_store.to_pylist(), context="a store")
 
 
 def test_operators_with_the_same_keys_share_tasks(spark: SparkSession) -> None:

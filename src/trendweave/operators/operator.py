@@ -37,10 +37,13 @@ class Piped:
     def __str__(self) -> str:
         return self.text
 
-    def __or__(self, other: Piped) -> Chain:
-        if not isinstance(other, Piped):
-            return NotImplemented
-        return Chain((*self.operators, *other.operators))
+    def __or__(self, other: Piped | Query) -> Chain:
+        behind = _operators_of(other)
+        return NotImplemented if behind is None else Chain((*self.operators, *behind))
+
+    def __ror__(self, other: Query) -> Chain:
+        before = _operators_of(other)
+        return NotImplemented if before is None else Chain((*before, *self.operators))
 
     def run(
         self,
@@ -203,3 +206,10 @@ class Chain(Piped):
 
     def __repr__(self) -> str:
         return f"Chain({self.text!r})"
+
+
+def _operators_of(other: object) -> tuple[Operator, ...] | None:
+    """The operators of what stands beside `|`; a query is one. None for anything else."""
+    if isinstance(other, Piped):
+        return other.operators
+    return (Operator(other, other.source),) if isinstance(other, Query) else None
