@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.operators.conditions import Condition, conditions
@@ -11,6 +12,7 @@ from tests.operators.strategies import Clock, Stream, clocks, streams
 from tests.profiles import examples
 from tests.reference.operators.filtering import keep
 from trendweave import operators as ops
+from trendweave.programs.operators import condition_masks
 
 COLUMNS = ("x", "f", "n", "small", "word", "price")
 
@@ -46,3 +48,18 @@ def test_event_by_event(case: tuple[Stream, Condition]) -> None:
     found = pushed(ops.filter(condition.text), stream.table)
     expected = keep(stream.events, condition.of_event)
     assert_rows_in_any_order(as_events(found, stream.clock), expected)
+
+
+@pytest.mark.nightly  # each condition is compiled, which takes most of a second
+@settings(
+    max_examples=80,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(cases())
+def test_compiled_conditions(monkeypatch: pytest.MonkeyPatch, case: tuple[Stream, Condition]) -> None:
+    monkeypatch.setattr(condition_masks, "_FEW", 0)
+    monkeypatch.setattr(condition_masks, "_WORTH_COMPILING", 0)
+    stream, condition = case
+    found = ops.filter(condition.text).run(stream.table)
+    assert_rows(as_events(found, stream.clock), keep(stream.events, condition.of_event))
