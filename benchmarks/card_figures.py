@@ -38,7 +38,8 @@ def card_rows(
                 continue
             unit, scale = _FIGURES[figure]
             bar = next((bar for (begin, own), bar in bars.items() if own == figure and name.startswith(begin)), None)
-            metric = f"{card.name}: {figure.replace('_per_s', '').replace('_', ' ')}"
+            place = "one core" if "one core" in name else card.name
+            metric = f"{place}: {figure.replace('_per_s', '').replace('_', ' ')}"
             rows.append(at_least(name, metric, value / scale, unit, bar))
 
     measure(card, report)
