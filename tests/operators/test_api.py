@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from trendweave import State, TrendweaveError
+from trendweave import EventStore, State, TrendweaveError
 from trendweave import operators as ops
 
 EVENTS = pa.table(
@@ -272,6 +273,14 @@ def test_two_tables_are_joined_in_the_kind_of_table_of_the_left_one() -> None:
     assert PAIRS.schema(LEFT.schema, RIGHT.schema).equals(rows.schema.remove_metadata())
     assert PAIRS.run(pl.from_arrow(LEFT), pl.from_arrow(RIGHT)).to_dicts() == rows.to_pylist()
     assert PAIRS.run(LEFT.to_pandas(), RIGHT.to_pandas())["left_x"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_store_is_no_side_of_a_join(tmp_path: Path) -> None:
+    store = EventStore.create(tmp_path, LEFT.schema)
+
+    for sides in ((store, RIGHT), (LEFT, store)):
+        with pytest.raises(TrendweaveError, match=r"TW408.*\n.*read the store first"):
+            PAIRS.run(*sides)
 
 
 def test_a_column_tells_the_sides_of_one_table_apart() -> None:

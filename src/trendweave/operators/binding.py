@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trendweave.errors import DataError, Problem, TrendweaveError, raise_problems
+from trendweave.errors import DataError, OptionError, Problem, TrendweaveError, raise_problems
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning import IntervalPlan, QueryPlan, SituatedPlan
@@ -164,6 +164,12 @@ def _types(plan: QueryPlan) -> set[str]:
         return set()
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
     return {variable.type for variable in trend.variables}
+
+
+def refuse_store_beside() -> OptionError:
+    """The error for a store as one of two tables."""
+    message = "a join of a store and another table has two places"
+    return OptionError([Problem("TW408", message, "read the store first: store.read(), or store.to_spark(spark)")])
 
 
 def refuse_right(operator: Operator) -> DataError:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
-from trendweave.errors import OptionError, Problem
-from trendweave.operators.binding import Asked
+from trendweave.operators.binding import Asked, refuse_store_beside
 from trendweave.operators.on_spark import run_on_spark
 from trendweave.planning.operator_plans import AggregatePlan
 from trendweave.queries import Query, TypeColumn, store_time
@@ -33,8 +32,7 @@ def run_on_store(
         OptionError: There is another table.
     """
     if right is not None:
-        message = "a join of a store and another table has two places"
-        raise OptionError([Problem("TW408", message, "read the store first: store.read(), or store.to_spark(spark)")])
+        raise refuse_store_beside()
     from trendweave.runners.options import Place
 
     spark = options.get("spark")

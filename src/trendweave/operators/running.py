@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trendweave import places
 from trendweave.errors import DataError, Problem, raise_problems
 from trendweave.events import schema_of
-from trendweave.operators.binding import Asked, refuse_right
+from trendweave.operators.binding import Asked, refuse_right, refuse_store_beside
 from trendweave.operators.on_spark import run_on_spark
 from trendweave.operators.on_store import ask_store, run_on_store
 from trendweave.planning.checks.operators import check_sides
@@ -128,6 +128,9 @@ def _take(
     first = piped.operators[0]
     if not isinstance(first.task, JoinPlan):
         raise refuse_right(first)
+    events, right = (one.to_spark() if places.is_read_by_tasks(one) else one for one in (events, right))
+    if places.is_store(right):
+        raise refuse_store_beside()
     raise_problems(check_sides(first.task, schema_of(events), schema_of(right), time), first.source)
     return Asked(piped.operators, time, type_, merged=True), *_merge(first.task, events, right, time)
 
