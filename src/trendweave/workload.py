@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, cast, overlo
 
 from trendweave import places
 from trendweave.errors import (
+    ExecutionError,
     Problem,
     TrendweaveError,
     UnknownNameError,
@@ -460,6 +461,9 @@ class _Asked:
         from trendweave.programs.shared.program import bind_shared
         from trendweave.runners.metrics import Metrics
 
+        if settings.device == "gpu":
+            message = "workloads are not computed on a graphics card"
+            raise ExecutionError([Problem("TW422", message, "use device='threads', or run queries one by one")])
         programs: dict[str, Program] = {}
         by_text: dict[str, Program] = {}
         errors: list[TrendweaveError] = []

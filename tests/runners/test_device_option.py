@@ -14,6 +14,7 @@ import trendweave
 from trendweave.devices.assigned import assign_card, assigned_card
 from trendweave.errors import ExecutionError, OptionError
 from trendweave.gpu import card
+from trendweave.gpu.card import using_card
 from trendweave.programs.bind import bind
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.runners.options import Place, Settings, make_settings
@@ -117,3 +118,16 @@ def test_a_task_uses_the_card_that_spark_gave_it(
         assert assigned_card() == number
     finally:
         assign_card(None)
+
+
+def test_cards_refuse_intervals_and_workloads() -> None:
+    """Nothing of them would run on a card, so they do not run elsewhere in silence."""
+    matches = trendweave.query("FROM S DEFINE X AS v > 1, Y AS v > 3 PATTERN X before Y")
+    with pytest.raises(ExecutionError, match="queries over intervals are not computed on a graphics card"):
+        bind(matches.plan, EVENTS.schema, "time", None, Settings(device="gpu"))
+    with (
+        using_card(cast("Any", object())),
+        pytest.raises(ExecutionError, match="workloads are not computed on a") as told,
+    ):
+        trendweave.workload({"count": "RETURN COUNT(*) PATTERN S+"}).run(EVENTS, device="gpu")
+    assert told.value.problems[0].code == "TW422"

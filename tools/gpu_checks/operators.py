@@ -257,7 +257,8 @@ def measure_joins(card: Card, report: Report, pairs: float) -> None:
             **{"pairs_per_s": rate, "first_pass": probes * window / counted, "events_per_s": probes / seconds},
             found=found,
         )
-        measure_band(card, report, sides, low, window)
+        for pairs in (1, 4):
+            measure_band(card, report, sides, low, window, pairs)
     few, short = max(int(pairs / 2**21), 1), 1 << 12
     sides = {side: draw.random((6, few + short), np.float32) for side in ("left", "right")}
     low = np.arange(few)
@@ -265,9 +266,9 @@ def measure_joins(card: Card, report: Report, pairs: float) -> None:
     report("theta join, a plain loop on one core of the same machine", pairs_per_s=few * short / seconds)
 
 
-def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: Any, window: int) -> None:
-    """`abs(left.a - right.a) <= d`, about one pair per event, by sorted values and by a scan."""
-    width = 0.5 / window
+def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: Any, window: int, pairs: int) -> None:
+    """`abs(left.a - right.a) <= d`, about so many pairs per event, by sorted values and by a scan."""
+    width = 0.5 * pairs / window
     compiled = compiled_on(band_of(width), pair=True)
     condition, high = _condition(card, compiled, sides), low + window
     own, other = (card.put(sides[side][0].astype(np.float64)) for side in ("left", "right"))
@@ -281,7 +282,12 @@ def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: 
     scanned = seconds_on(card, lambda: find_pairs(card, condition, low, high), 1)
     same = np.array_equal(card.get(by_values().other), card.get(find_pairs(card, condition, low, high).other))
     rate = len(low) / band
-    report(f"band join, window of {window:,}", ok=bool(same), events_per_s=rate, times_the_scan=scanned / band)
+    report(
+        f"band join, window of {window:,}, {pairs} pairs per event",
+        ok=bool(same),
+        events_per_s=rate,
+        times_the_scan=scanned / band,
+    )
 
 
 def measure_operators(report: Report, events: int) -> None:

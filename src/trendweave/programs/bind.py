@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from trendweave.gpu.card import refuse_work
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
@@ -42,11 +43,16 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
         time: The column that holds the time.
         type_: The column that holds the type, if any.
         wishes: The options of the run.
+
+    Raises:
+        ExecutionError: The device that is asked for does not compute such plans.
     """
     match plan:
         case Plan():
             return bind_trends(plan, events, time, type_, wishes.numbers, wishes.detection, device=wishes.device)
         case IntervalPlan():
+            if wishes.device == "gpu":
+                refuse_work("queries over intervals are not computed on a graphics card", "threads")
             return bind_intervals(plan, events, time, type_)
         case SituatedPlan():
             return _bind_situated(plan, events, time, type_, wishes)
