@@ -28,6 +28,8 @@ from trendweave.programs.operators.joins import finding, in_threads, loops, pair
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
 from trendweave.programs.operators.joins.sides import merge_sides
 from trendweave.programs.operators.joins.ways import Way
+from trendweave.programs.program import Carry
+from trendweave.rows.times import as_steps
 
 COLUMNS = ("x", "f", "n", "small", "word")
 
@@ -125,6 +127,26 @@ def test_pieces(case: Case, shares: list[float]) -> None:
         events = _marked(case)
     found = in_pieces(case.operator, events, shares)
     assert_rows(as_events(found, case.left.clock), case.expected)
+
+
+@examples(30)
+@given(cases(), st.lists(st.integers(-20, 20), max_size=3))
+def test_steps_of_two_streams(case: Case, ticks: list[int]) -> None:
+    """As Spark has them: rows of both sides as one stream, cut by watermarks."""
+    program, events = case.program
+    steps = program.steps()
+    assert steps is not None
+    rows = program.prepare(events)[0]
+    times = as_steps(rows.column("time"), program.time_type)
+    carry: Carry = {}
+    before, found = None, []
+    for watermark in [*sorted(tick * case.left.clock.tick for tick in ticks), None]:
+        low, high = steps.reads(before, watermark)
+        keeps = low if before is None else max(low, steps.keeps_from(before))
+        step = steps.step(rows.filter(pa.array((times >= keeps) & (times < high))), carry, before, watermark)
+        found += step.batches
+        carry, before = step.carry, watermark
+    assert_rows(as_events(pa.Table.from_batches(found, program.schema), case.left.clock), case.expected)
 
 
 def _marked(case: Case) -> pa.Table:

@@ -31,14 +31,21 @@ class OrderedSide:
     key: np.ndarray
     before: np.ndarray
 
+    @property
+    def has_one_key(self) -> bool:
+        """Are places ranks?"""
+        return self.before.size == 1
+
     @cached_property
     def by_key(self) -> np.ndarray:
         """The rank at each place."""
-        return np.argsort(self.key, kind="stable")
+        return np.arange(self.key.size) if self.has_one_key else np.argsort(self.key, kind="stable")
 
     @cached_property
     def place(self) -> np.ndarray:
         """The place of each rank."""
+        if self.has_one_key:
+            return self.by_key
         place = np.empty(self.key.size, np.int64)
         place[self.by_key] = np.arange(self.key.size)
         return place
@@ -46,12 +53,14 @@ class OrderedSide:
     @cached_property
     def starts(self) -> np.ndarray:
         """The first place of each key, and the end of the last."""
+        if self.has_one_key:
+            return np.array([0, self.key.size])
         return np.searchsorted(self.key[self.by_key], np.arange(self.before.size + 1))
 
     @cached_property
     def times(self) -> np.ndarray:
         """The times by place."""
-        return self.steps[self.by_key]
+        return self.steps if self.has_one_key else self.steps[self.by_key]
 
 
 def order_events(

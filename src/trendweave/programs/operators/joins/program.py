@@ -181,12 +181,18 @@ class WindowJoin:
                 first = np.full(count, 2**62)
                 np.minimum.at(first, codes[held], numbers[held])
                 before = np.where(first < 2**62, first, 0)
-            table = rows if own is None else rows.filter(pa.array(own))
-            key = codes if own is None else codes[own]
             columns = self.prepared_sides[side]
+            table = rows if own is None else rows.select(self._of_side(rows, side)).filter(pa.array(own))
+            key = codes if own is None else codes[own]
             ties = [columns[name] for name in (*self.plan.order_by, *columns) if name != self.time]
             found.append(order_events(table, key, before, self.time_type, ties))
         return found[0], found[1]
+
+    def _of_side(self, rows: pa.Table, side: str) -> list[str]:
+        """The columns that rows of a side need: its own, and those that all rows have."""
+        others = {name for own in self.prepared_sides.values() for name in own.values()}
+        others -= {TIME, *self.prepared_sides[side].values()}
+        return [name for name in rows.column_names if name not in others]
 
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""

@@ -108,7 +108,8 @@ class CarriedSteps:
             numbers[side.by_key] = side.before[side.key[side.by_key]] + _numbers_in_keys(side)
             kept = side.table.append_column(_NUMBER, pa.array(numbers))
             found.append(kept.filter(pa.array(mask)))
-        return pa.concat_tables(found).combine_chunks()
+        # Rows of one side have no columns of the other.
+        return pa.concat_tables(found, promote_options="default").combine_chunks()
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         return 0, 0
