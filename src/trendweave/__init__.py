@@ -78,10 +78,17 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
 
 
+#: Modules for users, which are imported by those who use them.
+_MODULES = ("build", "datasets", "operators", "pictures")
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What users may use, imported or not, and nothing else."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *_MODULES})

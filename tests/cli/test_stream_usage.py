@@ -31,6 +31,7 @@ KAFKA = ("--from", "kafka", "--servers", "h:1", "--topic", "t", "--schema", "tim
         ([*FILES, "--to", "files"], "--out: --to files needs it"),
         ([*FILES, "--out", "rows"], "--out: has no meaning with --from files --to console"),
         ([*FILES, "--to", "files", "--out", "rows", "--early"], "--early: has no meaning"),
+        ([*FILES, "--out-key", "k"], "--out-key: has no meaning with --from files --to console"),
         ([*FILES, "--to", "kafka", "--servers", "h:1"], "--out-topic: --to kafka needs it"),
         ([*FILES, "--trigger", "1 s", "--available-now"], "--trigger: has no meaning with --available-now"),
         ([*FILES, "--trigger", "often"], "--trigger: 'often' is no length of time"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import Enum, StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -60,11 +61,28 @@ class Using(Enum):
     replay = "replay"
 
 
+class Runner(StrEnum):
+    """Where a query runs."""
+
+    spark = "spark"
+    local = "local"
+
+
 QueryFile = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="QUERY",
         help="A file with one query, or - for standard input; a folder of .tw files, a .json or a .yaml file for many.",
+    ),
+]
+QueryText = Annotated[
+    str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
+]
+Where = Annotated[
+    Runner | None,
+    typer.Option(
+        help="Where the query runs: on Spark, or in this process without a JVM; on Spark without it where Spark is "
+        "installed."
     ),
 ]
 SharingOption = Annotated[
@@ -78,6 +96,13 @@ ExchangeOption = Annotated[
 DeviceOption = Annotated[
     Device | None,
     typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a card (gpu), or the fastest."),
+]
+MaxTrends = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="NUMBER", help="A query that would show more trends is refused; 1,000,000 without it."),
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help='What finding trends one by one may use; "512 MB" without it.')
 ]
 StorePath = Annotated[
     str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or address.")
@@ -116,19 +141,31 @@ def load_query(file: str) -> Query:
         raise typer.BadParameter(f"{file} cannot be read: {error}") from error
 
 
-def load_queries(file: str) -> Query | Workload:
+def choose_runner(runner: Runner | None, master: str | None = None) -> Runner:
+    """The runner that was asked for; without one Spark, where it is installed or a master was named."""
+    if runner is not None:
+        return runner
+    return Runner.spark if master or find_spec("pyspark") is not None else Runner.local
+
+
+def load_queries(file: str | None, text: str | None = None) -> Query | Workload:
     """Read the query of a file or of standard input, or all queries of a folder or a file of rules.
 
     Args:
         file: A path, or - for standard input.
+        text: The query itself; either it or a path is given.
 
     Returns:
         A workload for a folder and for .json and .yaml files; else a query.
 
     Raises:
-        typer.BadParameter: The file cannot be read.
+        typer.BadParameter: The file cannot be read, or there are both or neither.
         TrendweaveError: Queries have problems.
     """
+    if (file is None) == (text is None):
+        raise typer.BadParameter("give a file with the query, or the query itself with -q")
+    if file is None:
+        return query(text or "")
     if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):
         if not Path(file).exists():
             raise typer.BadParameter(f"{file} cannot be read: there is no such file")

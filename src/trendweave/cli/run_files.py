@@ -40,6 +40,8 @@ class FileRun:
     sharing: Literal["auto", "always", "never"] | None = None
     exchange: Exchange | None = None
     device: Device | None = None
+    max_trends: int | None = None
+    memory: str | None = None
 
     @property
     def options(self) -> Options:
@@ -49,6 +51,10 @@ class FileRun:
             options["exchange"] = self.exchange.value
         if self.device is not None:
             options["device"] = self.device.value
+        if self.max_trends is not None:
+            options["max_trends"] = self.max_trends
+        if self.memory is not None:
+            options["memory"] = self.memory
         return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
 
 

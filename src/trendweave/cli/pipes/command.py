@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,23 +16,19 @@ from trendweave.cli.options import (
     DeviceOption,
     Master,
     NumberFormat,
+    Runner,
     Settings,
     StorePath,
     TimeColumn,
     UsingOption,
+    Where,
     check_master,
+    choose_runner,
     read_pairs,
 )
 
 if TYPE_CHECKING:
     from trendweave.operators import Chain, Operator
-
-
-class Runner(StrEnum):
-    """Where operators run."""
-
-    spark = "spark"
-    local = "local"
 
 
 Text = Annotated[
@@ -65,7 +60,7 @@ def pipe(
     time: TimeColumn = "time",
     type: Type = None,
     numbers: Annotated[NumberFormat, typer.Option(help="How sums and counts are written.")] = NumberFormat.decimal,
-    runner: Annotated[Runner, typer.Option(help="On Spark, or in this process without a JVM.")] = Runner.spark,
+    runner: Where = None,
     master: Master = None,
     conf: Settings = None,
     device: DeviceOption = None,
@@ -79,6 +74,7 @@ def pipe(
 
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
+    runner = choose_runner(runner, master)
     if runner is Runner.local and (master or settings):
         raise typer.BadParameter("--master and --conf are for --runner spark")
     if store is not None and (events or right):

@@ -15,8 +15,8 @@ from trendweave.language.durations import read_duration
 
 if TYPE_CHECKING:
     from trendweave.cli.answers import Asked
-    from trendweave.cli.stream_run import StreamRun
-    from trendweave.cli.stream_sources import Sink, Source
+    from trendweave.cli.streams.running import StreamRun
+    from trendweave.cli.streams.sources import Sink, Source
 
 
 class From(StrEnum):
@@ -57,11 +57,12 @@ _SOURCES = {
 _SINKS = {
     To.console: ((), ("early",)),
     To.files: (("out",), ("out_format",)),
-    To.kafka: (("servers", "out_topic"), ("early",)),
+    To.kafka: (("servers", "out_topic"), ("early", "out_key")),
 }
 #: Options that mean something in some places alone.
 _OF_PLACES = (
     *("events", "format", "schema", "servers", "topic", "starting", "out", "out_format", "out_topic"),
+    "out_key",
     *("trigger", "early", "available_now"),
 )
 
@@ -70,7 +71,8 @@ _OF_PLACES = (
 class StreamOptions:
     """What the user gave, by the names of the command's parameters; None or False is what was not given."""
 
-    file: str
+    file: str | None
+    text: str | None
     from_: From
     checkpoint: str
     to: To
@@ -83,6 +85,7 @@ class StreamOptions:
     out: str | None
     out_format: FileFormat | None
     out_topic: str | None
+    out_key: list[str] | None
     watermark: str
     early: bool
     numbers: NumberFormat
@@ -129,7 +132,7 @@ class StreamOptions:
             read_pairs(getattr(self, name) or [], _as_option(name))
 
     def _check_places(self) -> None:
-        given = {name: getattr(self, name) for name in _OF_PLACES if getattr(self, name) not in (None, False)}
+        given = {name: getattr(self, name) for name in _OF_PLACES if getattr(self, name) not in (None, False, [])}
         needed = dict.fromkeys(_SOURCES[self.from_][0], f"--from {self.from_.value}")
         needed |= dict.fromkeys(_SINKS[self.to][0], f"--to {self.to.value}")
         for name, place in needed.items():
@@ -149,7 +152,7 @@ class StreamOptions:
         """Make the stream that is asked for; Spark must be installed."""
         from trendweave import Workload
         from trendweave.cli.answers import QUERY
-        from trendweave.cli.stream_run import StreamRun
+        from trendweave.cli.streams.running import StreamRun
 
         return StreamRun(
             asked=asked,
@@ -169,7 +172,7 @@ class StreamOptions:
         )
 
     def _make_source(self) -> Source:
-        from trendweave.cli.stream_sources import FileSource, TopicSource
+        from trendweave.cli.streams.sources import FileSource, TopicSource
 
         reading = read_pairs(self.read_option or [], "--read-option")
         if self.from_ is From.files:
@@ -184,14 +187,15 @@ class StreamOptions:
         )
 
     def _make_sink(self, by: str | None) -> Sink | None:
-        from trendweave.cli.stream_sources import FileSink, TopicSink
+        from trendweave.cli.streams.sources import FileSink, TopicSink
 
         writing = read_pairs(self.write_option or [], "--write-option")
         if self.to is To.files:
             format = self.out_format or FileFormat.parquet
             return FileSink(out=str(self.out), format=format.value, options=writing, by=by)
         if self.to is To.kafka:
-            return TopicSink(servers=str(self.servers), topic=str(self.out_topic), options=writing)
+            keys = tuple(self.out_key or ())
+            return TopicSink(servers=str(self.servers), topic=str(self.out_topic), keys=keys, options=writing)
         return None
 
 

@@ -21,11 +21,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import is_elsewhere, table_error
-from trendweave.cli.live_view import SOURCE
 from trendweave.cli.spark_files import escape_path, find_hint
 from trendweave.cli.spark_session import find_plain_message
+from trendweave.cli.streams.keys import make_keys
+from trendweave.cli.streams.live_view import SOURCE
 
 StreamFormat = Literal["parquet", "json", "csv"]
 
@@ -125,7 +127,7 @@ class FileSink:
     options: Mapping[str, str]
     by: str | None = None
 
-    def make_writer(self, rows: DataFrame) -> DataStreamWriter:
+    def make_writer(self, rows: DataFrame, answers: Answers) -> DataStreamWriter:
         """Make what writes the rows, not started yet."""
         options = {**_WRITE_OPTIONS[self.format], **self.options}
         writer = rows.writeStream.format(self.format).options(**options).option("path", self.out)
@@ -134,17 +136,20 @@ class FileSink:
 
 @dataclass(frozen=True, slots=True)
 class TopicSink:
-    """A Kafka topic; each row is a JSON object. Kafka may get a row twice where the command was killed."""
+    """A Kafka topic; each row is a JSON object, and so is its key. Kafka may get a row twice where the command was
+    killed. `keys` are the columns of keys; without them those of groups."""
 
     servers: str
     topic: str
     options: Mapping[str, str]
+    keys: tuple[str, ...] = ()
 
-    def make_writer(self, rows: DataFrame) -> DataStreamWriter:
+    def make_writer(self, rows: DataFrame, answers: Answers) -> DataStreamWriter:
         """Make what writes the rows, not started yet."""
         value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"ignoreNullFields": "false"})
         place = {"kafka.bootstrap.servers": self.servers, "topic": self.topic}
-        return rows.select(value.alias("value")).writeStream.format("kafka").options(**place, **self.options)
+        records = rows.select(*make_keys(rows.columns, answers, self.keys), value.alias("value"))
+        return records.writeStream.format("kafka").options(**place, **self.options)
 
 
 Source = FileSource | TopicSource

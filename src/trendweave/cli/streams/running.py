@@ -23,10 +23,10 @@ from pyspark.sql.types import NumericType
 from trendweave import Options, Workload
 from trendweave.cli.answers import QUERY, Answers, Asked, describe_answers
 from trendweave.cli.failure import Failure
-from trendweave.cli.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
 from trendweave.cli.options import Numbers, choose_type_column
 from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
-from trendweave.cli.stream_sources import Sink, Source, explain_missing_connector
+from trendweave.cli.streams.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
+from trendweave.cli.streams.sources import Sink, Source, explain_missing_connector
 
 _MOST_PARTITIONS = 16
 _LOOK_EVERY = 0.25  # seconds
@@ -132,7 +132,10 @@ class RunningStream:
         self._shown = -1
         self._seen = ""
         self.reader_is_gone = False
-        writer = rows.writeStream.foreachBatch(self._show) if run.sink is None else run.sink.make_writer(rows)
+        if run.sink is None:
+            writer = rows.writeStream.foreachBatch(self._show)
+        else:
+            writer = run.sink.make_writer(rows, self._answers)
         writer = writer.outputMode("update" if run.early else "append")
         writer = writer.option("checkpointLocation", run.checkpoint)
         if run.available_now:

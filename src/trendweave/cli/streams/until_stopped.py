@@ -16,10 +16,10 @@ from rich.console import Console
 
 from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
-from trendweave.cli.live_view import LinesView, LiveView, View
+from trendweave.cli.streams.live_view import LinesView, LiveView, View
 
 if TYPE_CHECKING:
-    from trendweave.cli.stream_run import StreamRun
+    from trendweave.cli.streams.running import StreamRun
 
 #: What a shell gives for a command that Ctrl-C ended.
 INTERRUPTED = 130
@@ -56,7 +56,7 @@ class Signals:
 def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], title: str, log: Path | None) -> None:
     """Until it ends or is stopped. `log` gets what the JVM and its workers write, which would tear a live view."""
     from trendweave.cli import spark_session
-    from trendweave.cli.stream_run import RunningStream, session_settings
+    from trendweave.cli.streams.running import RunningStream, session_settings
 
     signals = Signals()
     try:

@@ -12,6 +12,7 @@ from trendweave.cli.options import (
     Master,
     NumberFormat,
     QueryFile,
+    QueryText,
     Settings,
     SharingOption,
     TimeColumn,
@@ -19,13 +20,14 @@ from trendweave.cli.options import (
     load_queries,
     read_sharing,
 )
-from trendweave.cli.stream_options import FileFormat, From, Starting, StreamOptions, To
+from trendweave.cli.streams.options import FileFormat, From, Starting, StreamOptions, To
 
 
 def stream(
-    file: QueryFile,
     from_: Annotated[From, typer.Option("--from", help="Where events come from.")],
     checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where Spark keeps what a restart needs.")],
+    file: QueryFile = None,
+    text: QueryText = None,
     to: Annotated[
         To, typer.Option(help="Where rows go; console is a live table, or JSON lines in a pipe.")
     ] = To.console,
@@ -40,6 +42,10 @@ def stream(
     out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of results.")] = None,
     out_format: Annotated[FileFormat | None, typer.Option(help="What its files are; parquet without it.")] = None,
     out_topic: Annotated[str | None, typer.Option(help="The topic of results, as JSON objects.")] = None,
+    out_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of Kafka's keys; may be repeated; the groups without it."),
+    ] = None,
     watermark: Annotated[str, typer.Option(help="How far events may be behind the latest one.")] = "10 seconds",
     early: Annotated[bool, typer.Option("--early", help="Rows of open windows as well, with every batch.")] = False,
     numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
@@ -75,10 +81,10 @@ def _run(options: StreamOptions) -> None:
     from trendweave.cli.run_files import explain_missing_spark
 
     options.check()
-    asked = load_queries(options.file)
+    asked = load_queries(options.file, options.text)
     shared = read_sharing(asked, options.sharing)
     with explain_missing_spark(without=""):
         run = options.make_run(asked, shared)
-    from trendweave.cli.run_stream import run_until_stopped
+    from trendweave.cli.streams.until_stopped import run_until_stopped
 
     run_until_stopped(run, options.master or "local[*]", options.settings, options.title, options.log)
