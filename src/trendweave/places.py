@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from trendweave.devices.names import Device
     from trendweave.programs.program import Program
+    from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Place, Settings
@@ -31,6 +32,10 @@ _Found = TypeVar("_Found")
 
 class Asked(Protocol):
     """A query or a workload with the columns that were named for it, asked to run somewhere."""
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The columns that hold times."""
 
     @property
     def lacks_columns(self) -> bool:
@@ -68,6 +73,8 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         return _run_on_store(asked, events, options)
     if is_read_by_tasks(events):
         settings = asked.settings(Place.SPARK_BATCH, options, _settings_of(events))
+        if settings.times.changes:
+            return run(asked, events.to_spark(), options)
         program, _ = _bind_on_spark(asked, events.to_spark(), settings)
         from trendweave.runners.spark.reading.run import run_files
 
@@ -84,13 +91,25 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
         return run_batch(program, plain, settings)
     settings = asked.settings(Place.RUN, options, None)
-    from trendweave.rows.tables import as_arrow
     from trendweave.runners.local import run_local
 
-    table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
-    asked.check(table.schema)
+    table, give_back = _read_here(asked, events, settings)
     rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
     return give_back(asked.order(rows))
+
+
+def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+    """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
+    from trendweave.rows.given_times.far_future import warn_of_far_future
+    from trendweave.rows.given_times.reading import read_times
+    from trendweave.rows.tables import as_arrow
+
+    table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
+    table = read_times(table, asked.time_columns, settings.times)
+    asked.check(table.schema)
+    for name in asked.time_columns:
+        warn_of_far_future(table.column(name), name)
+    return table, give_back
 
 
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
@@ -126,10 +145,7 @@ def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
         return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
-    from trendweave.rows.tables import as_arrow
-
-    table, _ = as_arrow(events)
-    asked.check(table.schema)
+    table, _ = _read_here(asked, events, settings)
     return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table))
 
 
@@ -169,11 +185,9 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.ITER, options, None)
-    from trendweave.rows.tables import as_arrow
     from trendweave.runners.local import Batches
 
-    table, _ = as_arrow(events)
-    asked.check(table.schema)
+    table, _ = _read_here(asked, events, settings)
     return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
 
 
@@ -201,7 +215,7 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.INCREMENTAL, options, None)
-    return Incremental(_bind_here(asked, events, settings))
+    return Incremental(_bind_here(asked, events, settings), _given(events, settings))
 
 
 def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
@@ -217,7 +231,7 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.PUSH, options, None)
-    engine = Incremental(_bind_here(asked, events, settings))
+    engine = Incremental(_bind_here(asked, events, settings), _given(events, settings))
     return engine, settings.watermark or "0 seconds", settings.state
 
 
@@ -241,18 +255,31 @@ def is_read_by_tasks(events: object) -> bool:
 
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
+    from trendweave.rows.given_times.reading import read_schema
     from trendweave.rows.tables import arrow_schema
 
-    schema = arrow_schema(events)
+    schema = read_schema(arrow_schema(events), asked.time_columns, settings.times)
     asked.check(schema)
     return asked.bind(schema, settings)
 
 
+def _given(events: Any, settings: Settings) -> Given | None:
+    """Events as they come, where their times are still to be read."""
+    if not settings.times.changes:
+        return None
+    from trendweave.rows.tables import arrow_schema
+    from trendweave.runners.given import Given
+
+    return Given(arrow_schema(events), settings.times)
+
+
 def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple[Program, DataFrame]:
     """The program, and the events as it takes them."""
-    asked.check(events)
+    from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
 
+    events = read_times_on_spark(events, asked.time_columns, settings.times)
+    asked.check(events)
     plain = in_plain_strings(events)
     return asked.bind(arrow_schema(plain.schema), settings), plain
 

@@ -321,6 +321,10 @@ class _Asked:
     type: str | None
     lacks_columns: ClassVar[bool] = False
 
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        return find_time_columns(self.query.plan, self.time)
+
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
@@ -343,6 +347,13 @@ class _Asked:
         from trendweave.store.patterns.plan_access import Wish
 
         return (Wish(self.query.plan, self.type),)
+
+
+def find_time_columns(plan: QueryPlan, time: str) -> tuple[str, ...]:
+    """The columns that hold times: queries FROM INTERVALS name their own."""
+    if isinstance(plan, IntervalPlan) and plan.intervals is not None:
+        return plan.intervals.start, plan.intervals.end
+    return (time,)
 
 
 def store_time(store: EventStore, time: str) -> str:

@@ -20,7 +20,15 @@ from trendweave.errors import (
 )
 from trendweave.events import Schema, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
-from trendweave.queries import AUTO, Query, TypeColumn, check_format, check_no_options, store_time
+from trendweave.queries import (
+    AUTO,
+    Query,
+    TypeColumn,
+    check_format,
+    check_no_options,
+    find_time_columns,
+    store_time,
+)
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_rules
 
@@ -439,6 +447,11 @@ class _Asked:
     type: TypeColumn
     of_trends: str | None = "type"
     lacks_columns: ClassVar[bool] = True
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        found = (find_time_columns(rule.query.plan, self.time) for rule in self.workload.rules)
+        return tuple(dict.fromkeys(name for names in found for name in names))
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None

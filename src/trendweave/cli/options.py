@@ -68,6 +68,15 @@ class Runner(StrEnum):
     local = "local"
 
 
+class TimeUnit(StrEnum):
+    """What numbers of the time column count."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    ns = "ns"
+
+
 QueryFile = Annotated[
     str | None,
     typer.Argument(
@@ -115,6 +124,14 @@ UsingOption = Annotated[
     Using | None, typer.Option(help="With --store: as it costs least (auto), by indexes, or all of it (replay).")
 ]
 TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
+TimeUnitOption = Annotated[
+    TimeUnit | None,
+    typer.Option(help="What numbers of the time column count, since 1970; they are seconds without it."),
+]
+TimeFormatOption = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="How times are written that are text: iso, or such as '%d.%m.%Y %H:%M:%S'."),
+]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of this machine (local[*]) without it.")]
 Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")]

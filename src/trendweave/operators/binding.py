@@ -46,13 +46,20 @@ class Asked:
     usual_type: str = "type"
     lacks_columns: ClassVar[bool] = False
 
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        return (self.time,)
+
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
+        from trendweave.rows.given_times.reading import AS_THEY_ARE
         from trendweave.runners.options import make_operator_settings
 
         plans = [operator.task.plan for operator in self.operators if isinstance(operator.task, Query)]
-        return make_operator_settings(plans, place, options, read_setting)
+        settings = make_operator_settings(plans, place, options, read_setting)
+        # Times of two sides are read before they are put together.
+        return replace(settings, times=AS_THEY_ARE) if self.merged else settings
 
     def order(self, rows: pa.Table) -> pa.Table:
         return rows

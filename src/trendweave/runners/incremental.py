@@ -20,6 +20,7 @@ from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
+from trendweave.runners.given import Given
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
 _REMEMBERED = 8
@@ -85,9 +86,10 @@ class Incremental:
         columns: The columns of events that the query needs.
         schema: The columns of result rows.
         events: All columns of events, as they were when it was made.
+        given: How events come, where their times are still to be read.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, given: Given | None = None) -> None:
         if is_changeable(program):
             program = program.lasting()
         self._program, self._steps = program, program.steps()
@@ -99,7 +101,8 @@ class Incremental:
         self.type: str | None = needs.type
         self.time_type: TimeType = time_type(program.moment)
         self.schema: pa.Schema = program.schema
-        self.events: pa.Schema = program.events
+        self.given = given
+        self.events: pa.Schema = program.events if given is None else given.columns
         self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
         self.owner: str = name_owner(program.facts, self.columns)
 
@@ -126,9 +129,11 @@ class Incremental:
         Returns:
             The next state, and the rows that the watermark has made final.
         """
-        state = self._take(self._check(state), fit_columns(as_arrow(events)[0], self.columns))
+        state = self.take(state, self.read_times(as_arrow(events)[0]))
         if watermark is None:
             return state, self.schema.empty_table()
+        if self.given is not None:
+            watermark = self.given.read_watermark(watermark, self.time)
         return self._close(state, watermark_step(watermark, self.time_type))
 
     def finish(self, state: State) -> pa.Table:
@@ -144,6 +149,14 @@ class Incremental:
         return self._check(state)
 
     # For sessions, which count in steps of the time column
+
+    def read_times(self, events: pa.Table) -> pa.Table:
+        """Events whose times are what the query was made for."""
+        return events if self.given is None else self.given.read(events, self.time)
+
+    def take(self, state: State, events: pa.Table) -> State:
+        """Take some events whose times are read."""
+        return self._take(self._check(state), fit_columns(events, self.columns))
 
     def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
         """Move the watermark; the rows that it makes final come back."""

@@ -25,6 +25,8 @@ from trendweave.programs.trends.detection import (
     Strategy,
 )
 from trendweave.results.types import NUMBERS, Numbers
+from trendweave.rows.given_times.options import read_time_options
+from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, TimeUnit
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
     SETTINGS,
@@ -67,6 +69,14 @@ class Options(TypedDict, total=False):
     """How trends are found: "m-cet" walks with one trend in memory, "t-cet" keeps all beginnings of trends, "h-cet"
     keeps pieces of trends in stretches of time and joins them, "baseline" extends every trend by every event. Without
     it the optimiser chooses. Everywhere."""
+    time_unit: TimeUnit | None
+    """What the numbers of the time column count, since 1970: "s", "ms", "us" or "ns". They are read as timestamps (of
+    UTC), and so rows have timestamps; without it numbers are seconds, and stay numbers. Everywhere but on stores, which
+    take it when events are appended."""
+    time_format: str | None
+    """How times are written that are text: "iso" for 2024-05-01T12:30:59.5+02:00 and its shorter forms, or as Python's
+    `strptime` has it, such as "%d.%m.%Y %H:%M:%S" or "%d/%b/%Y:%H:%M:%S %z". Without a zone they are UTC. They are read
+    as timestamps; a text that is none is NULL. Everywhere but on stores, which take it when events are appended."""
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
     whichever is estimated to be the fastest. The rows are the same. Everywhere."""
@@ -124,14 +134,16 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_EVERYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
+_ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
+_OF_TIMES = ("time_unit", "time_format")
+_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
 _IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
 _ON_STORES = ("between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.RUN: _EVERYWHERE,
     Place.ITER: _EVERYWHERE,
-    Place.STORE: (*_EVERYWHERE, *_ON_STORES),
+    Place.STORE: (*_ANYWHERE, *_ON_STORES),
     Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
     Place.INCREMENTAL: _EVERYWHERE,
     Place.PUSH: (*_EVERYWHERE, "watermark", "state"),
@@ -178,6 +190,7 @@ class Settings:
     between: Any = None
     using: Using = "auto"
     spark: Any = None
+    times: TimeReading = AS_THEY_ARE
 
 
 _DEFAULTS = Settings()
@@ -301,6 +314,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         using=read_word("using", options.get("using", _DEFAULTS.using), USING),
         spark=options.get("spark"),
         sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
+        times=read_time_options(options.get("time_unit"), options.get("time_format")),
     )
 
 
@@ -312,6 +326,9 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if "sharing" in unknown:
         message = "sharing is an option of workloads, and a query alone has nothing to share"
         raise refuse(message, "leave it out, or put queries into a trendweave.workload")
+    if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
+        message = f"a store has its times already, and {unknown[0]} says how to read others"
+        raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"

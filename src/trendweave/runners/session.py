@@ -9,7 +9,7 @@ that the watermark has passed is closed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
@@ -21,6 +21,7 @@ import pyarrow as pa
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
 from trendweave.rows.dropped import Dropped
+from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
@@ -48,6 +49,7 @@ class PushSession:
         self._use(engine)
         self._delay = _in_steps(watermark, engine.time_type)
         self._state: State = engine.start()
+        self._looked_at_times = False
         self._aside: list[dict[str, Any]] = []
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
         self._latest, self._watermark = -_NEVER, -_NEVER
@@ -65,7 +67,7 @@ class PushSession:
             hint = "add WITHIN, or run the query on a table"
             raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
         self._engine, self._kind, self._time = engine, engine.time_type, engine.time
-        self._fit = row_checks(engine.columns)
+        self._fit = _read_rows(engine)
         self._most_aside = _ASIDE
         if engine.folds(engine.start()):
             self._most_aside = _ASIDE_TO_FOLD
@@ -146,7 +148,8 @@ class PushSession:
         table, give_back = as_arrow(events, knows_null=self.lacks_columns)
         self._prepare()
         self._hold_watermark()
-        self._state, _ = self._engine.push(self._state, table, None)
+        table = self._engine.read_times(table)
+        self._state = self._engine.take(self._state, table)
         self._fold(table.num_rows)
         if table.num_rows:
             times = table.column(self._time)
@@ -231,7 +234,10 @@ class PushSession:
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
         table = pa.Table.from_pylist(rows, schema=self._engine.columns)
-        self._state, _ = self._engine.push(self._state, table, None)
+        self._state = self._engine.take(self._state, table)
+        if not self._looked_at_times:
+            self._looked_at_times = True
+            warn_of_far_future(table.column(self._time), self._time)
 
     def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
         """One event that does not fit must not take the others with it."""
@@ -259,6 +265,21 @@ class PushSession:
         """Where the watermark must get for something to close."""
         due = self._engine.next_due(self._state)
         self._noted, self._due = _NEVER, _NEVER if due is None else due
+
+
+def _read_rows(engine: Incremental) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """A function that copies the values of an event, its time read, or refuses it."""
+    given, time = engine.given, engine.time
+    if given is None:
+        return row_checks(engine.columns)
+    fit = row_checks(given.as_they_come(engine.columns, time))
+
+    def read(event: Mapping[str, Any]) -> dict[str, Any]:
+        row = fit(event)
+        row[time] = given.read_moment(row[time], time)
+        return row
+
+    return read
 
 
 def _in_steps(watermark: str, kind: TimeType) -> int:

@@ -10,6 +10,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.checks.times import TIME_KINDS, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan, output_names
@@ -19,7 +20,6 @@ from trendweave.planning.plan import Path
 SIDE = "side"
 #: What a row of an aggregate tells besides its keys, its time and its aggregates.
 WINDOW_COLUMNS = ("window_start", "window_end")
-_TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 _ORDERED = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE, Kind.STRING, Kind.BOOLEAN, Kind.NULL)
 _Column = Callable[[Path, Span | None], ColumnType | None]
@@ -90,9 +90,9 @@ def check_time(schema: Schema, time: str) -> list[Problem]:
     if time not in schema:
         hint = near_names(time, schema) or "name it with time="
         return [Problem("TW302", f"there is no time column {time}", hint)]
-    if schema[time].kind not in _TIME_KINDS:
+    if schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
-        return [Problem("TW303", message, "use a timestamp or a number of seconds")]
+        return [Problem("TW303", message, time_hint(schema[time]))]
     return []
 
 
