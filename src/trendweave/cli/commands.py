@@ -30,6 +30,8 @@ from trendweave.cli.options import (
     SharingOption,
     StorePath,
     TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
     TypeColumn,
     UsingOption,
     Where,
@@ -39,6 +41,7 @@ from trendweave.cli.options import (
     load_queries,
     read_pairs,
     read_sharing,
+    read_times,
 )
 from trendweave.cli.own_words import in_own_words
 from trendweave.cli.pipes.command import pipe
@@ -94,6 +97,8 @@ def check(
     schema: Annotated[Path | None, typer.Option(help="A table whose columns the query is checked against.")] = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
 ) -> None:
     """Check a query, or many; with --schema, also whether they fit a table."""
     checked = load_queries(file, text)
@@ -102,9 +107,12 @@ def check(
 
         columns = read_schema(schema)
         type_ = choose_type_column(checked, type or None, columns.names)
-        checked.check(columns, time=time, type=type_)
-        if isinstance(checked, Workload):
-            checked.schema(columns, time=time, type=type_)  # whether columns of all queries stand in one table
+        times = read_times(time_unit, time_format)
+        if isinstance(checked, Workload) or times:
+            # Also whether columns of all queries stand in one table.
+            checked.schema(columns, time=time, type=type_, **times)
+        else:
+            checked.check(columns, time=time, type=type_)
     print("ok")
 
 
@@ -150,6 +158,8 @@ def run(
     device: DeviceOption = None,
     max_trends: MaxTrends = None,
     memory: Memory = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
 ) -> None:
     """Run a query, or many, on files of events, or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
@@ -178,6 +188,7 @@ def run(
         device,
         max_trends,
         memory,
+        read_times(time_unit, time_format),
     )
     check_show(asked)
     errors = Console(stderr=True)

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from enum import Enum, StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
 from trendweave import IntervalPlan, Query, Workload, query, workload
+
+if TYPE_CHECKING:
+    from trendweave import Options
 
 _ENDINGS_OF_MANY = (".json", ".yaml", ".yml")
 #: How counts and sums of whole numbers are written.
@@ -66,6 +69,13 @@ class Runner(StrEnum):
 
     spark = "spark"
     local = "local"
+
+
+class TimeOptions(TypedDict, total=False):
+    """Those of `trendweave.Options` that say how times are read."""
+
+    time_unit: Literal["s", "ms", "us", "ns"]
+    time_format: str
 
 
 class TimeUnit(StrEnum):
@@ -195,6 +205,24 @@ def read_sharing(asked: Query | Workload, sharing: Sharing | None) -> Literal["a
     if sharing is not None and isinstance(asked, Query):
         raise typer.BadParameter("has no meaning with one query", param_hint="--sharing")
     return None if sharing is None else sharing.value
+
+
+def add_times(options: Options, times: TimeOptions) -> None:
+    """Put the options that say how times are read among others."""
+    if "time_unit" in times:
+        options["time_unit"] = times["time_unit"]
+    if "time_format" in times:
+        options["time_format"] = times["time_format"]
+
+
+def read_times(unit: TimeUnit | None, format: str | None) -> TimeOptions:
+    """The options of a run that say how times are read."""
+    options: TimeOptions = {}
+    if unit is not None:
+        options["time_unit"] = unit.value
+    if format is not None:
+        options["time_format"] = format
+    return options
 
 
 def read_pairs(given: list[str], option: str) -> dict[str, str]:

@@ -10,8 +10,8 @@ from trendweave.errors import Problem, TrendweaveError
 
 #: Arguments that are options of a command. All are called the same, with - for _.
 _OPTIONS = (
-    *("numbers", "device", "time", "type", "time_unit", "order_by", "exchange", "sharing", "memory", "max_trends"),
-    *("watermark", "early", "buckets", "between", "using", "within", "slide"),
+    *("numbers", "device", "time", "type", "time_unit", "time_format", "order_by", "exchange", "sharing", "memory"),
+    *("max_trends", "watermark", "early", "buckets", "between", "using", "within", "slide"),
 )
 #: Arguments that only settings of Spark stand for.
 _SETTINGS = {
@@ -23,7 +23,8 @@ _SETTINGS = {
 _VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
 _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
 #: Names that are no words of English, where they stand alone.
-_NAMED = re.compile(r"(?<![\w.\-])(?P<name>max_trends|time_unit|order_by|rows_at_once|max_rows_of_a_key)(?![\w=])")
+_WORDS = "max_trends|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
+_NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
 
 
 def in_own_words(error: TrendweaveError) -> TrendweaveError:

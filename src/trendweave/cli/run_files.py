@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,7 @@ from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import Device, Exchange, Numbers, choose_type_column
+from trendweave.cli.options import Device, Exchange, Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
 
@@ -42,11 +42,13 @@ class FileRun:
     device: Device | None = None
     max_trends: int | None = None
     memory: str | None = None
+    times: TimeOptions = field(default_factory=TimeOptions)
 
     @property
     def options(self) -> Options:
         """Options of `run`."""
         options: Options = {"numbers": self.numbers}
+        add_times(options, self.times)
         if self.exchange is not None:
             options["exchange"] = self.exchange.value
         if self.device is not None:

@@ -20,11 +20,14 @@ from trendweave.cli.options import (
     Settings,
     StorePath,
     TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
     UsingOption,
     Where,
     check_master,
     choose_runner,
     read_pairs,
+    read_times,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +70,8 @@ def pipe(
     store: StorePath = None,
     between: Between = None,
     using: UsingOption = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what would be done, and where.")] = False,
 ) -> None:
     """Run operators (FILTER, AGGREGATE, JOIN, MATCH) on files of events, or on stored events."""
@@ -85,6 +90,7 @@ def pipe(
         raise typer.BadParameter("give --events or --store")
     options: dict[str, Any] = {"numbers": numbers.value}
     options |= {} if device is None else {"device": device.value}
+    options |= read_times(time_unit, time_format)
     options |= {} if using is None else {"using": using.value}
     asked = PipeRun(read_pipe(text), events or (), right or (), store, between, out, time, type, options)
     if explain:

@@ -16,6 +16,8 @@ from trendweave.cli.options import (
     Settings,
     SharingOption,
     TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
     TypeColumn,
     load_queries,
     read_sharing,
@@ -71,6 +73,8 @@ def stream(
     log: Annotated[Path | None, typer.Option(help="A file for what Spark itself says.")] = None,
     sharing: SharingOption = None,
     device: DeviceOption = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
 ) -> None:
     """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.

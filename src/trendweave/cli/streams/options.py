@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from trendweave.cli.options import Device, NumberFormat, Sharing, check_master, read_pairs
+from trendweave.cli.options import Device, NumberFormat, Sharing, TimeUnit, check_master, read_pairs, read_times
 from trendweave.errors import TrendweaveError
 from trendweave.language.durations import read_duration
 
@@ -103,6 +103,8 @@ class StreamOptions:
     log: Path | None
     sharing: Sharing | None = None
     device: Device | None = None
+    time_unit: TimeUnit | None = None
+    time_format: str | None = None
 
     @property
     def title(self) -> str:
@@ -169,6 +171,7 @@ class StreamOptions:
             available_now=self.available_now,
             sharing=sharing,
             device=None if self.device is None else self.device.value,
+            times=read_times(self.time_unit, self.time_format),
         )
 
     def _make_source(self) -> Source:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from pyspark.sql.types import NumericType
 from trendweave import Options, Workload
 from trendweave.cli.answers import QUERY, Answers, Asked, describe_answers
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import Numbers, choose_type_column
+from trendweave.cli.options import Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
 from trendweave.cli.streams.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
 from trendweave.cli.streams.sources import Sink, Source, explain_missing_connector
@@ -75,6 +75,7 @@ class StreamRun:
     available_now: bool
     sharing: Literal["auto", "always", "never"] | None = None
     device: Literal["cpu", "threads", "gpu", "auto"] | None = None
+    times: TimeOptions = field(default_factory=TimeOptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Put the query on its stream; nothing runs yet."""
@@ -87,6 +88,7 @@ class StreamRun:
             "metrics": METRICS,
             "device": self.device,
         }
+        add_times(options, self.times)
         if isinstance(self.asked, Workload):
             options["sharing"] = self.sharing
         found: DataFrame = self.asked.run(events, self.time, self.find_type(events.columns), **options)
