@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -38,15 +38,14 @@ class Axis:
     log: bool = False
 
 
-def make_time_axis(low: float, high: float, start: float, end: float) -> Axis:
-    """Make an axis of seconds since 1970, marked at round times of day or at midnights."""
+def make_time_axis(low: float, high: float, start: float, end: float, zone: tzinfo | None = None) -> Axis:
+    """Make an axis of seconds since 1970, marked at round times of day or at midnights of a zone (UTC unless given)."""
     if not _has_a_date_of(low) or not _has_a_date_of(high):
         return make_number_axis(low, high, start, end)
-    step = next((step for step in _TIME_STEPS if (high - low) / step <= _MOST_TICKS), 0) or _round_up(
-        (high - low) / _MOST_TICKS
-    )
-    ticks = _find_multiples(low, high, step)
-    return Axis(_make_line(low, high, start, end), ticks, lambda value: _write_moment(value, step, high - low))
+    span = high - low
+    step = next((step for step in _TIME_STEPS if span / step <= _MOST_TICKS), 0) or _round_up(span / _MOST_TICKS)
+    ticks = _find_multiples(low, high, step) if zone is None else _find_clock_times(low, high, step, zone)
+    return Axis(_make_line(low, high, start, end), ticks, lambda value: _write_moment(value, step, span, zone))
 
 
 def make_number_axis(low: float, high: float, start: float, end: float) -> Axis:
@@ -117,22 +116,35 @@ def _has_a_date_of(seconds: float) -> bool:
     return -62_135_000_000 < seconds < 253_402_000_000
 
 
-def name_days(low: float, high: float) -> str:
+def name_days(low: float, high: float, zone: tzinfo | None = None) -> str:
     """Name the day or days of these times, where they have one."""
     if not _has_a_date_of(low) or not _has_a_date_of(high):
         return ""
-    first, last = _date_of(low).strftime("%Y-%m-%d"), _date_of(high).strftime("%Y-%m-%d")
+    first, last = _date_of(low, zone).strftime("%Y-%m-%d"), _date_of(high, zone).strftime("%Y-%m-%d")
     return first if first == last else f"{first} to {last}"
 
 
-def _date_of(seconds: float) -> datetime:
-    return _EPOCH + timedelta(seconds=seconds)
+def _date_of(seconds: float, zone: tzinfo | None) -> datetime:
+    moment = _EPOCH + timedelta(seconds=seconds)
+    return moment if zone is None else moment.astimezone(zone)
 
 
-def _write_moment(seconds: float, step: float, span: float) -> str:
-    when = _date_of(seconds)
-    if step >= _DAY and seconds % _DAY == 0:
+def _find_clock_times(low: float, high: float, step: float, zone: tzinfo) -> tuple[float, ...]:
+    """Find the moments at which clocks of a zone show round times, also on days on which they are changed."""
+    first, last = (_date_of(value, zone).replace(tzinfo=UTC).timestamp() for value in (low, high))
+    found = []
+    for shown in _find_multiples(min(first, last) - step, max(first, last) + step, step):
+        clock = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
+        moment = clock.timestamp()
+        if low <= moment <= high and _date_of(moment, zone).replace(tzinfo=None) == clock.replace(tzinfo=None):
+            found.append(moment)
+    return tuple(found) or (low,)
+
+
+def _write_moment(seconds: float, step: float, span: float, zone: tzinfo | None) -> str:
+    when = _date_of(seconds, zone)
+    if step >= _DAY and (when.hour, when.minute, when.second) == (0, 0, 0):
         return when.strftime("%d %b" if span < 300 * _DAY else "%Y-%m-%d").lstrip("0")
     if span > 2 * _DAY:
         return when.strftime("%d %b %H:%M").lstrip("0")
-    return when.strftime("%H:%M" if step >= _MINUTE and seconds % _MINUTE == 0 else "%H:%M:%S")
+    return when.strftime("%H:%M" if step >= _MINUTE and when.second == 0 else "%H:%M:%S")

@@ -1,26 +1,23 @@
-"""Matches (or situations) as bars on a time line: one HTML page with an SVG drawing and nothing from elsewhere."""
+"""Matches (or situations) as bars on a time line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, shorten
+from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import quote
 from trendweave.pictures.times import seconds_of
+from trendweave.pictures.trends import make_moment_axis
 
 _MOST = 200
-_LEFT, _WIDTH, _ROW = 230, 900, 16
-_STYLE = """
-body { font: 14px/1.4 sans-serif; margin: 2em; color: #222; background: #fff; }
-pre { background: #f5f5f2; padding: 1em; overflow-x: auto; }
-svg text { font: 11px sans-serif; fill: #333; }
-.running { stroke-dasharray: 3 2; fill-opacity: 0.45; }
-"""
+_LEFT, _RIGHT, _ROW, _BETWEEN, _BOTTOM = 300, 24, 18, 10, 56
 _NOTHING = "<p>There is nothing to draw.</p>"
 
 
@@ -57,8 +54,40 @@ class _Group(NamedTuple):
     detected: Any
 
 
+def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | None = None) -> Picture:
+    """Draw the first rows of an interval query, one group of bars per row.
+
+    Args:
+        line: What the query asks for; matches or situations.
+        result: Its rows.
+        title: What stands above the picture.
+        zone: The zone of the times that are marked; None for that of the column.
+    """
+    rows = result.slice(0, _MOST).to_pylist()
+    groups = [_read_situation(line, row) if line.returns == "situations" else _read_match(line, row) for row in rows]
+    moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
+    seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
+    column = "start" if line.returns == "situations" else "time"
+    across, label = make_moment_axis(
+        seconds or [0.0], result.schema.field(column).type, zone, _LEFT + 12, WIDTH - _RIGHT - 12
+    )
+    colours = assign_colours([*line.situations, *(bar.situation for group in groups for bar in group.bars)])
+    used = [name for name in colours if any(bar.situation == name for group in groups for bar in group.bars)]
+    legend, foot = draw_legend([(name, colours[name]) for name in used], 24, 48, "bar")
+    y = round(foot + 14)
+    bars: list[str] = []
+    for group in groups:
+        bars += _draw_group(group, y + _BETWEEN // 2, max(seconds), across, colours)
+        y += _ROW * len(group.bars) + _BETWEEN
+    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 14, y + 2)
+    if result.num_rows > _MOST:
+        title = f"{title}: the first {_MOST:,} of {result.num_rows:,} rows"
+    parts = [draw_title(title, 24), *legend, *draw_across(across, frame, label), *bars]
+    return Picture(title, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
+
+
 def draw_time_line(line: TimeLine, result: pa.Table) -> str:
-    """Draw the first rows of an interval query; counted matches stand in a plain table.
+    """Draw the first rows of an interval query as a page; counted matches stand in a plain table.
 
     Args:
         line: What the query asks for.
@@ -67,62 +96,39 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     Returns:
         An HTML page that needs nothing from elsewhere.
     """
-    rows = result.slice(0, _MOST).to_pylist()
-    drawing = _write_counts(rows) if line.returns == "counts" else _draw_rows(line, rows)
-    note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
-    return (
-        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Matches on a time line</title>"
-        f"<style>{_STYLE}</style></head><body>\n<pre>{quote(line.text)}</pre>\n"
-        f"<p>{result.num_rows:,} rows</p>{note}\n{drawing}\n</body></html>\n"
-    )
+    above = f"<h1>On a time line</h1>\n<pre>{quote(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
+    if line.returns == "counts":
+        note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
+        return write_page(
+            "Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist())
+        )
+    if not result.num_rows:
+        return write_page("Matches on a time line", [], above=above + _NOTHING)
+    title = "Situations on a time line" if line.returns == "situations" else "Matches on a time line"
+    return write_page(title, [make_time_line(line, result, title)], above=above)
 
 
-def _draw_rows(line: TimeLine, rows: list[dict[str, Any]]) -> str:
-    """Draw one group of bars per row."""
-    groups = [_read_situation(line, row) if line.returns == "situations" else _read_match(line, row) for row in rows]
-    moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
-    moments += [group.detected for group in groups]
-    seconds = [seconds_of(moment) for moment in moments if moment is not None]
-    if not seconds:
-        return _NOTHING
-    low, high = min(seconds), max(seconds)
-    scale = _WIDTH / ((high - low) or 1.0)
-    colours = assign_colours(line.situations)
-    parts: list[str] = []
-    y = 24
-    for group in groups:
-        parts += _draw_group(group, y, low, high, scale, colours)
-        y += _ROW * len(group.bars) + 8
-    first, last = _write_moment(low, rows), _write_moment(high, rows)
-    axis = (
-        f"<line x1='{_LEFT}' x2='{_LEFT + _WIDTH}' y1='20' y2='20' stroke='#999'/>"
-        f"<text x='{_LEFT}' y='14'>{quote(first)}</text>"
-        f"<text x='{_LEFT + _WIDTH}' y='14' text-anchor='end'>{quote(last)}</text>"
-    )
-    width = _LEFT + _WIDTH + 20
-    return f"<svg width='{width}' height='{y + 10}' viewBox='0 0 {width} {y + 10}'>{axis}{''.join(parts)}</svg>"
-
-
-def _draw_group(group: _Group, top: int, low: float, high: float, scale: float, colours: dict[str, str]) -> list[str]:
+def _draw_group(group: _Group, top: float, last: float, across: Axis, colours: dict[str, str]) -> list[str]:
     """Draw the bars of one row below each other; one that runs reaches to the detection."""
-    parts = [f"<text x='4' y='{top + 12}'>{quote(group.label[:36])}</text>"]
+    label = shorten(group.label, 24)
+    parts = [f'<text x="24" y="{top + 13}">{quote(label)}<title>{quote(group.label)}</title></text>']
     for place, (name, start, end) in enumerate(group.bars):
         y = top + _ROW * place
-        left = _LEFT + (seconds_of(start) - low) * scale
+        left = across.place(seconds_of(start))
         until = end if end is not None else group.detected
-        right = _LEFT + ((seconds_of(until) if until is not None else high) - low) * scale
+        right = across.place(seconds_of(until) if until is not None else last)
         shown = f"{name}: {start} to {'still running' if end is None else end}"
+        runs = f' class="running" stroke="{colours[name]}"' if end is None else ""
         parts.append(
-            f"<rect x='{left:.1f}' y='{y + 2}' width='{max(right - left, 2):.1f}' height='{_ROW - 4}' rx='2' "
-            f"fill='{colours[name]}' class='{'running' if end is None else ''}'>"
-            f"<title>{quote(shown)}</title></rect>"
-            f"<text x='{_LEFT - 6}' y='{y + 12}' text-anchor='end'>{quote(name)}</text>"
+            f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
+            f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
+            f'<text class="faint small" x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{quote(shorten(name, 18))}</text>'
         )
     if group.detected is not None:
-        x = _LEFT + (seconds_of(group.detected) - low) * scale
+        x = across.place(seconds_of(group.detected))
         parts.append(
-            f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{top}' y2='{top + _ROW * len(group.bars)}' stroke='#222' "
-            f"stroke-width='1.5'><title>{quote(f'certain at {group.detected}')}</title></line>"
+            f'<path class="axis" stroke-width="2" d="M{x:.1f} {top - 2}V{top + _ROW * len(group.bars) + 2}">'
+            f"<title>{quote(f'certain at {group.detected}')}</title></path>"
         )
     return parts
 
@@ -147,12 +153,3 @@ def _write_counts(rows: list[dict[str, Any]]) -> str:
     head = "".join(f"<th>{quote(name)}</th>" for name in rows[0])
     cells = ["".join(f"<td>{quote(str(cell))}</td>" for cell in row.values()) for row in rows]
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>"
-
-
-def _write_moment(seconds: float, rows: list[dict[str, Any]]) -> str:
-    """Write the end of the axis as the rows write times."""
-    for row in rows:
-        for value in row.values():
-            if isinstance(value, datetime) and abs(seconds_of(value) - seconds) < 1e-6:
-                return value.replace(tzinfo=None).isoformat(sep=" ")
-    return f"{seconds:,.6g}"
