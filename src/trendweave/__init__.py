@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents, read
     from trendweave.runners.warm_up import warm_up
+    from trendweave.showing import plot, show
     from trendweave.store.event_store import EventStore
 
 __all__ = [
@@ -49,8 +50,10 @@ __all__ = [
     "Workload",
     "calibrate",
     "errors",
+    "plot",
     "query",
     "read",
+    "show",
     "warm_up",
     "workload",
 ]
@@ -72,7 +75,9 @@ _ON_DEMAND = {
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "calibrate": "calibrating",
+    "plot": "showing",
     "read": "runners.spark.reading.events",
+    "show": "showing",
     "warm_up": "runners.warm_up",
 }
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from trendweave.devices.names import Device
+    from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.store.event_store import EventStore
+    from trendweave.store.patterns.access import Access
     from trendweave.store.patterns.plan_access import Wish
 
 _Found = TypeVar("_Found")
@@ -168,16 +170,28 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
     """What is read of a store, and why."""
+    from trendweave.store.patterns.running.told import explain_access
+
+    return explain_access(_plan_on_store(asked, store, options), store)
+
+
+def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
+    """The same as a picture."""
+    from trendweave.pictures.reading import make_reading_plan
+    from trendweave.store.patterns.running.told import draw_access
+
+    return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
+
+
+def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Access:
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
     from trendweave.store.patterns.running.in_process import Request, plan_request
-    from trendweave.store.patterns.running.told import explain_access
 
     asked.check(store.schema)
     request = Request(asked.wishes(), settings.between, settings.using)
-    read = asked.bind(store.schema, settings).needs.read
-    return explain_access(plan_request(request, store, read), store)
+    return plan_request(request, store, asked.bind(store.schema, settings).needs.read)
 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:

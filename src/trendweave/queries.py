@@ -66,6 +66,11 @@ class Query:
     def __str__(self) -> str:
         return print_tree(self.tree)
 
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self.plan, "Query").html()
+
     @property
     def kind(self) -> QueryKind:
         """What the query looks for: "trends", "intervals" (matches of situations), or "trends in situations"."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from trendweave.pictures.picture import Picture
     from trendweave.planning.show import ExplainFormat
     from trendweave.programs.program import Program
     from trendweave.queries import ArrowEvents
@@ -56,7 +57,7 @@ Source: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Query | str | Mapping[str, Any]] "
     "| Iterable[Query | str | Rule | tuple[str, Query | str]]"
 )
-_SHOWN_NAMES = 6
+_SHOWN_NAMES, _SHOWN_QUERIES = 6, 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -98,6 +99,22 @@ class Workload(Mapping[str, Query]):
         shown = ", ".join(self.names[:_SHOWN_NAMES])
         more = len(self) - _SHOWN_NAMES
         return f"<Workload of {len(self):,} queries: {shown}{f' and {more:,} more' if more > 0 else ''}>"
+
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        lines = [f"{name}\n{rule.query}" for name, rule in self._by_name.items()][:_SHOWN_QUERIES]
+        if len(self) > _SHOWN_QUERIES:
+            lines.append(f"and {len(self) - _SHOWN_QUERIES:,} more")
+        more = [("queries", "\n\n".join(lines)), ("what is shared", self.explain())]
+        return Card(f"Workload · {len(self):,} queries", "", (), (self._draw(),), more).html()
+
+    def _draw(self) -> Picture:
+        """What is computed together, as a picture."""
+        from trendweave.sharing.show import see_sharing
+        from trendweave.sharing.workload_picture import make_workload
+
+        return make_workload(see_sharing(self._sharing(), tuple(self._members().values())))
 
     def rule(self, name: str) -> Rule:
         """A query with its version and description.

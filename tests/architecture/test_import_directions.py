@@ -23,8 +23,8 @@ ROOMS: dict[str, set[str]] = {
     "events": {"errors"},
     "devices": {"errors"},
     "language": {"errors"},
-    "planning": {"errors", "events", "language"},
-    "sharing": {"errors", "language", "planning"},
+    "planning": {"errors", "events", "language", "pictures"},
+    "sharing": {"errors", "language", "pictures", "planning"},
     "expressions": {"errors", "events", "language", "planning.plan"},
     "kernels": set(),
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
@@ -36,29 +36,34 @@ ROOMS: dict[str, set[str]] = {
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices", "gpu"),
+        *("programs", "devices", "gpu", "pictures"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
-        *("runners", "devices"),
+        *("runners", "devices", "pictures"),
     },
-    "places": {"errors", "devices", "rows", "programs", "runners", "store"},
+    "places": {"errors", "devices", "pictures", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "operators": {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
+        "pictures",
     },
     "calibrating": {"devices", "operators", "programs", "queries", "runners"},
     "rules": {"errors", "planning", "queries"},
     "workload": {
         *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
-        *("queries", "rules"),
+        *("pictures", "queries", "rules"),
     },
+    "showing": {"errors", "operators", "pictures", "places", "planning", "queries", "rows", "workload"},
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
     # `trendweave.workload` is a function, too.
     "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets"},
-    "__init__": {"calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "store", "workload"},
+    "__init__": {
+        *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
+        "workload",
+    },
     "__main__": {"cli"},
 }
 

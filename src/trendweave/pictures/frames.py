@@ -38,7 +38,9 @@ def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
         text = quote(axis.label(value))
         parts.append(f'<text class="faint" x="{x:.1f}" y="{frame.bottom + 20:g}" text-anchor="middle">{text}</text>')
     middle = (frame.left + frame.right) / 2
-    parts.append(f'<line class="axis" x1="{frame.left:g}" x2="{frame.right:g}" y1="{frame.bottom:g}" y2="{frame.bottom:g}"/>')
+    parts.append(
+        f'<line class="axis" x1="{frame.left:g}" x2="{frame.right:g}" y1="{frame.bottom:g}" y2="{frame.bottom:g}"/>'
+    )
     parts.append(f'<text x="{middle:g}" y="{frame.bottom + 42:g}" text-anchor="middle">{quote(label)}</text>')
     return parts
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, OptionError, Problem, near_names
 from trendweave.pictures.axes import Axis, make_number_axis
-from trendweave.pictures.colours import assign_colours
+from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import describe_trend, quote
@@ -28,6 +28,7 @@ from trendweave.pictures.trends import (
 _LEFT, _RIGHT, _HIGH, _BOTTOM = 84, 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
 _MOST_DOTS, _MOST_POINTS = 400, 4_000
+_ALL = "all events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _draw_group(
     values = [y for _, y in points] + [y for trend in trends for _, y, _ in trend]
     across, label = make_moment_axis(moments, kind, about.zone, _LEFT + 12, WIDTH - _RIGHT - 12)
     used = [name for name in colours if any(event["variable"] == name for row in chosen for event in row["events"])]
-    legend, foot = draw_legend([(name, colours[name]) for name in used], _LEFT, 48, "dot")
+    legend, foot = draw_legend([*((name, colours[name]) for name in used), (_ALL, COLOURS[-1])], _LEFT, 48, "dot")
     frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 14, foot + 14 + _HIGH)
     pad = (max(values) - min(values)) * 0.06 or 1.0
     upwards = make_number_axis(min(values) - pad, max(values) + pad, frame.bottom, frame.top)

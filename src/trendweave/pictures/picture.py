@@ -154,7 +154,9 @@ def _write_page_style(theme: ThemeName) -> str:
         "pre { font-size: 13px; white-space: pre-wrap; overflow-x: auto; } "
     )
     if theme == "auto":
-        return f":root {{ color-scheme: light dark; }} {rules}@media (prefers-color-scheme: dark) {{ body {{ {dark} }} }}"
+        return (
+            f":root {{ color-scheme: light dark; }} {rules}@media (prefers-color-scheme: dark) {{ body {{ {dark} }} }}"
+        )
     return f":root {{ color-scheme: {theme}; }} {rules}" + (f"body {{ {dark} }}" if theme == "dark" else "")
 
 

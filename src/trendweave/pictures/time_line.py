@@ -12,12 +12,15 @@ from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, shorten
 from trendweave.pictures.picture import Picture, write_page
+from trendweave.pictures.style import LETTER
 from trendweave.pictures.texts import quote
 from trendweave.pictures.times import seconds_of
 from trendweave.pictures.trends import make_moment_axis
 
 _MOST = 200
-_LEFT, _RIGHT, _ROW, _BETWEEN, _BOTTOM = 300, 24, 18, 10, 56
+_RIGHT, _ROW, _BETWEEN, _BOTTOM = 24, 18, 10, 56
+#: Letters that are written before the time line: of what tells rows apart, and of names of situations.
+_MOST_LABEL, _MOST_NAME = 24, 18
 _NOTHING = "<p>There is nothing to draw.</p>"
 
 
@@ -68,18 +71,22 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
     seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
     column = "start" if line.returns == "situations" else "time"
-    across, label = make_moment_axis(
-        seconds or [0.0], result.schema.field(column).type, zone, _LEFT + 12, WIDTH - _RIGHT - 12
-    )
+    left = _find_left(groups)
+    kind = result.schema.field(column).type
+    across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - _RIGHT - 12)
     colours = assign_colours([*line.situations, *(bar.situation for group in groups for bar in group.bars)])
     used = [name for name in colours if any(bar.situation == name for group in groups for bar in group.bars)]
     legend, foot = draw_legend([(name, colours[name]) for name in used], 24, 48, "bar")
+    hints = _explain_marks(groups)
+    if hints:
+        foot += 19
+        legend.append(f'<text class="faint small" x="24" y="{foot:g}">{quote(hints)}</text>')
     y = round(foot + 14)
     bars: list[str] = []
     for group in groups:
-        bars += _draw_group(group, y + _BETWEEN // 2, max(seconds), across, colours)
+        bars += _draw_group(group, y + _BETWEEN // 2, left, max(seconds), across, colours)
         y += _ROW * len(group.bars) + _BETWEEN
-    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 14, y + 2)
+    frame = Frame(left, WIDTH - _RIGHT, foot + 14, y + 2)
     if result.num_rows > _MOST:
         title = f"{title}: the first {_MOST:,} of {result.num_rows:,} rows"
     parts = [draw_title(title, 24), *legend, *draw_across(across, frame, label), *bars]
@@ -99,18 +106,35 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     above = f"<h1>On a time line</h1>\n<pre>{quote(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
     if line.returns == "counts":
         note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
-        return write_page(
-            "Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist())
-        )
+        return write_page("Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist()))
     if not result.num_rows:
         return write_page("Matches on a time line", [], above=above + _NOTHING)
     title = "Situations on a time line" if line.returns == "situations" else "Matches on a time line"
     return write_page(title, [make_time_line(line, result, title)], above=above)
 
 
-def _draw_group(group: _Group, top: float, last: float, across: Axis, colours: dict[str, str]) -> list[str]:
+def _find_left(groups: Sequence[_Group]) -> float:
+    """Where the time line begins: behind what is written before it."""
+    labels = max((len(group.label) for group in groups), default=0)
+    names = max((len(bar.situation) for group in groups for bar in group.bars), default=0)
+    return 24 + LETTER * min(labels, _MOST_LABEL) + 18 + LETTER * min(names, _MOST_NAME) + 10
+
+
+def _explain_marks(groups: Sequence[_Group]) -> str:
+    """Say what the marks mean that are there."""
+    hints = []
+    if any(group.detected is not None for group in groups):
+        hints.append("an upright line is the moment at which a match was certain")
+    if any(bar.end is None for group in groups for bar in group.bars):
+        hints.append("a pale bar was still running then" if hints else "a pale bar is still running")
+    return "; ".join(hints)
+
+
+def _draw_group(
+    group: _Group, top: float, edge: float, last: float, across: Axis, colours: dict[str, str]
+) -> list[str]:
     """Draw the bars of one row below each other; one that runs reaches to the detection."""
-    label = shorten(group.label, 24)
+    label = shorten(group.label, _MOST_LABEL)
     parts = [f'<text x="24" y="{top + 13}">{quote(label)}<title>{quote(group.label)}</title></text>']
     for place, (name, start, end) in enumerate(group.bars):
         y = top + _ROW * place
@@ -122,7 +146,8 @@ def _draw_group(group: _Group, top: float, last: float, across: Axis, colours: d
         parts.append(
             f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
             f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
-            f'<text class="faint small" x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{quote(shorten(name, 18))}</text>'
+            f'<text class="faint small" x="{edge - 8:g}" y="{y + 13}" text-anchor="end">'
+            f"{quote(shorten(name, _MOST_NAME))}</text>"
         )
     if group.detected is not None:
         x = across.place(seconds_of(group.detected))

@@ -470,3 +470,8 @@ class Plan:
 
     def edge(self, earlier: str, later: str) -> EdgePlan:
         return next(edge for edge in self.edges if (edge.earlier, edge.later) == (earlier, later))
+
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self, "Plan").html()

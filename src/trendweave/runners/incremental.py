@@ -113,6 +113,11 @@ class Incremental:
             return self._program.never_closing
         return () if self._steps is not None else (None,)
 
+    @property
+    def text(self) -> str:
+        """The query, or the queries, for people."""
+        return self._program.text
+
     def start(self) -> State:
         """An empty state."""
         return State(owner=self.owner, record=self._record)

@@ -75,6 +75,23 @@ class PushSession:
 
     # What happened so far
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {'; '.join(f'{label} {text}' for label, text in self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        return Card(type(self).__name__, self._engine.text, self._facts()).html()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What is told of the session, without changing anything in it."""
+        begun = self.watermark
+        return [
+            ("watermark", "before the first event" if begun is None else str(begun)),
+            ("late events", f"{self.late:,}"),
+            ("rows have", ", ".join(self.schema.names)),
+        ]
+
     @property
     def schema(self) -> pa.Schema:
         """The columns of rows."""

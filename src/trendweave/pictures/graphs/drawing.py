@@ -1,0 +1,126 @@
+"""A graph as a picture: states as rounded boxes, arrows with what is asked of them."""
+
+from __future__ import annotations
+
+from trendweave.pictures.frames import draw_title
+from trendweave.pictures.graphs.graph import Edge, Graph, Node
+from trendweave.pictures.graphs.layers import Placed, is_back, label_text, label_width, place_nodes
+from trendweave.pictures.picture import Picture
+from trendweave.pictures.texts import quote
+
+_PAD = 24.0
+_TITLE_LETTER = 8.6
+_COMMON = "#0f7fc4"
+
+
+def make_graph(graph: Graph) -> Picture:
+    """Draw nodes and arrows from left to right."""
+    placed = place_nodes(graph)
+    top = (44.0 if graph.title else 16.0) + 18 * len(graph.notes)
+    below = 34.0 * sum(is_back(edge, placed.columns) for edge in graph.edges) ** 0.5
+    far = any(_is_far(edge, placed) for edge in graph.edges)
+    top += 34.0 if far else 0.0
+    parts = [draw_title(graph.title, _PAD)] if graph.title else []
+    for number, note in enumerate(graph.notes):
+        parts.append(f'<text class="faint" x="{_PAD}" y="{48 + 18 * number}">{quote(note)}</text>')
+    parts.append(f'<g transform="translate({_PAD:g} {top:g})">')
+    nodes = {node.name: node for node in graph.nodes}
+    for edge in graph.edges:
+        parts += _draw_edge(edge, nodes, placed)
+    for node in graph.nodes:
+        parts += _draw_node(node, *placed.centres[node.name])
+    for edge in graph.edges:
+        parts += _draw_label(edge, nodes, placed)
+    parts.append("</g>")
+    beyond = max((label_width(edge) / 2 for edge in graph.edges if is_back(edge, placed.columns)), default=0)
+    width = max(placed.width, _TITLE_LETTER * len(graph.title), beyond * 2, 240.0) + 2 * _PAD
+    return Picture(graph.title or "template", width, top + placed.height + below + 22, tuple(parts))
+
+
+def _is_far(edge: Edge, placed: Placed) -> bool:
+    return placed.columns[edge.target] - placed.columns[edge.source] > 1
+
+
+def _ends(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float, float, float]:
+    """From the right side of one node to the left side of the other."""
+    (x1, y1), (x2, y2) = placed.centres[edge.source], placed.centres[edge.target]
+    return x1 + nodes[edge.source].width / 2, y1, x2 - nodes[edge.target].width / 2 - 8, y2
+
+
+def _draw_edge(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]:
+    dashed = " dashed" if edge.dashed else ""
+    if edge.source == edge.target:
+        x, y = placed.centres[edge.source]
+        up = y - nodes[edge.source].height / 2
+        path = f"M{x - 14:.1f} {up:.1f}C{x - 26:.1f} {up - 30:.1f} {x + 26:.1f} {up - 30:.1f} {x + 14:.1f} {up - 8:.1f}"
+        return [f'<path class="edge{dashed}" d="{path}"/>', _draw_head(x + 14, up, "down")]
+    if is_back(edge, placed.columns):
+        x1, y1, x2, y2, low = _back(edge, nodes, placed)
+        path = f"M{x1:.1f} {y1:.1f}C{x1:.1f} {low:.1f} {x2:.1f} {low:.1f} {x2:.1f} {y2 + 8:.1f}"
+        return [f'<path class="edge{dashed}" d="{path}"/>', _draw_head(x2, y2, "up")]
+    x1, y1, x2, y2 = _ends(edge, nodes, placed)
+    if _is_far(edge, placed) and abs(y1 - y2) < 1:
+        high = y1 - nodes[edge.source].height / 2 - 30
+        path = f"M{x1:.1f} {y1:.1f}C{x1 + 40:.1f} {high:.1f} {x2 - 40:.1f} {high:.1f} {x2:.1f} {y2:.1f}"
+    else:
+        half = (x2 - x1) / 2
+        path = f"M{x1:.1f} {y1:.1f}C{x1 + half:.1f} {y1:.1f} {x2 - half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+    return [f'<path class="edge{dashed}" d="{path}"/>', _draw_head(x2 + 8, y2, "right")]
+
+
+def _back(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float, float, float, float]:
+    (x1, y1), (x2, y2) = placed.centres[edge.source], placed.centres[edge.target]
+    y1, y2 = y1 + nodes[edge.source].height / 2, y2 + nodes[edge.target].height / 2
+    return x1, y1, x2, y2, max(y1, y2) + 34
+
+
+def _draw_head(x: float, y: float, way: str) -> str:
+    corners = {
+        "right": f"{x:.1f},{y:.1f} {x - 9:.1f},{y - 4.5:.1f} {x - 9:.1f},{y + 4.5:.1f}",
+        "down": f"{x:.1f},{y:.1f} {x - 3:.1f},{y - 10:.1f} {x + 6:.1f},{y - 8:.1f}",
+        "up": f"{x:.1f},{y:.1f} {x - 4.5:.1f},{y + 9:.1f} {x + 4.5:.1f},{y + 9:.1f}",
+    }[way]
+    return f'<polygon class="head" points="{corners}"/>'
+
+
+def _draw_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]:
+    if not edge.label:
+        return []
+    if edge.source == edge.target:
+        x, y = placed.centres[edge.source]
+        y -= nodes[edge.source].height / 2 + 28
+    elif is_back(edge, placed.columns):
+        x1, _, x2, _, low = _back(edge, nodes, placed)
+        x, y = (x1 + x2) / 2, low
+    else:
+        x1, y1, x2, y2 = _ends(edge, nodes, placed)
+        x, y = (x1 + x2) / 2, (y1 + y2) / 2 - 6
+        if _is_far(edge, placed) and abs(y1 - y2) < 1:
+            y = y1 - nodes[edge.source].height / 2 - 26
+    shown = f"{quote(label_text(edge))}<title>{quote(edge.label)}</title>"
+    return [f'<text class="small halo" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{shown}</text>']
+
+
+def _draw_node(node: Node, x: float, y: float) -> list[str]:
+    if node.kind in ("start", "end"):
+        ring = f'<circle class="edge" cx="{x:.1f}" cy="{y:.1f}" r="8"/>' if node.kind == "end" else ""
+        return [f'{ring}<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="5"/>']
+    left, top = x - node.width / 2, y - node.height / 2
+    colour = node.colour or _COMMON
+    round_ = {"box": 4, "query": node.height / 2}.get(node.kind, 16)
+    box = f'x="{left:.1f}" y="{top:.1f}" width="{node.width:.1f}" height="{node.height:.1f}" rx="{round_:.0f}"'
+    fill = f' fill="{colour}" fill-opacity="0.16"' if node.kind == "query" else ""
+    shape = "" if node.kind == "query" else ' class="state"'
+    parts = [f'<rect{shape} {box} stroke="{colour}"{fill}><title>{quote(node.hint)}</title></rect>']
+    if node.kind == "final":
+        parts.append(
+            f'<rect x="{left + 4:.1f}" y="{top + 4:.1f}" width="{node.width - 8:.1f}" height="{node.height - 8:.1f}" '
+            f'rx="{round_ - 4:.0f}" fill="none" stroke="{colour}" stroke-width="1.2"/>'
+        )
+    first = y - 9 * (len(node.lines) - 1) + 4.5
+    for number, line in enumerate(node.lines):
+        weight = ' font-weight="600"' if number == 0 and len(node.lines) > 1 else ' class="faint"' if number else ""
+        parts.append(
+            f'<text{weight} x="{x:.1f}" y="{first + 18 * number:.1f}" text-anchor="middle">{quote(line)}</text>'
+        )
+    return parts

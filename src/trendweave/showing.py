@@ -1,0 +1,229 @@
+"""Pictures of whatever users hold: `plot` draws it, `show` sets rows and a picture beside each other.
+
+Results are plain tables, so that every other tool takes them; that is why they are drawn by functions, and have no
+methods of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave import places
+from trendweave.errors import OptionError, Problem, near_names
+from trendweave.operators.drawing import make_chain
+from trendweave.operators.operator import Piped
+from trendweave.pictures.kinds import find_kind, find_numbers, find_others, find_situations
+from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
+from trendweave.pictures.picture import Picture, stack
+from trendweave.pictures.tables import write_lines, write_rows
+from trendweave.pictures.texts import quote
+from trendweave.pictures.time_line import TimeLine, make_time_line
+from trendweave.pictures.trends import describe_shown, make_trend_lanes
+from trendweave.pictures.windows import WindowChart, make_window_chart
+from trendweave.planning import IntervalPlan, Plan, SituatedPlan
+from trendweave.planning.show.template_picture import make_template
+from trendweave.queries import AUTO, Query
+from trendweave.rows.tables import as_arrow
+from trendweave.workload import Workload
+
+#: Rows of a Spark DataFrame that are fetched, at most.
+_MOST_ROWS = 10_000
+
+
+def plot(
+    what: Any,
+    query: Query | None = None,
+    *,
+    events: Any = None,
+    store: Any = None,
+    value: str | None = None,
+    group: str | tuple[str, ...] | None = None,
+    time: str = "time",
+    title: str | None = None,
+    unit: str = "",
+    zone: str | None = None,
+) -> Picture:
+    """Draw a result, a query, a workload, operators, or how stored events are read.
+
+    Args:
+        what: A result of `run` as a table of any kind: windows become lines over time, listed trends lines with their
+            events, matches and situations bars on a time line. Of a Spark DataFrame the first 10,000 rows are fetched.
+            Or a `Query` or a plan (its template), a `Workload` (what is computed together), an operator or a chain.
+        query: The query of the result, which tells values, groups and situations apart; without it columns are taken
+            for what they look like.
+        events: With listed trends, the events that they were found in: trends are then drawn on their course.
+        store: With a query or a workload, the `trendweave.EventStore` that it would be run on: what each way to read it
+            costs, and what is read.
+        value: The column that is drawn; of trends on events, the attribute.
+        group: The column or columns that tell lines apart.
+        time: With events, the column that holds the time.
+        title: What stands above the picture.
+        unit: What values are counted in, written behind their name.
+        zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
+
+    Returns:
+        A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
+
+    Raises:
+        OptionError: Nothing can be drawn of it, or a column is not there.
+        DataError: It is no table.
+    """
+    if store is not None:
+        if not isinstance(what, Query | Workload):
+            message = "what is read of a store is drawn for a query or a workload"
+            raise OptionError([Problem("TW414", message, "plot(query, store=store)")])
+        return places.draw_on_store(what._asked(store, "time", AUTO), store, {})
+    match what:
+        case Query():
+            return make_template(what.plan)
+        case Plan() | IntervalPlan() | SituatedPlan():
+            return make_template(what)
+        case Workload():
+            return what._draw()
+        case Piped():
+            return make_chain(what)
+    rows = _fetch(what)[0]
+    kind = find_kind(rows.schema)
+    note = "" if query is None else str(query)
+    if kind == "trends" and rows.num_rows:
+        if events is None:
+            return stack(make_trend_lanes(rows, zone), title or describe_shown(rows), note)
+        about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
+        return stack(make_trends_on_events(rows, _fetch(events)[0], about), title or describe_shown(rows), note)
+    if kind in ("matches", "situations") and rows.num_rows:
+        line = _see_situations(rows.schema, query)
+        heading = title or ("Matches" if kind == "matches" else "Situations")
+        picture = make_time_line(line, rows, heading, zone)
+        return stack([picture], picture.title, note)
+    if kind != "windows":
+        why = "it has no rows" if kind is not None else "it has neither windows, nor trends, nor situations"
+        hint = "show(result) shows its rows" if kind is None else "look for other events, or ask for less"
+        raise OptionError([Problem("TW414", f"nothing can be drawn of this result: {why}", hint)])
+    drawn, groups = _choose_columns(rows.schema, query, value, group)
+    chart = WindowChart(drawn, groups, f"{drawn} over time" if title is None else title, unit, zone)
+    return stack([make_window_chart(rows, chart)], chart.title, note)
+
+
+def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
+    """Set the first rows of a result beside a picture of it, for notebooks; `print` gives the rows as text.
+
+    Args:
+        result: A table of any kind; of a Spark DataFrame the first 10,000 rows are fetched.
+        query: As for `plot`.
+        rows: How many rows are shown.
+        **options: As for `plot`.
+
+    Returns:
+        What a notebook shows. Where nothing can be drawn of the result it has rows alone; options that are wrong are
+        errors all the same.
+    """
+    if not isinstance(rows, int) or rows < 0:
+        raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
+    table, whole = _fetch(result)
+    picture = None
+    if options or (find_kind(table.schema) is not None and table.num_rows and _has_moments(table)):
+        picture = plot(table, query, **options)
+    return ShownResult(table, rows, picture, whole)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownResult:
+    """Rows and a picture. Attributes:
+    table: The rows.
+    most: How many are shown.
+    picture: The picture, where there is one.
+    whole: Whether these are all rows of the result.
+    """
+
+    table: pa.Table
+    most: int
+    picture: Picture | None
+    whole: bool = True
+
+    def __repr__(self) -> str:
+        return f"{write_lines(self.table, self.most)}\n{self._count()}"
+
+    def _repr_html_(self) -> str:
+        drawn = "" if self.picture is None else f'<div style="max-width: 720px">{self.picture.inline()}</div>'
+        count = f'<div style="opacity: .75; font-size: 12px; margin: 4px 0 10px">{quote(self._count())}</div>'
+        return f'<div style="overflow-x: auto">{write_rows(self.table, self.most)}{count}{drawn}</div>'
+
+    def _count(self) -> str:
+        number = self.table.num_rows
+        of = f"{number:,} rows" if self.whole else f"more than {number:,} rows"
+        return f"{self.most:,} of {of}" if number > self.most else of
+
+
+def _fetch(result: Any) -> tuple[pa.Table, bool]:
+    """The rows of a table of any kind, and whether they are all of it."""
+    if not places.is_spark(result):
+        return as_arrow(result)[0], True
+    if result.isStreaming:
+        message = "a stream has no rows to be drawn before it runs"
+        raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
+    first = result.limit(_MOST_ROWS + 1)
+    rows = first.toArrow() if hasattr(first, "toArrow") else as_arrow(first.toPandas())[0]
+    return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
+
+
+def _has_moments(table: pa.Table) -> bool:
+    """Whether rows of windows have times, which those of one window over all events have not."""
+    if find_kind(table.schema) != "windows":
+        return True
+    moment = "window_start" if "window_start" in table.column_names else "time"
+    return table.column(moment).null_count == 0
+
+
+def _only_value(schema: pa.Schema) -> str:
+    known = find_values(schema)
+    if len(known) == 1:
+        return known[0]
+    message = "the events of these trends tell no number" if not known else f"they tell {', '.join(known)}"
+    hint = "let the query RETURN TRENDS(S.price)" if not known else f"choose one: value={known[0]!r}"
+    raise OptionError([Problem("TW414", f"it is not clear what is drawn upwards: {message}", hint)])
+
+
+def _see_situations(schema: pa.Schema, query: Query | None) -> TimeLine:
+    if query is not None and isinstance(query.plan, IntervalPlan):
+        return time_line_of(query.plan)
+    situations = find_situations(schema)
+    if "name" in schema.names and not situations:
+        keys = tuple(name for name in find_others(schema) if name != "name")
+        return TimeLine("", "situations", (), keys)
+    return TimeLine("", "matches", situations, tuple(find_others(schema)))
+
+
+def time_line_of(plan: IntervalPlan) -> TimeLine:
+    """What a picture has to know about an interval query.
+
+    Args:
+        plan: Its plan.
+    """
+    keys = plan.key_names
+    if plan.returns != "situations":
+        keys = tuple(output.name for output in plan.outputs if output.function is None)
+    return TimeLine(plan.text, plan.returns, plan.names, keys)
+
+
+def _choose_columns(
+    schema: pa.Schema, query: Query | None, value: str | None, group: str | tuple[str, ...] | None
+) -> tuple[str, tuple[str, ...]]:
+    """The column that is drawn, and those that tell lines apart."""
+    numbers, others = find_numbers(schema), find_others(schema)
+    if query is not None and query.value_count <= len(schema.names):
+        first = len(schema.names) - query.value_count
+        numbers = [name for name in schema.names[first:] if name in numbers] or numbers
+        moments = ("window_start", "window_end", "time")
+        others = [name for name in schema.names[:first] if name not in moments]
+    if value is None:
+        # What is returned stands behind what tells rows apart.
+        value = "count" if "count" in numbers and query is None else numbers[0 if query is not None else -1]
+    groups = tuple(others) if group is None else (group,) if isinstance(group, str) else tuple(group)
+    for name in (value, *groups):
+        if name not in schema.names:
+            hint = near_names(name, schema.names) or f"it has {', '.join(schema.names)}"
+            raise OptionError([Problem("TW408", f"the result has no column {name}", hint)])
+    return value, tuple(name for name in groups if name != value)

@@ -1,0 +1,180 @@
+"""`plot` and `show`: what is drawn of results, queries, workloads, operators and stores, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave import operators as ops
+from trendweave.errors import OptionError
+from trendweave.pictures.picture import Picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+START = datetime(2024, 3, 30, 23, 40, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def events() -> pa.Table:
+    """Two companies; the prices of X fall, those of Y rise."""
+    moments = [START + timedelta(minutes=20 * (i // 2)) for i in range(12)]
+    prices = [10.0, 5.0, 9.0, 6.0, 8.0, 7.0, 7.0, 8.0, 6.0, 9.0, 5.0, 10.0]
+    columns = {"time": pa.array(moments, pa.timestamp("us", "UTC")), "type": ["Stock"] * 12}
+    return pa.table({**columns, "company": ["X", "Y"] * 6, "price": prices})
+
+
+@pytest.fixture(scope="module")
+def falling() -> trendweave.Query:
+    return trendweave.query("""
+        RETURN company, COUNT(*) AS number, MIN(S.price) AS low PATTERN Stock S+
+        WHERE [company] AND S.price > NEXT(S).price GROUP-BY company WITHIN 1 hour SLIDE 20 minutes
+    """)
+
+
+@pytest.fixture(scope="module")
+def listing() -> trendweave.Query:
+    return trendweave.query("""
+        RETURN TRENDS(S.price) PATTERN Stock S+ WHERE [company] AND S.price > NEXT(S).price
+        GROUP-BY company LONGEST 1
+    """)
+
+
+def texts(picture: Picture) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(picture.svg()).iter(f"{SVG}text")]
+
+
+def count(picture: Picture, tag: str) -> int:
+    return len(list(ElementTree.fromstring(picture.svg()).iter(f"{SVG}{tag}")))
+
+
+@pytest.mark.parametrize(
+    "as_kind", [lambda t: t, lambda t: t.to_pandas(), pl.from_arrow], ids=["arrow", "pandas", "pl"]
+)
+def test_windows_of_any_kind_of_table(events: pa.Table, falling: trendweave.Query, as_kind: Any) -> None:
+    result = falling.run(events)
+    picture = trendweave.plot(as_kind(result), falling, unit="trends")
+    assert {"X", "Y", "number (trends)", "number over time"} <= set(texts(picture))
+    assert count(picture, "circle") == result.num_rows
+    assert count(picture, "polyline") == 2
+
+
+def test_columns_are_found_without_the_query(events: pa.Table, falling: trendweave.Query) -> None:
+    result = falling.run(events)
+    assert {"low", "X", "Y"} <= set(texts(trendweave.plot(result)))
+    assert {"number", "X"} <= set(texts(trendweave.plot(result, value="number", group="company")))
+    with pytest.raises(OptionError, match=r"no column lwo(.|\n)*did you mean low"):
+        trendweave.plot(result, value="lwo")
+
+
+def test_times_are_marked_in_the_zone_that_is_asked_for(events: pa.Table, falling: trendweave.Query) -> None:
+    """In Berlin the clocks go from 2:00 to 3:00 in that night."""
+    result = falling.run(events)
+    assert "start of the window, 2024-03-30 to 2024-03-31, UTC" in texts(trendweave.plot(result))
+    berlin = texts(trendweave.plot(result, zone="Europe/Berlin"))
+    assert "start of the window, 2024-03-31, Europe/Berlin" in berlin
+    marked = [text for text in berlin if re.fullmatch(r"\d\d:\d\d", text)]
+    assert {"01:30", "03:00"} <= set(marked)
+    assert not [text for text in marked if text.startswith("02")]
+    with pytest.raises(OptionError, match="did you mean Europe/Berlin"):
+        trendweave.plot(result, zone="Europe/Berln")
+    seconds = pa.table({"time": [1, 2], "count": [3, 4]})
+    with pytest.raises(OptionError, match="times have no zone"):
+        trendweave.plot(seconds, zone="UTC")
+
+
+def test_trends_and_trends_on_their_events(events: pa.Table, listing: trendweave.Query) -> None:
+    result = listing.run(events)
+    lanes = trendweave.plot(result, listing)
+    assert {"company X", "company Y", "S"} <= set(texts(lanes))
+    assert lanes.note == str(listing)
+    on_events = trendweave.plot(result, events=events, unit="EUR")
+    assert {"price (EUR)", "all events"} <= set(texts(on_events))
+    root = ElementTree.fromstring(on_events.svg())
+    courses = [line for line in root.iter(f"{SVG}polyline") if line.get("class") == "quiet"]
+    assert [len(line.get("points", "").split()) for line in courses] == [6, 6]
+    # All of X is one falling trend, and the longest one of Y has one event.
+    trends = [line for line in root.iter(f"{SVG}polyline") if line.get("class") == "line"]
+    assert [len(line.get("points", "").split()) for line in trends] == [6, 1]
+    assert courses[0].get("points") == trends[0].get("points")
+    with pytest.raises(OptionError, match=r"do not tell volume(.|\n)*RETURN TRENDS\(S.volume\)"):
+        trendweave.plot(result, events=events, value="volume")
+
+
+def test_matches_and_situations() -> None:
+    readings = pa.table({"time": [0, 1, 2, 3, 4, 5], "patient": ["P"] * 6, "degrees": [37, 39, 39, 39, 39, 37]})
+    text = "FROM R PARTITION BY patient DEFINE Fever AS degrees > 38, Cool AS degrees < 38"
+    query = trendweave.query(f"{text} PATTERN Fever before; meets Cool RETURN patient")
+    result = query.run(readings)
+    for picture in (trendweave.plot(result, query), trendweave.plot(result)):
+        assert {"patient P", "Fever", "Cool", "time (seconds)"} <= set(texts(picture))
+        assert any("was certain" in text for text in texts(picture))
+    situations = trendweave.query("FROM R PARTITION BY patient DEFINE Fever AS degrees > 38 RETURN SITUATIONS")
+    assert {"Fever", "patient P"} <= set(texts(trendweave.plot(situations.run(readings))))
+
+
+def test_queries_workloads_operators_and_plans(falling: trendweave.Query) -> None:
+    template = trendweave.plot(falling)
+    assert {"S", "Stock", "S.price > NEXT(S).price"} <= set(texts(template))
+    assert trendweave.plot(falling.plan) == template
+    rules = trendweave.workload(
+        {
+            "one": "RETURN COUNT(*) PATTERN SEQ(A a, B b+) WITHIN 1 hour SLIDE 1 hour",
+            "two": "RETURN COUNT(*) PATTERN SEQ(C c, B b+) WITHIN 1 hour SLIDE 1 hour",
+        }
+    )
+    assert {"workload of 2 queries", "one", "two", "A", "C"} <= set(texts(trendweave.plot(rules)))
+    chain = ops.filter("price < 9") | falling
+    assert {"events", "filter", "price < 9", "query", "rows"} <= set(texts(trendweave.plot(chain)))
+
+
+def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, tmp_path: Path) -> None:
+    store = trendweave.EventStore.create(tmp_path / "store", events.schema, keys=["company"], index=["price"])
+    store.append(events)
+    shown = texts(trendweave.plot(falling, store=store))
+    assert {"replay, chosen", "row groups", "estimated time (microseconds)"} <= set(shown)
+    assert [text for text in shown if re.fullmatch(r"(\d+) of \1", text)], "all row groups are read"
+    with pytest.raises(OptionError, match="for a query or a workload"):
+        trendweave.plot(events, store=store)
+
+
+def test_what_cannot_be_drawn_is_said(events: pa.Table) -> None:
+    whole = trendweave.query("RETURN COUNT(*) PATTERN Stock S").run(events)
+    with pytest.raises(OptionError, match="without windows"):
+        trendweave.plot(whole)
+    with pytest.raises(OptionError, match="neither windows, nor trends, nor situations"):
+        trendweave.plot(pa.table({"x": [1]}))
+    none = trendweave.query("RETURN TRENDS PATTERN Other O").run(events)
+    with pytest.raises(OptionError, match="it has no rows"):
+        trendweave.plot(none)
+
+
+def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> None:
+    shown = trendweave.show(falling.run(events.to_pandas().assign(time=events["time"].to_pandas())), falling, rows=3)
+    assert isinstance(falling.run(events.to_pandas()), pd.DataFrame), "results stay what they are"
+    page = shown._repr_html_()
+    assert page.count("<tr>") == 4
+    assert "<svg" in page
+    assert "3 of 16 rows" in page
+    lines = str(shown).splitlines()
+    assert len(lines) == 5
+    assert lines[0].split() == ["window_start", "window_end", "company", "number", "low"]
+    whole = trendweave.show(trendweave.query("RETURN COUNT(*) PATTERN Stock S").run(events))
+    assert "<svg" not in whole._repr_html_()
+    assert "1 row" in whole._repr_html_()
+    with pytest.raises(OptionError, match="no column x"):
+        trendweave.show(falling.run(events), value="x")
+
+
+def test_texts_of_data_are_only_text() -> None:
+    bad = "<script>alert(1)</script>"
+    table = pa.table({"time": [1, 2], "who": [bad, bad], "count": [1, 2]})
+    assert "<script" not in trendweave.show(table)._repr_html_()
+    assert bad in texts(trendweave.plot(table))
