@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka lint bench bench-compare compare-flink clean
+.PHONY: help demo test test-spark kafka lint docs bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -43,6 +43,9 @@ lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
+docs: $(PACKAGES) ## Make the documentation site in build/site; any warning is an error
+	$(VENV)/bin/python -m tools.site
+
 bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
 
@@ -53,7 +56,7 @@ compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP libra
 	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink
 
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) .venv-spark-* .kafka .flink build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
+	rm -rf $(VENV) .venv-spark-* .kafka .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt
@@ -61,7 +64,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 		{ echo "Trendweave needs Python 3.11 or newer; name one, for example: make PYTHON=python3.12 test" >&2; exit 1; }
 	@echo "Installing packages into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev]'
+	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev,docs]'
 	@touch $@
 
 # The same packages as in $(VENV), but for Spark and what it brings.

@@ -26,7 +26,7 @@ import trendweave
 from trendweave.cli.commands import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"]
 _BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>.+) -->\n)?(?P<indent> *)```(?P<words>[a-z ]+)\n(?P<code>.*?)\n^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,

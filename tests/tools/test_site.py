@@ -1,0 +1,92 @@
+"""The documentation site: its pages, links, diagrams and API; and that it is built without a warning."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+MISSING = [name for name in ("griffe", "railroad", "zensical") if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; pip install '.[docs]'")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tools.site.gathering import gather
+
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    gather(folder)
+    return folder
+
+
+def test_every_page_is_in_the_navigation(pages: Path) -> None:
+    config = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    listed = re.findall(r"[\w/]+\.md", str(config["project"]["nav"]))
+    assert sorted(listed) == sorted(path.relative_to(pages).as_posix() for path in pages.rglob("*.md"))
+
+
+def test_it_is_built_without_a_warning_and_asks_no_other_server(pages: Path) -> None:
+    config = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    place = pages.parent / "zensical.toml"
+    place.write_text(config.replace('"build/docs"', '"docs"').replace('"build/site"', '"site"'), encoding="utf-8")
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=pages.parent, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    site = pages.parent / "site"
+    shown = (site / "grammar.html").read_text(encoding="utf-8")
+    assert shown.count('<svg class="railroad-diagram"') > 60
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r"<(?:script|img|link|iframe)[^>]*(?:src|href)=\"?https?:[^\"' >]+", text) == [], page.name
+
+
+def test_links_of_other_places_are_those_of_the_site(tmp_path: Path) -> None:
+    from tools.site.gathering import rewrite
+
+    pages = {Path("README.md"): Path("index.md"), Path("docs/cli.md"): Path("cli.md")}
+    pages |= {Path("examples/cookbook/README.md"): Path("cookbook/index.md")}
+    links = "[a](docs/cli.md#run) [b](examples/cookbook/README.md) [c](LICENSE) [d](https://x.org)"
+    text = f"{links}\n```python spark\n[a](b)\n```\n"
+    assert rewrite(text, Path("README.md"), pages, tmp_path) == (
+        "[a](cli.md#run) [b](cookbook/index.md) c [d](https://x.org)\n```python\n[a](b)\n```\n"
+    )
+    back = rewrite("[a](../../README.md)", Path("examples/cookbook/README.md"), pages, tmp_path)
+    assert back == "[a](../index.md)"
+
+
+def test_every_public_name_has_its_section(pages: Path) -> None:
+    import trendweave
+
+    api = (pages / "api" / "trendweave.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^## (\w+)$", api, re.MULTILINE)) == set(trendweave.__all__)
+    assert "### Query.run" in api
+    assert "- `events`: " in api
+
+
+def test_diagrams_say_what_the_grammar_reads(pages: Path) -> None:
+    from tools.site.railroad_diagrams import KINDS, SPELLINGS, draw_grammar
+
+    drawn = [diagram for name in ("grammar.lark", "intervals.lark") for diagram in draw_grammar(name)]
+    rules = [diagram.rule for diagram in drawn]
+    assert len(set(rules)) == len(rules)
+    assert {link for diagram in drawn for link in re.findall(r'href="#(\w+)"', diagram.svg)} <= set(rules)
+    terminals = dict(
+        re.findall(r"^(_?[A-Z_]+)(?:\.\d)?: /(.*?)/i?(?= |$)", _grammar_texts(), re.MULTILINE),
+    )
+    for name, pattern in terminals.items():
+        for spelling in () if name in KINDS else SPELLINGS.get(name, (name.replace("_", " "),)):
+            # What must follow is no part of the word.
+            word = re.sub(r"\(\?[=!].*", "", pattern)
+            assert re.fullmatch(word, spelling, re.IGNORECASE), f"{name} is drawn as {spelling}"
+
+
+def _grammar_texts() -> str:
+    folder = ROOT / "src" / "trendweave" / "language"
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.lark")))

@@ -1,0 +1,22 @@
+"""Make the site: `python -m tools.site`. It needs no network, and any warning is an error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.site.gathering import ROOT, gather
+
+PAGES = ROOT / "build" / "docs"
+
+
+def main() -> int:
+    gather(PAGES)
+    command = [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"]
+    done = subprocess.run([*command, "--config-file", str(ROOT / "zensical.toml")], cwd=ROOT, check=False)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
