@@ -28,10 +28,9 @@ def find_pages() -> dict[Path, Path]:
     found |= {Path(name): Path(name.lower()) for name in ("CHANGELOG.md", "CONTRIBUTING.md")}
     for page in sorted((ROOT / "docs").rglob("*.md")):
         found[page.relative_to(ROOT)] = page.relative_to(ROOT / "docs")
-    for folder in ("cookbook", "queries", "rules"):
-        for page in sorted((ROOT / "examples" / folder).glob("*.md")):
-            name = "index.md" if page.name == "README.md" else page.name
-            found[page.relative_to(ROOT)] = Path(folder, name)
+    for page in sorted((ROOT / "examples" / "cookbook").glob("*.md")):
+        found[page.relative_to(ROOT)] = Path("cookbook", "index.md" if page.name == "README.md" else page.name)
+    found |= {Path("examples", name, "README.md"): Path(f"{name}.md") for name in ("queries", "rules")}
     found[Path("benchmarks/RESULTS.md")] = Path("results.md")
     return found
 
