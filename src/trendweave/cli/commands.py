@@ -45,6 +45,7 @@ from trendweave.cli.options import (
 )
 from trendweave.cli.own_words import in_own_words
 from trendweave.cli.pipes.command import pipe
+from trendweave.cli.projects.command import new
 from trendweave.cli.store_commands import store
 from trendweave.cli.streams.command import stream
 from trendweave.errors import TrendweaveError
@@ -207,6 +208,7 @@ def run(
         run_on_spark(asked, master or "local[*]", settings, errors)
 
 
+app.command()(new)
 app.command()(pipe)
 app.command()(stream)
 app.add_typer(store, name="store")
