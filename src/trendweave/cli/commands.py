@@ -46,6 +46,7 @@ from trendweave.cli.options import (
 from trendweave.cli.own_words import in_own_words
 from trendweave.cli.pipes.command import pipe
 from trendweave.cli.projects.command import new
+from trendweave.cli.serve_command import serve
 from trendweave.cli.store_commands import store
 from trendweave.cli.streams.command import stream
 from trendweave.errors import TrendweaveError
@@ -211,6 +212,7 @@ def run(
 app.command()(new)
 app.command()(pipe)
 app.command()(stream)
+app.command()(serve)
 app.add_typer(store, name="store")
 
 

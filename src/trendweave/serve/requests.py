@@ -1,0 +1,41 @@
+"""What comes in: a body of JSON, not too large, checked before any work begins."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+
+from trendweave.serve.asking import read_asked
+from trendweave.serve.folders import Refused
+from trendweave.serve.serving import Serving
+
+
+async def read_request(request: Request, kind: str, serving: Serving) -> dict[str, Any]:
+    """The job that a request asks for, as worker processes take it.
+
+    Raises:
+        Refused: The request is not of the right form, or too large.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        # Forms of other pages cannot send this without being asked first.
+        raise Refused("requests are JSON")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > serving.limits.request:
+            raise Refused(f"a request has at most {serving.limits.request:,} bytes")
+    try:
+        asked = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        raise Refused("the request is no JSON") from None
+    read_asked(asked, serving.limits.rules)
+    return {
+        "kind": kind,
+        "asked": asked,
+        "folder": None if serving.folder is None else str(serving.folder),
+        "stores": serving.stores,
+        "limits": asdict(serving.limits),
+    }

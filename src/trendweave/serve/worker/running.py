@@ -1,0 +1,93 @@
+"""A run: the rows that a page gets, pictures of them, and what was left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from trendweave import EventStore, Query, Workload
+from trendweave.serve.worker.cells import describe_column, write_rows
+from trendweave.serve.worker.drawing import draw_rows
+from trendweave.serve.worker.job import Job, Message
+from trendweave.serve.worker.sources import bounds_of, open_events
+
+
+def run(job: Job) -> Iterator[Message]:
+    """What is being done, then the result.
+
+    Raises:
+        TrendweaveError: The queries have problems, or do not fit the events.
+    """
+    began = time.perf_counter()
+    queries = job.queries()
+    yield {"event": "doing", "what": "reading events"}
+    events = open_events(job)
+    read = time.perf_counter()
+    type_ = events.type_for(queries)
+    many = events.found.describe().rows if isinstance(events.found, EventStore) else events.found.num_rows
+    yield {"event": "doing", "what": f"running over {many:,} events"}
+    if isinstance(events.found, EventStore):
+        bounds = bounds_of(job.asked.needed_source(), events.found)
+        found = queries.run(events.found, between=bounds)
+        rows, total = found.slice(0, job.limits.rows), found.num_rows
+    else:
+        queries.check(events.schema, events.time, type_)
+        rows, total = _collect(queries.iter(events.found, events.time, type_), job.limits.rows)
+    ran = time.perf_counter()
+    yield {"event": "doing", "what": "drawing"}
+    yield from _tell(job, queries, rows, total, type_, events.time, many, (read - began, ran - read))
+
+
+def _collect(batches: Any, most: int) -> tuple[pa.Table, int | None]:
+    """The first rows; how many there are, None where the others were not computed any more."""
+    taken: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        taken.append(batch)
+        count += batch.num_rows
+        if count > most:
+            break
+    else:
+        return pa.Table.from_batches(taken, batches.schema), count
+    return pa.Table.from_batches(taken, batches.schema).slice(0, most), batches.trends
+
+
+def _tell(
+    job: Job,
+    queries: Query | Workload,
+    rows: pa.Table,
+    total: int | None,
+    type_: str | None,
+    time_: str,
+    events: int,
+    seconds: tuple[float, float],
+) -> Iterator[Message]:
+    parts: list[tuple[str, Query, pa.Table]] = []
+    if isinstance(queries, Query):
+        parts.append(("", queries, rows))
+    else:
+        for name in queries:
+            parts.append((name, queries[name], queries.rows(rows, name, time_, type_)))
+    room = job.limits.characters // len(parts)
+    for name, query, own in parts:
+        cells, all_fit = write_rows(own, room)
+        yield {
+            "event": "rows",
+            "query": name,
+            "columns": [describe_column(field) for field in own.schema],
+            "rows": cells,
+            "fit": all_fit,
+            "pictures": draw_rows(query, own.slice(0, len(cells))),
+        }
+    yield {
+        "event": "result",
+        "rows": rows.num_rows,
+        "total": total,
+        "cut": total is None or total > rows.num_rows,
+        "events": events,
+        "reading": round(seconds[0], 3),
+        "running": round(seconds[1], 3),
+    }
