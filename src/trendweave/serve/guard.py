@@ -37,7 +37,7 @@ class Guard:
     """Stands before the application, and adds headers to all that it answers."""
 
     def __init__(self, app: ASGIApp, serving: Serving) -> None:
-        self._app, self._serving = app, serving
+        self.app, self._serving = app, serving
         self._names = {"localhost", serving.host.lower(), socket.gethostname().lower()}
         # Cookies are shared by all ports of a host, and several servers may run.
         self._cookie = f"trendweave_{serving.port}"
@@ -45,7 +45,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
+                await self.app(scope, receive, send)
             return
         answer = self._refuse(scope)
 
@@ -54,7 +54,7 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await (answer or self._app)(scope, receive, send_with_headers)
+        await (answer or self.app)(scope, receive, send_with_headers)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)

@@ -87,15 +87,13 @@ class WorkerProcess:
                         self.is_free = True
                         return
                     yield message
-                elif (used := self._used()) > self._memory:
-                    yield _stopped(
-                        "memory", f"this took more than {_megabytes(self._memory)} of memory ({used:,} bytes)"
-                    )
-                    return
                 else:
                     looks += 1
                     if looks % _TELL == 0:
                         yield {"event": "working", "seconds": round(passed, 1)}
+                if self._used() > self._memory:
+                    yield _stopped("memory", f"this took more than {_megabytes(self._memory)} of memory")
+                    return
                 if passed > seconds:
                     yield _stopped("time", f"this took longer than {seconds:g} seconds")
                     return

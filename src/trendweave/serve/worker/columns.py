@@ -31,6 +31,8 @@ class _Seen:
 
 #: What this process has looked at, the oldest first.
 _SEEN: dict[tuple[Any, ...], _Seen] = {}
+#: The first and the last time of stores that do not know them.
+_EDGES: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
 def describe_columns(job: Job) -> Message:
@@ -78,7 +80,8 @@ def _see(job: Job) -> _Seen:
     events = open_events(job)
     if isinstance(events.found, EventStore):
         told = events.found.describe()
-        return _Seen(events, told.rows, _types_of_store(events), _write(told.first), _write(told.last))
+        first, last = (told.first, told.last) if told.first is not None else _edges_of_store(events, told)
+        return _Seen(events, told.rows, _types_of_store(events), _write(first), _write(last))
     table = events.found
     edges = ("", "")
     if events.time in table.column_names and table.num_rows:
@@ -101,6 +104,15 @@ def _types_of_store(events: Events) -> tuple[str, ...]:
     if events.type is None or not store.groups.file.size:
         return ()
     return _types_of(store.read([0], [events.type]), events.type)
+
+
+def _edges_of_store(events: Events, told: Any) -> tuple[Any, Any]:
+    """The first and the last time of a store that has no index; read once, while its data stays the same."""
+    key = (told.address, told.files, told.data_bytes, told.rows)
+    if key not in _EDGES:
+        found = pc.min_max(events.found.read(None, [events.time]).column(events.time)).as_py()
+        _EDGES[key] = (found["min"], found["max"])
+    return _EDGES[key]
 
 
 def _write(moment: Any) -> str:

@@ -9,7 +9,7 @@ from trendweave.pictures.texts import quote
 from trendweave.serve.worker.graphs import Arrow, Graph, Node
 
 #: The width of a letter of a node and of an arrow, about.
-_LETTER, _SMALL = 7.6, 6.4
+_LETTER, _SMALL = 7.3, 7.0
 _HEIGHT, _ROW_GAP, _LOOP, _PAD, _TITLE = 34.0, 20.0, 34.0, 16.0, 22.0
 _LONGEST = 56
 

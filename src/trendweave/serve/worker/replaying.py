@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from trendweave.serve.worker.sources import Events, bounds_of, open_events
 
 #: How often a page is told what happened, in seconds; how many events are taken at once, at most.
 _TELL, _MOST_AT_ONCE = 0.25, 5_000
+#: The same where events come late: the watermark moves between pieces, and inside of one nothing is late.
+_MOST_LATE_AT_ONCE = 50
 #: Rows that a page is told at once; more are counted.
 _MOST_ROWS = 60
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -73,8 +76,17 @@ def _all_rows(job: Job, events: Events) -> pa.Table:
     if bounds is None:
         return table
     column = table.column(events.time)
-    first, end = (pa.scalar(bound).cast(column.type) for bound in bounds)
+    first, end = (_moment(bound, column.type) for bound in bounds)
     return table.filter(pc.and_(pc.greater_equal(column, first), pc.less(column, end)))
+
+
+def _moment(bound: Any, type_: pa.DataType) -> pa.Scalar:
+    """A time as a column has it; without a zone it is UTC."""
+    if not pa.types.is_timestamp(type_):
+        return pa.scalar(bound)
+    found = datetime.fromisoformat(bound)
+    zoned = found.replace(tzinfo=UTC) if type_.tz and found.tzinfo is None else found
+    return pa.scalar(zoned).cast(type_)
 
 
 def _in_order_of_arrival(table: pa.Table, time_: str, delay: float) -> pa.Table:
@@ -99,12 +111,13 @@ def _in_seconds(moments: pa.ChunkedArray) -> np.ndarray:
 def _pieces(table: pa.Table, stream: Stream) -> Iterator[pa.Table]:
     """Pieces at the rate that was asked for; empty ones while there is nothing to send yet."""
     began, sent = time.monotonic(), 0
+    most = _MOST_LATE_AT_ONCE if stream.delay else _MOST_AT_ONCE
     while sent < table.num_rows:
         due = table.num_rows if not stream.rate else int((time.monotonic() - began) * stream.rate) + 1
-        size = min(_MOST_AT_ONCE, due - sent, table.num_rows - sent)
+        size = min(most, due - sent, table.num_rows - sent)
         yield table.slice(sent, max(0, size))
         sent += max(0, size)
-        if stream.rate:
+        if stream.rate and size < most:
             # Fast streams come in pieces, slow ones event by event.
             time.sleep(min(_TELL, max(0.02, 1 / stream.rate)))
 
@@ -166,7 +179,8 @@ class _Told:
                 self.windows += 1
             alert = self.is_alert(row)
             self.alerts += alert
-            if len(self.new) < _MOST_ROWS:
+            # Alerts find room even when rows have filled theirs.
+            if len(self.new) < (2 * _MOST_ROWS if alert else _MOST_ROWS):
                 self.new.append({"cells": [write_cell(value) for value in row.values()], "alert": alert})
             else:
                 self.more += 1

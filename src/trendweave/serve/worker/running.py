@@ -14,6 +14,9 @@ from trendweave.serve.worker.drawing import draw_rows
 from trendweave.serve.worker.job import Job, Message
 from trendweave.serve.worker.sources import bounds_of, open_events
 
+#: How long rows that are not shown are counted, in seconds.
+_COUNTING = 1.0
+
 
 def run(job: Job) -> Iterator[Message]:
     """What is being done, then the result.
@@ -42,17 +45,19 @@ def run(job: Job) -> Iterator[Message]:
 
 
 def _collect(batches: Any, most: int) -> tuple[pa.Table, int | None]:
-    """The first rows; how many there are, None where the others were not computed any more."""
+    """The first rows; how many there are, None where the others were not computed any more. Those behind the first ones
+    are counted for a moment, as most results that are cut are not much longer."""
     taken: list[pa.RecordBatch] = []
-    count = 0
+    count, end = 0, None
     for batch in batches:
-        taken.append(batch)
+        if count < most:
+            taken.append(batch)
         count += batch.num_rows
         if count > most:
-            break
-    else:
-        return pa.Table.from_batches(taken, batches.schema), count
-    return pa.Table.from_batches(taken, batches.schema).slice(0, most), batches.trends
+            end = end or time.monotonic() + _COUNTING
+            if time.monotonic() > end:
+                return pa.Table.from_batches(taken, batches.schema).slice(0, most), batches.trends
+    return pa.Table.from_batches(taken, batches.schema).slice(0, most), count
 
 
 def _tell(

@@ -1,0 +1,51 @@
+// Small helpers to make elements; text is always set as text, never as markup.
+
+export const $ = (id) => document.getElementById(id);
+
+export function make(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") made.className = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name in made && !name.startsWith("aria")) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** Drawings that the server made: pictures and short notes are taken out of them, nothing that could act. */
+export function takeDrawing(text) {
+  const parsed = new DOMParser().parseFromString(text.replace(/<style[\s\S]*?<\/style>/gi, ""), "text/html");
+  const holder = make("div", { class: "drawing" });
+  for (const found of parsed.querySelectorAll("svg, body > p, body > table")) {
+    if (found.parentElement.closest("svg")) continue;
+    for (const inner of [found, ...found.querySelectorAll("*")]) {
+      if (["script", "style", "foreignobject", "a", "use", "image", "iframe"].includes(inner.localName.toLowerCase())) {
+        inner.remove();
+        continue;
+      }
+      for (const attribute of [...inner.attributes]) {
+        if (/^on|href$|^style$/i.test(attribute.name)) inner.removeAttribute(attribute.name);
+      }
+    }
+    holder.append(document.importNode(found, true));
+  }
+  return holder;
+}
+
+export const count = (number) => Number(number).toLocaleString("en-US");
+
+/** Tabs as people expect them: arrows move, Home and End jump, one of them is in the order of Tab. */
+export function arrowKeys(list) {
+  list.addEventListener("keydown", (event) => {
+    const tabs = [...list.querySelectorAll('[role="tab"]')];
+    const place = tabs.indexOf(document.activeElement);
+    const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (place < 0 || next === undefined) return;
+    event.preventDefault();
+    const chosen = (next + tabs.length) % tabs.length;
+    tabs[chosen].click();
+    [...list.querySelectorAll('[role="tab"]')][chosen]?.focus();
+  });
+}

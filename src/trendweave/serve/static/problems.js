@@ -1,0 +1,23 @@
+// What is wrong, as a terminal would tell it: the line, carets under the place, and a way out.
+
+import { $, make } from "./elements.js";
+
+export function showProblems(answer, goTo) {
+  const place = $("problems");
+  if (answer.event === "problems") {
+    const shown = answer.problems.map((problem) => make("button", {
+      type: "button", class: "problem", onclick: () => goTo(problem), title: "Go to the place",
+    }, make("pre", {}, ...lines(problem.shown))));
+    const more = answer.count - answer.problems.length;
+    place.replaceChildren(...shown, ...(more > 0 ? [make("p", { class: "quiet" }, `and ${more} more`)] : []));
+  } else if (answer.message) {
+    place.replaceChildren(make("p", { class: "stopped" }, answer.message));
+  } else place.replaceChildren();
+}
+
+function lines(text) {
+  return text.split("\n").map((line, number) => {
+    const kind = /^\s*\^+$/.test(line) ? "caret" : line.startsWith("  way out:") ? "way-out" : "";
+    return make("span", { class: kind }, number ? "\n" + line : line);
+  });
+}

@@ -1,0 +1,103 @@
+// Which events: a sample, a file of the served folder, or a store and a month of it.
+
+import { $, count, make } from "./elements.js";
+import { quoteName } from "./completion.js";
+import { keep, kept } from "./memory.js";
+import { ask } from "./server.js";
+
+export class Sources {
+  constructor(about, write, changed) {
+    this.about = about;
+    this.write = write;
+    this.changed = changed;
+    this.columns = [];
+    this.types = [];
+    this.months = [];
+    this.fill();
+    $("source").addEventListener("change", () => this.choose());
+    for (const id of ["events", "month"]) $(id).addEventListener("change", () => this.look());
+    for (const id of ["time-column", "type-column"]) $(id).addEventListener("change", () => { this.picked = true; this.look(); });
+  }
+
+  fill() {
+    const option = (kind, name, title) => make("option", { value: `${kind}:${name}` }, title);
+    const group = (label, options) => options.length ? make("optgroup", { label }, ...options) : null;
+    const groups = [
+      group("Samples", this.about.samples.map((sample) => option("sample", sample.name, sample.title))),
+      group(`Files in ${this.about.folder}`, this.about.files.map((name) => option("file", name, name))),
+      group("Stored events", this.about.stores.map((name) => option("store", name, name))),
+    ];
+    $("source").append(...groups.filter(Boolean));
+    const before = kept("source", null);
+    if (before && [...$("source").options].some((one) => one.value === before)) $("source").value = before;
+    this.arrange();
+  }
+
+  get kind() { return $("source").value.split(":")[0]; }
+  get name() { return $("source").value.slice(this.kind.length + 1); }
+  get sample() { return this.kind === "sample" ? this.about.samples.find((one) => one.name === this.name) : null; }
+
+  /** The source as the server takes it. */
+  get asked() {
+    const month = this.months[Number($("month").value)];
+    const columns = this.picked
+      ? { time: $("time-column").value, type: $("type-column").value, untyped: !$("type-column").value } : {};
+    return { kind: this.kind, name: this.name, events: this.events, ...columns,
+      ...(month ? { start: month.start, end: month.end } : {}) };
+  }
+
+  get events() { return Math.min(1_000_000, Math.max(1, Math.round(Number($("events").value)) || 20_000)); }
+
+  arrange() {
+    $("events-field").hidden = !this.sample?.events;
+    $("month-field").hidden = true;
+    if (this.sample?.events) $("events").value = this.sample.events;
+    this.picked = false;
+    this.months = [];
+    $("month").replaceChildren();
+  }
+
+  async choose() {
+    keep("source", $("source").value);
+    this.arrange();
+    await this.look();
+    this.changed(true);
+  }
+
+  /** Asks for the columns; an answer that comes after a newer question is not shown. */
+  async look() {
+    const asked = this.asking = {};
+    $("source-facts").textContent = "reading ...";
+    let answer;
+    try { answer = await ask("columns", { source: this.asked }); } catch { answer = { event: "refused", message: "the server does not answer" }; }
+    if (this.asking !== asked) return;
+    if (answer.event !== "columns") {
+      this.columns = [];
+      this.types = [];
+      $("source-facts").textContent = answer.message ?? answer.problems?.[0]?.message ?? "these events cannot be read";
+      $("columns").replaceChildren();
+    } else this.show(answer);
+    this.changed(false);
+  }
+
+  show(answer) {
+    this.columns = answer.columns;
+    this.types = answer.types;
+    const range = answer.first ? `, ${answer.first} to ${answer.last}` : "";
+    $("source-facts").textContent = `${count(answer.rows)} events${range}${answer.types.length > 1 ? `, types ${answer.types.join(", ")}` : ""}`;
+    $("columns").replaceChildren(...answer.columns.map((column) => make("li", {}, make("button", {
+      type: "button", title: column.type, onclick: () => this.write(quoteName(column.name)),
+    }, column.name, " ", make("small", {}, column.type.replace(/\[.*|\(.*/, ""))))));
+    const options = (chosen, none) => [...(none ? [make("option", { value: "" }, "none")] : []),
+      ...answer.columns.map((column) => make("option", { value: column.name, selected: column.name === chosen }, column.name))];
+    $("time-column").replaceChildren(...options(answer.time, false));
+    $("type-column").replaceChildren(...options(answer.type, true));
+    $("type-column").value = answer.type ?? "";
+    if (answer.months.length && !this.months.length) {
+      this.months = answer.months;
+      $("month").replaceChildren(make("option", { value: "" }, "all"),
+        ...answer.months.map((month, place) => make("option", { value: String(place) }, month.name)));
+    }
+    $("month-field").hidden = !this.months.length;
+  }
+}
