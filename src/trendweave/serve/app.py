@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from trendweave import __version__
+from trendweave.pictures.style import write_style
 from trendweave.serve.folders import Refused, list_files
 from trendweave.serve.guard import Guard
 from trendweave.serve.lanes import Busy, Lane
@@ -74,6 +75,7 @@ def make_app(serving: Serving) -> ASGIApp:
 
     routes = [
         Route("/", _send_page),
+        Route("/pictures.css", _send_picture_style),
         Route("/api/about", _tell_about),
         *(Route(f"/api/{kind}", _answer_at_once, methods=["POST"], name=kind) for kind in ("check", "columns", "plan")),
         *(Route(f"/api/{kind}", _answer_in_lines, methods=["POST"], name=kind) for kind in ("run", "live")),
@@ -87,6 +89,11 @@ def make_app(serving: Serving) -> ASGIApp:
 
 async def _send_page(request: Request) -> Response:
     return FileResponse(_STATIC / "index.html")
+
+
+async def _send_picture_style(request: Request) -> Response:
+    """The style of all pictures, once for the page, which lets no picture bring its own."""
+    return Response(write_style("auto", alone=False), media_type="text/css")
 
 
 async def _tell_about(request: Request) -> Response:

@@ -29,7 +29,14 @@ export function takeDrawing(text) {
         if (/^on|href$|^style$/i.test(attribute.name)) inner.removeAttribute(attribute.name);
       }
     }
-    holder.append(document.importNode(found, true));
+    const taken = document.importNode(found, true);
+    if (found.localName === "svg") {
+      taken.style.width = "100%";
+      taken.style.maxWidth = `${found.viewBox?.baseVal?.width || 920}px`;
+      // Small drawings stay as they are, wide ones may be scrolled.
+      taken.style.minWidth = `${Math.min(found.viewBox?.baseVal?.width || 920, 640)}px`;
+    }
+    holder.append(taken);
   }
   return holder;
 }

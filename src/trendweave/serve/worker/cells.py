@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.pictures import describe_trend
 
@@ -15,9 +16,12 @@ Kind: TypeAlias = Literal["number", "time", "text"]
 _LONGEST = 2_000
 
 
-def describe_column(field: pa.Field) -> dict[str, str]:
-    """Its name, its type, and how a page lays it out."""
-    return {"name": field.name, "type": _name_type(field.type), "kind": kind_of(field.type)}
+def describe_column(field: pa.Field, values: pa.ChunkedArray | None = None) -> dict[str, str]:
+    """Its name, its type, and how a page lays it out; text that is all digits is laid out as the numbers that it is."""
+    kind = kind_of(field.type)
+    if kind == "text" and values is not None and pa.types.is_string(field.type) and len(values) > values.null_count:
+        kind = "number" if pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py() else kind
+    return {"name": field.name, "type": _name_type(field.type), "kind": kind}
 
 
 def kind_of(type_: pa.DataType) -> Kind:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trendweave import EventStore, Query, Workload
+from trendweave import EventStore, Query, Workload, plot
 from trendweave.errors import TrendweaveError
-from trendweave.serve.worker.graphs import read_graph
 from trendweave.serve.worker.job import Job, Message
-from trendweave.serve.worker.layout import draw_graph
 
 #: A drawing of more rules shows nothing any more.
 _MOST_DRAWN = 60
@@ -36,14 +34,14 @@ def _show(name: str, query: Query) -> dict[str, Any]:
         "name": name,
         "kind": query.kind,
         "text": query.explain(),
-        "drawing": draw_graph(read_graph(query.explain("dot")), "Template of the query"),
+        "drawing": plot(query).inline(),
     }
 
 
 def _show_sharing(queries: Workload) -> dict[str, Any]:
     drawing = ""
     if len(queries) <= _MOST_DRAWN:
-        drawing = draw_graph(read_graph(queries.explain("dot")), "What the queries compute together")
+        drawing = plot(queries).inline()
     return {"text": queries.explain(), "drawing": drawing}
 
 

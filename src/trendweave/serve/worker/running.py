@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from trendweave import EventStore, Query, Workload
+from trendweave.errors import TrendweaveError
 from trendweave.serve.worker.cells import describe_column, write_rows
 from trendweave.serve.worker.drawing import draw_rows
 from trendweave.serve.worker.job import Job, Message
-from trendweave.serve.worker.sources import bounds_of, open_events
+from trendweave.serve.worker.sources import Events, bounds_of, open_events
 
 #: How long rows that are not shown are counted, in seconds.
 _COUNTING = 1.0
+
+#: How long rows that are not shown are counted, in seconds.
+_COUNTING = 1.0
+#: The problem of a number that has more digits than its column can hold.
+_TOO_LARGE = "TW402"
 
 
 def run(job: Job) -> Iterator[Message]:
@@ -32,16 +38,29 @@ def run(job: Job) -> Iterator[Message]:
     type_ = events.type_for(queries)
     many = events.found.describe().rows if isinstance(events.found, EventStore) else events.found.num_rows
     yield {"event": "doing", "what": f"running over {many:,} events"}
-    if isinstance(events.found, EventStore):
-        bounds = bounds_of(job.asked.needed_source(), events.found)
-        found = queries.run(events.found, between=bounds)
-        rows, total = found.slice(0, job.limits.rows), found.num_rows
-    else:
-        queries.check(events.schema, events.time, type_)
-        rows, total = _collect(queries.iter(events.found, events.time, type_), job.limits.rows)
+    try:
+        rows, total = _find_rows(job, queries, events, None)
+    except TrendweaveError as error:
+        if error.problems[0].code != _TOO_LARGE:
+            raise
+        yield {"event": "notes", "notes": ["Counts have more than 38 digits, and are written as text."]}
+        rows, total = _find_rows(job, queries, events, "text")
     ran = time.perf_counter()
     yield {"event": "doing", "what": "drawing"}
     yield from _tell(job, queries, rows, total, type_, events.time, many, (read - began, ran - read))
+
+
+def _find_rows(
+    job: Job, queries: Query | Workload, events: Events, numbers: Literal["text"] | None
+) -> tuple[pa.Table, int | None]:
+    """The rows that a page gets, and how many there are."""
+    if isinstance(events.found, EventStore):
+        bounds = bounds_of(job.asked.needed_source(), events.found)
+        found = queries.run(events.found, between=bounds, numbers=numbers)
+        return found.slice(0, job.limits.rows), found.num_rows
+    type_ = events.type_for(queries)
+    queries.check(events.schema, events.time, type_)
+    return _collect(queries.iter(events.found, events.time, type_, numbers=numbers), job.limits.rows)
 
 
 def _collect(batches: Any, most: int) -> tuple[pa.Table, int | None]:
@@ -82,7 +101,7 @@ def _tell(
         yield {
             "event": "rows",
             "query": name,
-            "columns": [describe_column(field) for field in own.schema],
+            "columns": [describe_column(field, own.column(field.name)) for field in own.schema],
             "rows": cells,
             "fit": all_fit,
             "pictures": draw_rows(query, own.slice(0, len(cells))),
