@@ -139,6 +139,8 @@ def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[
         if missing not in ("pyspark", "py4j", "pandas"):
             raise
         message = f"Spark is not installed: there is no Python package {missing}"
+        if missing == "pandas":
+            message = "Spark hands columns to Python by way of pandas, which is not installed"
         raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
 
 
