@@ -16,7 +16,7 @@ export function make(tag, properties = {}, ...children) {
 
 /** Drawings that the server made: pictures and short notes are taken out of them, nothing that could act. */
 export function takeDrawing(text) {
-  const parsed = new DOMParser().parseFromString(text.replace(/<style[\s\S]*?<\/style>/gi, ""), "text/html");
+  const parsed = new DOMParser().parseFromString(text, "text/html");
   const holder = make("div", { class: "drawing" });
   for (const found of parsed.querySelectorAll("svg, body > p, body > table")) {
     if (found.parentElement.closest("svg")) continue;

@@ -15,7 +15,7 @@ export function showPlan(answer, chosen) {
     ...(answer.access ? [make("h3", {}, "What is read of the store"), make("pre", { class: "plan", tabIndex: 0 }, answer.access)] : []));
   if (answer.shared) {
     $("shared").replaceChildren(
-      make("p", { class: "quiet" }, "Events are read once. Queries in one box are computed together; arrows lead from events over what brings rows together."),
+      make("p", { class: "quiet" }, "Events are read once, and what stands under one heading is computed together."),
       takeDrawing(answer.shared.drawing), make("pre", { class: "plan", tabIndex: 0, "aria-label": "What is shared" }, answer.shared.text));
   } else {
     $("shared").replaceChildren(make("p", { class: "empty" }, "Add a second query with + to see what queries compute together."));

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from trendweave import Query, plot
 from trendweave.errors import OptionError
+from trendweave.pictures.picture import Picture
 from trendweave.serve.worker.cells import kind_of
 
 _MOST_PICTURES, _MOST_ROWS = 6, 5_000
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+#: Quotes in texts are escaped, so that this is never a part of one.
+_STYLE_ATTRIBUTE = re.compile(r' style="[^"]*"')
 
 
 def draw_rows(query: Query, rows: pa.Table) -> list[dict[str, str]]:
@@ -25,4 +31,9 @@ def _draw(rows: pa.Table, query: Query, value: str | None) -> list[dict[str, str
         picture = plot(rows, query, value=value)
     except OptionError:  # rows without windows, or none at all, have nothing to be drawn along
         return []
-    return [{"name": value or picture.title, "drawing": picture.inline()}]
+    return [{"name": value or picture.title, "drawing": write_drawing(picture)}]
+
+
+def write_drawing(picture: Picture) -> str:
+    """A picture without its style, which the page has once, and lets nothing else bring along."""
+    return _STYLE_ATTRIBUTE.sub("", _STYLE.sub("", picture.inline()))

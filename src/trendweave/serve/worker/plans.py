@@ -6,6 +6,7 @@ from typing import Any
 
 from trendweave import EventStore, Query, Workload, plot
 from trendweave.errors import TrendweaveError
+from trendweave.serve.worker.drawing import write_drawing
 from trendweave.serve.worker.job import Job, Message
 
 #: A drawing of more rules shows nothing any more.
@@ -34,14 +35,14 @@ def _show(name: str, query: Query) -> dict[str, Any]:
         "name": name,
         "kind": query.kind,
         "text": query.explain(),
-        "drawing": plot(query).inline(),
+        "drawing": write_drawing(plot(query)),
     }
 
 
 def _show_sharing(queries: Workload) -> dict[str, Any]:
     drawing = ""
     if len(queries) <= _MOST_DRAWN:
-        drawing = plot(queries).inline()
+        drawing = write_drawing(plot(queries))
     return {"text": queries.explain(), "drawing": drawing}
 
 

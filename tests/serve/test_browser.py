@@ -1,0 +1,173 @@
+"""The page in a real browser: typing, carets, rows, pictures, a stream, keys, light and dark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.serving_here import Server, serve_here
+from trendweave.serve.serving import Limits, Serving
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+COUNTED = "RETURN COUNT(*) AS n\nPATTERN Stock S+\nWITHIN 2 seconds SLIDE 2 seconds"
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser is installed; one of {', '.join(NAMES)} would do")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "stock.csv").write_text(
+        "time,type,price\n" + "".join(f"{second},Stock,{second % 7}\n" for second in range(400))
+    )
+    with serve_here(Serving(folder, limits=Limits(runs=1, streams=1))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Any]:
+    """A page on the served file; whatever its console complains of fails the test."""
+    context = browser.new_context(color_scheme="light", viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    opened.on(
+        "request", lambda asked: complaints.append(asked.url) if not asked.url.startswith(server.address) else None
+    )
+    opened.set_default_timeout(60_000)
+    opened.goto(server.address)
+    opened.wait_for_selector("html[data-ready]")
+    opened.select_option("#source", "file:stock.csv")
+    opened.wait_for_selector("text=400 events, 0 to 399")
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def write(page: Any, text: str) -> None:
+    page.fill("#query-text", text)
+
+
+def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
+    write(page, "RETURN COUNT(*)\nPATTERN Stock S+\nWITHIN 10 parsecs")
+    problem = page.wait_for_selector(".problem")
+    lines = problem.inner_text().split("\n")
+    assert lines[0].startswith("TW106: unknown time unit parsecs (line 3")
+    assert lines[2].rstrip() == "           ^^^^^^^^^^"
+    assert "".join(one.inner_text() for one in page.query_selector_all(".wrong-place")) == "10 parsecs"
+
+    page.press("#query-text", "F8")
+    assert page.evaluate("getSelection().toString()") == "10 parsecs"
+    page.keyboard.type("5 s")
+    page.wait_for_selector("#state .fine")
+    assert page.query_selector(".problem") is None
+    assert (
+        "RETURN COUNT(*) PATTERN Stock S+ WITHIN 5 seconds" in " ".join(page.inner_text("#plan pre").split())
+        or page.click("#tab-plan") is None
+    )
+
+
+def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
+    write(page, "")
+    page.focus("#query-text")
+    page.keyboard.type("RETURN COUNT(*) PATTERN St")
+    page.wait_for_selector("#completions li")
+    page.keyboard.press("Tab")
+    page.keyboard.type(" S+ WHERE S.pr")
+    assert page.wait_for_selector("#completions li").inner_text().split() == ["price", "int64"]
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#query-text", "aria-activedescendant") == "completion-0"
+    page.keyboard.press("Enter")
+    assert page.input_value("#query-text") == "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price"
+    assert not page.is_visible("#completions")
+    words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
+    assert words == ["RETURN", "PATTERN", "WHERE"]
+
+
+def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
+    write(page, COUNTED)
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    assert "rows 1 to 50 of 200" in page.inner_text("#panel-rows")
+    heads = [one.inner_text().split()[0] for one in page.query_selector_all("#rows th")]
+    assert heads == ["window_start", "window_end", "n"]
+    assert [one.inner_text() for one in page.query_selector_all("#rows tbody tr:first-child td")] == ["0", "2", "3"]
+    assert page.eval_on_selector("#rows td.number-cell", "one => getComputedStyle(one).textAlign") == "right"
+    page.keyboard.press("Alt+PageDown")
+    assert "rows 51 to 100 of 200" in page.inner_text("#panel-rows")
+
+    page.keyboard.press("Alt+2")
+    assert page.is_visible("#picture svg")
+    assert "n over time" in page.text_content("#picture svg")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#tab-plan", "aria-selected") == "true"
+    assert page.is_visible("#plan svg")
+
+
+def test_a_second_query_shows_what_is_shared(page: Any) -> None:
+    write(page, COUNTED)
+    page.click("[aria-label='Add a query']")
+    page.keyboard.type(
+        COUNTED.replace("Stock S+", "Stock S+ WHERE S.price > 3").replace("COUNT(*) AS n", "COUNT(S) AS n")
+    )
+    page.keyboard.press("Escape")
+    page.click("#tab-shared")
+    page.wait_for_selector("#shared svg")
+    assert "workload     2 queries" in page.inner_text("#shared pre")
+    page.click("[aria-label^='Remove query']")
+    page.wait_for_selector("#shared .empty")
+
+
+def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:
+    write(page, COUNTED)
+    page.keyboard.press("Alt+5")
+    page.fill("#live-watermark", "1 second")
+    page.fill("#live-column", "n")
+    page.fill("#live-value", "1")
+    page.click("#live-start")
+    page.wait_for_selector("#live tr.alert")
+    assert page.inner_text("#live .badge") == "alert"
+    numbers = page.inner_text("#live .tiles")
+    assert "late events" in numbers
+    assert page.is_visible("#live .spark path.rate")
+    if page.is_visible("#live-stop"):
+        page.keyboard.press("Escape")
+    page.wait_for_selector("#live-stop", state="hidden")
+
+
+def test_light_and_dark(page: Any, tmp_path: Path) -> None:
+    def paper() -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    light = paper()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert paper() != light
+    page.select_option("#theme", "light")
+    assert paper() == light
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.input_value("#theme") == "light"
+    assert page.input_value("#source") == "file:stock.csv"
+
+
+def test_everything_that_can_be_used_has_a_name(page: Any) -> None:
+    nameless = page.evaluate("""() => [...document.querySelectorAll("button, input, select, textarea")].filter((one) =>
+        !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title)).map((one) => one.outerHTML)""")
+    assert nameless == []
