@@ -6,6 +6,8 @@ import doctest
 import importlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +61,35 @@ def _look_for_files_in(folder: Path, spark: SparkSession) -> None:
     java.java.lang.System.setProperty("user.dir", str(folder))
     files = java.org.apache.hadoop.fs.FileSystem.get(spark._jsc.hadoopConfiguration())
     files.setWorkingDirectory(java.org.apache.hadoop.fs.Path(str(folder)))
+
+
+#: As if nothing were installed that the package does not bring.
+WITHOUT_EXTRAS = """
+import sys
+
+class NoExtras:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("cupy", "deltalake", "pandas", "polars", "pyspark", "yaml"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoExtras())
+"""
+
+
+def test_the_first_example_needs_nothing_but_the_base_install(tmp_path: Path) -> None:
+    first, printed = blocks_of(ROOT / "README.md")[:2]
+    program = WITHOUT_EXTRAS + first.code
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert (done.stdout.rstrip(), done.stderr) == (printed.code, "")
+
+
+def test_the_picture_of_the_readme_shows_what_the_demo_finds() -> None:
+    from trendweave.cli.demo import DELAYS, flights_of_new_york
+
+    rows = trendweave.query(DELAYS).run(flights_of_new_york(), numbers="int64").to_pylist()
+    picture = (ROOT / "docs" / "pictures" / "delays.svg").read_text(encoding="utf-8")
+    marked = re.findall(r"<title>(\w+) .*?([\d,]+)</title>", picture)
+    assert sorted(marked) == sorted((row["origin"], f"{row['trends']:,}") for row in rows)
 
 
 def test_pages_have_code() -> None:
