@@ -39,10 +39,6 @@ class Asked(Protocol):
     def time_columns(self) -> tuple[str, ...]:
         """The columns that hold times."""
 
-    @property
-    def lacks_columns(self) -> bool:
-        """Whether rows may lack columns of the result, as those of one query of several do."""
-
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
@@ -106,7 +102,7 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
-    table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
+    table, give_back = as_arrow(events)
     table = read_times(table, asked.time_columns, settings.times)
     asked.check(table.schema)
     for name in asked.time_columns:

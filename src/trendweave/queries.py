@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names, raise_problems
@@ -15,6 +15,8 @@ from trendweave.language import Tree, parse, print_tree
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.plan_access import Wish
 
-    ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
+    ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | str | Path
 
 FORMATS = ("text", "mermaid", "dot", "json")
 
@@ -174,6 +176,10 @@ class Query:
     ) -> pl.DataFrame: ...
     @overload
     def run(
+        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> list[dict[str, Any]]: ...
+    @overload
+    def run(
         self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pd.DataFrame: ...
     @overload
@@ -185,10 +191,12 @@ class Query:
         """The rows that the query asks for, as the kind of table that the events came in.
 
         Args:
-            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-                DataFrame (of a stream, a streaming one), as files of `trendweave.read` do. Rows may be in any order. A
-                query FROM INTERVALS takes intervals instead, and names their columns itself. A `trendweave.EventStore`
-                gives an Arrow table; it knows the columns of time and type itself.
+            events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file (of
+                Parquet, CSV, JSON lines or Arrow; the rows are an Arrow table), anything with the Arrow C stream
+                interface, or a Spark DataFrame, which gives a lazy DataFrame (of a stream, a streaming one), as files
+                of `trendweave.read` do. Rows may be in any order. A query FROM INTERVALS takes intervals instead, and
+                names their columns itself. A `trendweave.EventStore` gives an Arrow table; it knows the columns of time
+                and type itself.
             time: The column that holds the time: a timestamp, or a number of seconds.
             type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
                 that look for trends read the column `type`, and all rows are events of interval queries; with it, only
@@ -324,7 +332,6 @@ class _Asked:
     query: Query
     time: str
     type: str | None
-    lacks_columns: ClassVar[bool] = False
 
     @property
     def time_columns(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import (
@@ -287,6 +287,10 @@ class Workload(Mapping[str, Query]):
     ) -> pl.DataFrame: ...
     @overload
     def run(
+        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> list[dict[str, Any]]: ...
+    @overload
+    def run(
         self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pd.DataFrame: ...
     @overload
@@ -463,7 +467,6 @@ class _Asked:
     time: str
     type: TypeColumn
     of_trends: str | None = "type"
-    lacks_columns: ClassVar[bool] = True
 
     @property
     def time_columns(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import DataError, OptionError, Problem, TrendweaveError, raise_problems
 from trendweave.events import Kind, Schema, schema_of
@@ -44,7 +44,6 @@ class Asked:
     type: TypeColumn
     merged: bool = False
     usual_type: str = "type"
-    lacks_columns: ClassVar[bool] = False
 
     @property
     def time_columns(self) -> tuple[str, ...]:

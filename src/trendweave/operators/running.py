@@ -138,12 +138,10 @@ def _take(
     events, right = (one.to_spark() if places.is_read_by_tasks(one) else one for one in (events, right))
     if places.is_store(right):
         raise refuse_store_beside()
-    hand_back = None
-    if (times := _times(options)).changes:
-        (events, hand_back), (right, _) = (_read_side(one, time, times) for one in (events, right))
+    times = _times(options)
+    (events, give_back), (right, _) = (_read_side(one, time, times) for one in (events, right))
     raise_problems(check_sides(first.task, schema_of(events), schema_of(right), time), first.source)
-    merged, give_back = _merge(first.task, events, right, time)
-    return Asked(piped.operators, time, type_, merged=True), merged, hand_back or give_back
+    return Asked(piped.operators, time, type_, merged=True), _merge(first.task, events, right, time), give_back
 
 
 def _times(options: Options) -> TimeReading:
@@ -169,24 +167,23 @@ def _read_side(events: Any, time: str, times: TimeReading) -> tuple[Any, Callabl
     return read_times(table, (time,), times), give_back
 
 
-def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Callable[[Any], Any]]:
-    """Events of both sides as one stream."""
+def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> Any:
+    """Events of both sides, whose times are read, as one stream."""
     if places.is_spark(events) != places.is_spark(right):
         message = "one side of a join is a Spark DataFrame, and the other is none"
         raise DataError([Problem("TW308", message, "make DataFrames of both, or tables of both")])
     if places.is_spark(events):
         from trendweave.runners.spark.operators.sides import merge_frames
 
-        return merge_frames(events, right, plan, time), _unchanged
+        return merge_frames(events, right, plan, time)
     import pyarrow as pa
 
     from trendweave.programs.operators.joins.sides import merge_sides, merged_schema
-    from trendweave.rows.tables import arrow_schema, as_arrow
+    from trendweave.rows.tables import arrow_schema
 
     if isinstance(events, pa.Schema) or isinstance(right, pa.Schema):
-        return merged_schema(arrow_schema(events), arrow_schema(right), plan, time), _unchanged
-    left, give_back = as_arrow(events)
-    return merge_sides(left, as_arrow(right)[0], plan, time), give_back
+        return merged_schema(arrow_schema(events), arrow_schema(right), plan, time)
+    return merge_sides(events, right, plan, time)
 
 
 def _columns_as_they_came(piped: Piped, events: Any, time: str, options: Options) -> pa.Schema | None:

@@ -71,8 +71,8 @@ def _select_in_pandas(frame: Any, name: str, columns: Sequence[Shown]) -> Any:
         if column.fields:
             own[column.name] = values.map(lambda events, fields=column.fields: _select_fields(events, fields))
         elif hasattr(values.dtype, "numpy_dtype"):
-            # The query alone has plain numbers, or floats where some of its own are NULL.
-            own[column.name] = values.astype("float64" if values.isna().any() else values.dtype.numpy_dtype)
+            # The query alone has plain numbers, unless some of its own are NULL.
+            own[column.name] = values if values.isna().any() else values.astype(values.dtype.numpy_dtype)
     return own.infer_objects()
 
 

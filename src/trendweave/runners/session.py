@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,9 +41,6 @@ _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
-
-    #: Whether rows may lack columns, as those of one query of several do.
-    lacks_columns: ClassVar[bool] = False
 
     def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
         self._use(engine)
@@ -162,7 +159,7 @@ class PushSession:
 
     def send_table(self, events: Any) -> Any:
         """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
-        table, give_back = as_arrow(events, knows_null=self.lacks_columns)
+        table, give_back = as_arrow(events)
         self._prepare()
         self._hold_watermark()
         table = self._engine.read_times(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from trendweave.runners.incremental import Incremental
 from trendweave.runners.session import PushSession
@@ -33,8 +33,6 @@ class WorkloadSession(PushSession, Generic[R]):
     whose first event does. Rows of other queries do not change. A query that is dropped leaves nothing behind, and its
     open windows come out no more. A query with another text under the same name is a new one.
     """
-
-    lacks_columns: ClassVar[bool] = True
 
     def __init__(self, rules: R, make_engine: Callable[[R], Incremental], watermark: str, state: bytes | None) -> None:
         super().__init__(make_engine(rules), watermark, state)

@@ -22,7 +22,9 @@ def warn_of_far_future(column: pa.ChunkedArray, name: str) -> None:
         column: Times as they are counted.
         name: The name of the column.
     """
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+    kind = column.type
+    # Small floats and integers hold no such time.
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or kind.bit_width < 32:
         return
     latest = pc.max(column).as_py()
     if latest is not None and FAR_FUTURE < latest < float("inf"):
