@@ -44,6 +44,9 @@ class Asked(Protocol):
     ) -> Settings:
         """The options of a call, checked."""
 
+    def tell(self, events: pa.Table, rows: int) -> None:
+        """Warn, once, of what a user would want to know of a result with so many rows."""
+
     def order(self, rows: pa.Table) -> pa.Table:
         """All rows of a result, in their order."""
 
@@ -93,6 +96,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
     table, give_back = _read_here(asked, events, settings)
     rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
+    asked.tell(table, rows.num_rows)
     return give_back(asked.order(rows))
 
 

@@ -344,6 +344,11 @@ class _Asked:
 
         return make_settings(self.query.plan, place, options, read_setting)
 
+    def tell(self, events: pa.Table, rows: int) -> None:
+        from trendweave.runners.nothing_found import tell_of_nothing
+
+        tell_of_nothing(self.query.plan, events, self.time, self.type, rows)
+
     def order(self, rows: pa.Table) -> pa.Table:
         return rows
 

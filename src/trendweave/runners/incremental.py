@@ -21,6 +21,7 @@ from trendweave.rows.encoded import TIME
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.given import Given
+from trendweave.runners.nothing_found import tell_of_other_types
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
 _REMEMBERED = 8
@@ -143,6 +144,9 @@ class Incremental:
 
     def finish(self, state: State) -> pa.Table:
         """The rest: all that is final when no more events come."""
+        dropped, types = state.dropped, self._program.needs.named_types
+        if types and dropped.other_type and dropped.other_type + dropped.null_time + dropped.null_type == dropped.rows:
+            tell_of_other_types(self._program.text, types, dropped.other_type)
         return self._close(self._check(state), None)[1]
 
     def read(self, data: bytes) -> State:
