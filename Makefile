@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka lint docs bench bench-compare compare-flink clean
+.PHONY: help demo test test-spark kafka lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -45,6 +45,9 @@ lint: $(PACKAGES) ## Check formatting, lint rules and types
 
 docs: $(PACKAGES) ## Make the documentation site in build/site; any warning is an error
 	$(VENV)/bin/python -m tools.site
+
+release-check: $(JAVA) ## Build sources and wheel, install them in clean environments, and run the README there
+	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.release
 
 bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
