@@ -284,6 +284,10 @@ def test_all_public_names_are_there_and_are_listed() -> None:
     for name in trendweave.__all__:
         assert getattr(trendweave, name) is not None
         assert name in dir(trendweave)
+    modules = ["build", "datasets", "operators", "pictures"]
+    assert [name for name in dir(trendweave) if not name.startswith("__")] == sorted([*trendweave.__all__, *modules])
+    for name in modules:
+        assert getattr(trendweave, name).__name__ == f"trendweave.{name}"
     with pytest.raises(AttributeError, match="no attribute 'Querry'"):
         _ = trendweave.Querry  # type: ignore[attr-defined]
 

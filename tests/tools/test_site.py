@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 MISSING = [name for name in ("griffe", "railroad", "zensical") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; pip install '.[docs]'")
+with_extra = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; pip install '.[docs]'")
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,12 +27,31 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_is_in_the_navigation(pages: Path) -> None:
+def test_every_page_is_in_the_navigation() -> None:
+    from tools.site.places import MODULES, find_pages, place_of_api
+
     config = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     listed = re.findall(r"[\w/]+\.md", str(config["project"]["nav"]))
-    assert sorted(listed) == sorted(path.relative_to(pages).as_posix() for path in pages.rglob("*.md"))
+    assert sorted(listed) == sorted(map(str, [*find_pages().values(), *map(place_of_api, MODULES)]))
 
 
+def test_a_notebook_becomes_a_page() -> None:
+    from tools.site.notebook_pages import write_notebook
+
+    shown = {"output_type": "display_data", "data": {"text/plain": ["a table"], "text/html": ["<b>a</b>\n\n<i>b</i>"]}}
+    outputs = [{"output_type": "stream", "name": "stdout", "text": ["7\n"]}, shown]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "words"]},
+        {"cell_type": "code", "source": "print(7)", "outputs": outputs},
+        {"cell_type": "code", "source": "", "outputs": []},
+    ]
+    assert write_notebook(json.dumps({"cells": cells})) == (
+        "# Title\nwords\n\n```python\nprint(7)\n```\n\n```text\n7\n```\n\n"
+        '<div class="notebook-output"><b>a</b>\n<i>b</i></div>\n'
+    )
+
+
+@with_extra
 def test_it_is_built_without_a_warning_and_asks_no_other_server(pages: Path) -> None:
     config = (ROOT / "zensical.toml").read_text(encoding="utf-8")
     place = pages.parent / "zensical.toml"
@@ -47,6 +67,7 @@ def test_it_is_built_without_a_warning_and_asks_no_other_server(pages: Path) -> 
         assert re.findall(r"<(?:script|img|link|iframe)[^>]*(?:src|href)=\"?https?:[^\"' >]+", text) == [], page.name
 
 
+@with_extra
 def test_links_of_other_places_are_those_of_the_site(tmp_path: Path) -> None:
     from tools.site.gathering import rewrite
 
@@ -61,6 +82,7 @@ def test_links_of_other_places_are_those_of_the_site(tmp_path: Path) -> None:
     assert back == "[a](../index.md)"
 
 
+@with_extra
 def test_every_public_name_has_its_section(pages: Path) -> None:
     import trendweave
 
@@ -70,6 +92,7 @@ def test_every_public_name_has_its_section(pages: Path) -> None:
     assert "- `events`: " in api
 
 
+@with_extra
 def test_diagrams_say_what_the_grammar_reads(pages: Path) -> None:
     from tools.site.railroad_diagrams import KINDS, SPELLINGS, draw_grammar
 

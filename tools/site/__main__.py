@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.site.gathering import ROOT, gather
+from tools.site.gathering import gather
+from tools.site.places import ROOT
 
 PAGES = ROOT / "build" / "docs"
 

@@ -11,23 +11,14 @@ from typing import Any
 
 import griffe
 
-#: Modules with a page, and what it is called.
-MODULES = {
-    "trendweave": "Queries, workloads and stores",
-    "trendweave.operators": "Operators",
-    "trendweave.build": "Queries from Python",
-    "trendweave.build.intervals": "Interval queries from Python",
-    "trendweave.pictures": "Pictures",
-    "trendweave.datasets": "Sample data",
-    "trendweave.errors": "Errors",
-}
+from tools.site.places import MODULES, place_of_api
 
 
 @dataclass(frozen=True)
 class ApiPage:
     """A page of the site."""
 
-    name: str
+    place: Path
     title: str
     text: str
 
@@ -62,7 +53,7 @@ def _write_page(sources: _Sources, module: str, title: str) -> ApiPage:
         else:
             written = sources.of(value) if inspect.isfunction(value) else sources.module(module).members[name]
             parts += [_signature(written), *_write_docstring(written)]
-    return ApiPage(module.replace(".", "_"), title, "\n\n".join(filter(None, parts)) + "\n")
+    return ApiPage(place_of_api(module), title, "\n\n".join(filter(None, parts)) + "\n")
 
 
 def _write_class(sources: _Sources, value: type, name: str) -> Iterator[str]:

@@ -13,26 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.site.api_pages import ApiPage, write_api_pages
+from tools.site.notebook_pages import write_notebook
+from tools.site.places import ROOT, find_pages
 from tools.site.railroad_diagrams import draw_grammar
 
-ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<path>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
 _MARKER = re.compile(r"^<!-- (?P<kind>diagrams|api)(?:: (?P<what>\S+))? -->$", re.MULTILINE)
 _PICTURES = (".svg", ".png")
-
-
-def find_pages() -> dict[Path, Path]:
-    """Pages by where they are in the repository; each with its place in the site."""
-    found = {Path("README.md"): Path("index.md")}
-    found |= {Path(name): Path(name.lower()) for name in ("CHANGELOG.md", "CONTRIBUTING.md")}
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        found[page.relative_to(ROOT)] = page.relative_to(ROOT / "docs")
-    for page in sorted((ROOT / "examples" / "cookbook").glob("*.md")):
-        found[page.relative_to(ROOT)] = Path("cookbook", "index.md" if page.name == "README.md" else page.name)
-    found |= {Path("examples", name, "README.md"): Path(f"{name}.md") for name in ("queries", "rules")}
-    found[Path("benchmarks/RESULTS.md")] = Path("results.md")
-    return found
 
 
 def gather(into: Path) -> None:
@@ -42,9 +30,10 @@ def gather(into: Path) -> None:
     api = write_api_pages()
     for source, place in pages.items():
         text = (ROOT / source).read_text(encoding="utf-8")
+        text = write_notebook(text) if source.suffix == ".ipynb" else text
         _write(into / place, _fill_markers(rewrite(text, source, pages, into), api))
     for page in api:
-        _write(into / "api" / f"{page.name}.md", page.text)
+        _write(into / page.place, page.text)
     shutil.copytree(Path(__file__).parent / "style", into / "style")
 
 
@@ -106,7 +95,7 @@ def _outside_blocks(change: Callable[[str], str], text: str) -> str:
 def _fill_markers(text: str, api: list[ApiPage]) -> str:
     def fill(found: re.Match[str]) -> str:
         if found["kind"] == "api":
-            return "\n".join(f"- [{page.title}](api/{page.name}.md)" for page in api)
+            return "\n".join(f"- [{page.title}]({page.place})" for page in api)
         return "\n\n".join(
             f'<h3 id="{drawn.rule}">{drawn.rule.replace("_", " ")}</h3>\n\n<div class="railroad">{drawn.svg}</div>'
             for drawn in draw_grammar(found["what"])
