@@ -79,6 +79,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         program, _ = _bind_on_spark(asked, events.to_spark(), settings)
         from trendweave.runners.spark.reading.run import run_files
 
+        _watch_tasks(events.sparkSession, settings)
         return run_files(program, events, settings)
     if is_spark(events):
         place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
@@ -90,6 +91,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
             return run_stream(program, plain, settings)
         from trendweave.runners.spark.batch import run_batch
 
+        _watch_tasks(events.sparkSession, settings)
         return run_batch(program, plain, settings)
     settings = asked.settings(Place.RUN, options, None)
     from trendweave.runners.local import run_local
@@ -98,6 +100,13 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
     asked.tell(table, rows.num_rows)
     return give_back(asked.order(rows))
+
+
+def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
+    """Show how far the tasks of actions on a result are."""
+    from trendweave.runners.spark.progress.tasks import watch_tasks
+
+    watch_tasks(spark, settings.progress)
 
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -116,16 +125,23 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
 
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
     """What is made of events on the device that is asked for, or on the one that suits them."""
+    from trendweave.progress.watching import watching
+    from trendweave.runners.auto.choosing import choose_device, estimate_seconds, run_on_best
+
+    def work_watched(program: Program, device: Device) -> _Found:
+        what = f"{events.num_rows:,} events"
+        with watching(settings.progress, what, events.num_rows, lambda: estimate_seconds(program, events, device)):
+            return work(program, device)
+
     if settings.device != "auto":
-        return work(asked.bind(events.schema, settings), settings.device)
-    from trendweave.runners.auto.choosing import choose_device, run_on_best
+        return work_watched(asked.bind(events.schema, settings), settings.device)
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # Only on a card a program does something else.
         bound = program if device != "gpu" else asked.bind(events.schema, replace(settings, device=device))
-        return work(bound, device)
+        return work_watched(bound, device)
 
     return run_on_best(choose_device(program, events), run_there)
 
@@ -163,9 +179,14 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
     if spark is not None:
         from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
 
+        _watch_tasks(spark, settings)
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
     program = asked.bind(store.schema, settings)
-    return asked.order(run_on_store(program, store, request, settings.observation, settings.device))
+    from trendweave.progress.watching import watching
+
+    with watching(settings.progress, "asking stored events", int(store.groups.rows.sum())):
+        rows = run_on_store(program, store, request, settings.observation, settings.device)
+    return asked.order(rows)
 
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:

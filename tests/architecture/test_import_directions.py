@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "trendweave"
 # What each room may import beside itself. `__init__` stands for the public names of the package.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
+    "progress": set(),
     "events": {"errors"},
     "devices": {"errors"},
     "language": {"errors"},
@@ -32,17 +33,17 @@ ROOMS: dict[str, set[str]] = {
     "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
     "programs": {
         *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
-        *("devices", "gpu"),
+        *("devices", "gpu", "progress"),
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices", "gpu", "pictures"),
+        *("programs", "devices", "gpu", "pictures", "progress"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
-        *("runners", "devices", "pictures"),
+        *("runners", "devices", "pictures", "progress"),
     },
-    "places": {"errors", "devices", "pictures", "rows", "programs", "runners", "store"},
+    "places": {"errors", "devices", "pictures", "progress", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "operators": {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -62,21 +62,22 @@ class FileRun:
 
 def run_in_process(run: FileRun, console: Console) -> None:
     """Without a JVM; `console` shows how far it is."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     folder = check_out(run)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        step = progress.add_task("reading events", total=3)
+    with tell(console, "reading events"):
         table = files.read_tables(files.find_files(run.events))
-        progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        type_ = choose_type_column(run.asked, run.type, table.column_names)
-        result = run.asked.run(table, run.time, type_, **run.options)
-        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
+    type_ = choose_type_column(run.asked, run.type, table.column_names)
+    # How far this is, the run itself shows.
+    result = run.asked.run(table, run.time, type_, **run.options)
+    with tell(console, f"writing {result.num_rows:,} rows"):
         write_result(run, result, type_, folder)
     draw(run, result)
     if run.out == "-":
         print_result(run, result, type_)
+
+
+def tell(console: Console, what: str) -> AbstractContextManager[object]:
+    """Say at a terminal what is being done."""
+    return console.status(what) if console.is_terminal else nullcontext()
 
 
 def check_out(run: FileRun) -> files.FileKind | None:

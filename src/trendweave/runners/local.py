@@ -12,6 +12,7 @@ from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Plan
 from trendweave.programs.program import Output, Program
 from trendweave.programs.trends.program import bind_trends
+from trendweave.progress import follow
 from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.metrics import Metrics
@@ -63,7 +64,8 @@ def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None
     """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked."""
     batches = Batches(program, events, metrics, device)
     try:
-        return pa.Table.from_batches(batches, batches.schema)
+        followed = follow(batches, batches.trends, lambda batch: batch.num_rows)
+        return pa.Table.from_batches(followed, batches.schema)
     except TrendweaveError:
         if device != "threads":
             raise

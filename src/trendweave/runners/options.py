@@ -116,6 +116,9 @@ class Options(TypedDict, total=False):
     of it. The rows are the same. Stores."""
     spark: SparkSession | None
     """A session whose tasks read a store; without it this process does. Stores."""
+    progress: bool | None
+    """Whether a run of more than two seconds shows a bar: None (the default) where a terminal or a notebook is looked
+    at, False never. Also TRENDWEAVE_PROGRESS=off in the environment. `run` and `iter`, on stores and in Spark batch."""
     sharing: Sharing | None
     """Whether Kleene parts and stretches that queries have in common are computed once: "auto" (the default) as it pays
     for each burst of events, "always", or "never". The rows are the same. Workloads, everywhere."""
@@ -137,12 +140,21 @@ class Place(Enum):
 _ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
 _OF_TIMES = ("time_unit", "time_format")
 _EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
-_IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
-_ON_STORES = ("between", "using", "metrics", "spark")
+_IN_BATCH = (
+    "progress",
+    "metrics",
+    "observation",
+    "chunks",
+    "exchange",
+    "rows_at_once",
+    "max_rows_of_a_key",
+    "bytes_in_memory",
+)
+_ON_STORES = ("progress", "between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
-    Place.RUN: _EVERYWHERE,
-    Place.ITER: _EVERYWHERE,
+    Place.RUN: (*_EVERYWHERE, "progress"),
+    Place.ITER: (*_EVERYWHERE, "progress"),
     Place.STORE: (*_ANYWHERE, *_ON_STORES),
     Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
     Place.INCREMENTAL: _EVERYWHERE,
@@ -186,6 +198,7 @@ class Settings:
     metrics: str = "trendweave"
     observation: Any = None
     state: bytes | None = None
+    progress: bool | None = None
     sharing: Sharing = "auto"
     between: Any = None
     using: Using = "auto"
@@ -309,6 +322,7 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         late_rows=read_flag("late_rows", options.get("late_rows", False)),
         metrics=metrics,
         observation=observation,
+        progress=None if options.get("progress") is None else read_flag("progress", options["progress"]),
         state=read_bytes("state", options.get("state")),
         between=read_between(options.get("between")),
         using=read_word("using", options.get("using", _DEFAULTS.using), USING),

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from trendweave.devices.names import Device
 from trendweave.programs.program import Program
+from trendweave.progress import expect
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
@@ -65,6 +66,7 @@ def run_on_store(
     """
     began = perf_counter()
     access = plan_request(request, store, program.needs.read)
+    expect(access.estimated.seconds)
     planned = perf_counter()
     rows, dropped = read_rows(program, store, access)
     report_dropped(dropped)
