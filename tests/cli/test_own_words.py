@@ -51,3 +51,11 @@ def test_errors_of_a_run(query: str, options: tuple[str, ...], said: str, tmp_pa
     result = trendweave("run", "-q", query, *events, *options)
     assert result.returncode == 1
     assert said in result.stderr
+
+
+def test_warnings_of_a_run(tmp_path: Path) -> None:
+    write_table(pa.table({"time": [1_700_000_000_000], "type": ["A"]}), tmp_path / "events.parquet")
+    events = ("--events", str(tmp_path / "events.parquet"), "--runner", "local")
+    result = trendweave("run", "-q", "RETURN COUNT(*) PATTERN A+", *events)
+    assert result.returncode == 0
+    assert "give --time-unit ms if they are milliseconds" in " ".join(result.stderr.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.markup import escape
 
 from trendweave import Workload, __version__
@@ -43,7 +41,7 @@ from trendweave.cli.options import (
     read_sharing,
     read_times,
 )
-from trendweave.cli.own_words import in_own_words
+from trendweave.cli.own_words import in_own_words, show_warnings
 from trendweave.cli.pipes.command import pipe
 from trendweave.cli.projects.command import new
 from trendweave.cli.serve_command import serve
@@ -193,8 +191,7 @@ def run(
         read_times(time_unit, time_format),
     )
     check_show(asked)
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    errors = show_warnings()
     if store is not None:
         from trendweave.cli.run_store import StoreRun, run_store_here, run_store_on_spark
 

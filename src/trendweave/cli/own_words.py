@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shlex
 from dataclasses import replace
+
+from rich.console import Console
+from rich.logging import RichHandler
 
 from trendweave.errors import Problem, TrendweaveError
 
@@ -25,6 +29,20 @@ _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or 
 #: Names that are no words of English, where they stand alone.
 _WORDS = "max_trends|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
 _NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
+
+
+def show_warnings() -> Console:
+    """Show what the package warns of on stderr, in the words of the command line; the console that does."""
+    errors = Console(stderr=True)
+    handler = RichHandler(console=errors, show_time=False, show_path=False)
+    handler.addFilter(_translate_record)
+    logging.getLogger("trendweave").addHandler(handler)
+    return errors
+
+
+def _translate_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = translate(record.getMessage()), ()
+    return True
 
 
 def in_own_words(error: TrendweaveError) -> TrendweaveError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import TimeFormatOption, TimeUnitOption, read_times
+from trendweave.cli.own_words import show_warnings
 from trendweave.errors import DataError
 
 if TYPE_CHECKING:
@@ -196,8 +195,7 @@ def open_store(path: str, time: str) -> EventStore:
     """A store that was made, or one over the files that are there."""
     from trendweave import EventStore
 
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    show_warnings()
     try:
         return EventStore.open(path)
     except DataError as error:

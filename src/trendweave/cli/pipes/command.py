@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.logging import RichHandler
 
 from trendweave.cli.options import (
     Between,
@@ -29,6 +26,7 @@ from trendweave.cli.options import (
     read_pairs,
     read_times,
 )
+from trendweave.cli.own_words import show_warnings
 
 if TYPE_CHECKING:
     from trendweave.operators import Chain, Operator
@@ -96,8 +94,7 @@ def pipe(
     if explain:
         explain_pipe(asked)
         return
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    errors = show_warnings()
     if runner is Runner.local:
         run_here(asked)
     else:
