@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 import trendweave
+from tests.spark.comparing import settings
+from tests.streaming.running import ROCKSDB
 from trendweave.cli.answers import describe_answers
 from trendweave.errors import DataError
 
@@ -63,6 +65,18 @@ def test_keys_of_intervals_are_what_is_returned_of_the_partition() -> None:
     )
     rows = asked.run(pa.table({"time": [1], "patient": ["P"], "x": [1]}))
     assert describe_answers(asked, rows, "time", None).groups == ("patient",)
+
+
+def test_records_have_a_key_and_a_value(spark: SparkSession) -> None:
+    from trendweave.cli.streams.sources import TopicSink
+
+    asked = trendweave.query("RETURN value, COUNT(*) AS n PATTERN R+ GROUP-BY value WITHIN 10 s SLIDE 10 s")
+    events = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "time")
+    with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB):
+        rows = asked.run(events, type=None, watermark="1 second", buckets=2)
+    sink = TopicSink(servers="127.0.0.1:1", topic="rows", options={})
+    writer = sink.make_writer(rows, describe_answers(asked, rows, "time", None))
+    assert writer._df.dtypes == [("key", "string"), ("value", "string")]
 
 
 def test_a_key_of_no_column(spark: SparkSession) -> None:
