@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 import trendweave
 from tests.spark.comparing import settings
@@ -58,6 +59,19 @@ def test_a_page_that_lacks_something_is_no_task(left_out: str, tmp_path: Path) -
         assert short.read_text(encoding="utf-8") != text
         with pytest.raises(AssertionError, match=short.name):
             task_of(short)
+
+
+def test_the_way_to_try_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = re.findall(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(code) == 1
+    task = next(task for task in TASKS if task.name == "price_spike")
+    csv.write_csv(task.events, tmp_path / "events.csv")
+    (tmp_path / "query.tw").write_text(task.recipes[0].query, encoding="utf-8")
+    exec(compile(code[0], "README.md", "exec"), {})
+    assert re.findall(r"ACME|CHIP|BOLT", capsys.readouterr().out) == ["ACME", "CHIP"]
 
 
 # ------------------------------------------------------------------------------------------------------ in this process

@@ -122,7 +122,11 @@ def test_wrong_pages_fail(text: str, message: str, tmp_path: Path, monkeypatch: 
         run_page(page)
 
 
-@pytest.mark.parametrize("module", ["trendweave", "trendweave.build", "trendweave.build.intervals"])
+DOCTESTED = ["trendweave", "trendweave.build", "trendweave.build.intervals", "trendweave.cli.own_words"]
+DOCTESTED += ["trendweave.datasets", "trendweave.operators"]
+
+
+@pytest.mark.parametrize("module", DOCTESTED)
 def test_docstrings(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 0
@@ -139,6 +143,19 @@ def test_every_code_is_documented() -> None:
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_to_headings(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", outside_blocks(page)):
+        target = page.parent / path if path else page
+        assert anchor in headings_of(target), f"{path}#{anchor}"
+
+
+def headings_of(page: Path) -> set[str]:
+    """The headings of a page, as links spell them: small letters, and - for blanks."""
+    titles = re.findall(r"^#+ (.+)$", outside_blocks(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in ("CONTRIBUTING.md", "development.md")])
