@@ -33,7 +33,13 @@ class _Sources:
 
     def module(self, name: str) -> Any:
         path = Path(inspect.getfile(import_module(name)))
-        return griffe.visit(name, path, path.read_text(encoding="utf-8"), docstring_parser=griffe.Parser.google)
+        return griffe.visit(
+            name,
+            path,
+            path.read_text(encoding="utf-8"),
+            docstring_parser=griffe.Parser.google,
+            docstring_options={"returns_multiple_items": False, "returns_named_value": False},
+        )
 
     def of(self, value: Any) -> Any:
         """A class or function, in the module that defines it."""
@@ -75,7 +81,7 @@ def _write_class(sources: _Sources, value: type, name: str) -> Iterator[str]:
 def _public_members(owner: Any) -> list[Any]:
     """In the order in which they are written; what has no docstring explains itself in that of its class."""
     own = [member for member in owner.members.values() if not member.is_alias and member.docstring is not None]
-    return [member for member in own if not member.name.startswith("_")]
+    return [member for member in own if not member.name.startswith("_") and "Deprecated:" not in member.docstring.value]
 
 
 def _signature(member: Any) -> str:
