@@ -120,17 +120,19 @@ def _write_docstring(member: Any) -> Iterator[str]:
             yield f"```pycon\n{code}\n```"
         elif kind in ("parameters", "other parameters", "attributes", "raises", "returns", "yields"):
             yield f"**{kind.capitalize()}**"
-            yield "\n".join(_write_item(kind, item) for item in section.value)
+            yield "\n".join(_write_item(member, kind, item) for item in section.value)
 
 
 def _fence_example(paragraph: str) -> str:
     return f"```pycon\n{paragraph}\n```" if paragraph.lstrip().startswith(">>> ") else paragraph
 
 
-def _write_item(kind: str, item: Any) -> str:
+def _write_item(member: Any, kind: str, item: Any) -> str:
     said = " ".join(item.description.split())
     if kind == "raises":
         return f"- `{item.annotation}`: {said}"
     if kind in ("returns", "yields"):
-        return f"- {said}"
+        # Words before a colon are taken for a type; ours stand in the signature.
+        before = "" if str(item.annotation) in str(member.returns) else f"{item.annotation}: "
+        return f"- {before}{said}"
     return f"- `{item.name}`: {said}"
