@@ -82,7 +82,8 @@ def _prepare_environment(master: str, without: str) -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java" if home is None else str(Path(home) / "bin" / "java")) is None:
         where = "JAVA_HOME is not set, and there is no java" if home is None else f"there is none in {home}"
-        raise Failure(f"Spark needs Java, version 17 or newer: {where}", f"install one, set JAVA_HOME{without}")
+        hint = f"install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one{without}"
+        raise Failure(f"Spark needs Java, version 17 or newer: {where}", hint)
 
 
 @contextmanager
