@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +21,8 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser is installe
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
-    (folder / "stock.csv").write_text(
-        "time,type,price\n" + "".join(f"{second},Stock,{second % 7}\n" for second in range(400))
-    )
+    rows = [f"{second},Stock,{second % 7}" for second in range(400)]
+    (folder / "stock.csv").write_text("\n".join(["time,type,price", *rows]))
     with serve_here(Serving(folder, limits=Limits(runs=1, streams=1))) as running:
         yield running
 
@@ -46,9 +44,7 @@ def page(browser: Any, server: Server) -> Iterator[Any]:
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-    opened.on(
-        "request", lambda asked: complaints.append(asked.url) if not asked.url.startswith(server.address) else None
-    )
+    opened.on("request", lambda asked: asked.url.startswith(server.address) or complaints.append(asked.url))
     opened.set_default_timeout(60_000)
     opened.goto(server.address)
     opened.wait_for_selector("html[data-ready]")
@@ -76,10 +72,7 @@ def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
     page.keyboard.type("5 s")
     page.wait_for_selector("#state .fine")
     assert page.query_selector(".problem") is None
-    assert (
-        "RETURN COUNT(*) PATTERN Stock S+ WITHIN 5 seconds" in " ".join(page.inner_text("#plan pre").split())
-        or page.click("#tab-plan") is None
-    )
+    page.wait_for_function("document.querySelector('#plan pre')?.textContent.includes('WITHIN 5 seconds')")
 
 
 def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
@@ -122,9 +115,7 @@ def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
 def test_a_second_query_shows_what_is_shared(page: Any) -> None:
     write(page, COUNTED)
     page.click("[aria-label='Add a query']")
-    page.keyboard.type(
-        COUNTED.replace("Stock S+", "Stock S+ WHERE S.price > 3").replace("COUNT(*) AS n", "COUNT(S) AS n")
-    )
+    page.keyboard.type(COUNTED.replace("Stock S+", "Stock S+ WHERE S.price > 3"))
     page.keyboard.press("Escape")
     page.click("#tab-shared")
     page.wait_for_selector("#shared svg")
@@ -144,13 +135,13 @@ def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:
     assert page.inner_text("#live .badge") == "alert"
     numbers = page.inner_text("#live .tiles")
     assert "late events" in numbers
-    assert page.is_visible("#live .spark path.rate")
+    page.wait_for_selector("#live .spark path.rate")
     if page.is_visible("#live-stop"):
         page.keyboard.press("Escape")
     page.wait_for_selector("#live-stop", state="hidden")
 
 
-def test_light_and_dark(page: Any, tmp_path: Path) -> None:
+def test_light_and_dark(page: Any) -> None:
     def paper() -> str:
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
