@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from urllib.parse import quote
 
 import uvicorn
 
@@ -47,12 +48,13 @@ def start(serving: Serving, tell: Callable[[str], None]) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Bound before anything else starts, so that a port that is taken is told in one line."""
+    """Listen before anything else starts, so that a port that is taken is told in one line."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever comes before the server is ready waits for it
     except OSError:
         listening.close()
         raise
@@ -60,7 +62,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _describe(serving: Serving) -> list[str]:
-    token = "" if serving.token is None else f"?token={serving.token}"
+    token = "" if serving.token is None else f"?token={quote(serving.token)}"
     lines = [f"Trendweave is at {serving.address}{token}", "Ctrl-C ends it."]
     shown = ["samples"]
     shown += [] if serving.folder is None else [f"files in {serving.folder}"]
