@@ -90,9 +90,10 @@ def plot(
     note = "" if query is None else str(query)
     if kind == "trends" and rows.num_rows:
         if events is None:
-            return stack(make_trend_lanes(rows, zone), title or describe_shown(rows), note)
+            return stack(make_trend_lanes(rows, zone), title or describe_shown(rows), note, title or "")
         about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
-        return stack(make_trends_on_events(rows, _fetch(events)[0], about), title or describe_shown(rows), note)
+        drawn = make_trends_on_events(rows, _fetch(events)[0], about)
+        return stack(drawn, title or describe_shown(rows), note, title or "")
     if kind in ("matches", "situations") and rows.num_rows:
         line = _see_situations(rows.schema, query)
         heading = title or ("Matches" if kind == "matches" else "Situations")
@@ -102,8 +103,8 @@ def plot(
         why = "it has no rows" if kind is not None else "it has neither windows, nor trends, nor situations"
         hint = "show(result) shows its rows" if kind is None else "look for other events, or ask for less"
         raise OptionError([Problem("TW414", f"nothing can be drawn of this result: {why}", hint)])
-    drawn, groups = _choose_columns(rows.schema, query, value, group)
-    chart = WindowChart(drawn, groups, f"{drawn} over time" if title is None else title, unit, zone)
+    column, groups = _choose_columns(rows.schema, query, value, group)
+    chart = WindowChart(column, groups, f"{column} over time" if title is None else title, unit, zone)
     return stack([make_window_chart(rows, chart)], chart.title, note)
 
 

@@ -18,7 +18,7 @@ from trendweave.runners.spark.progress import tasks
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 
 def linger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

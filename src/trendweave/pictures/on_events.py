@@ -28,7 +28,7 @@ from trendweave.pictures.trends import (
 _LEFT, _RIGHT, _HIGH, _BOTTOM = 84, 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
 _MOST_DOTS, _MOST_POINTS = 400, 4_000
-_ALL = "all events"
+_FEW, _ALL = 80, "all events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,9 @@ def _draw_group(
     heading = ": ".join(filter(None, [title or "trends on their events", shown]))
     parts = [draw_title(heading, _LEFT), *legend, *draw_upwards(upwards, frame, y_label)]
     parts += [*draw_across(across, frame, label), *_draw_course(points, across, upwards)]
+    marks = _choose_marks(len(chosen), sum(map(len, trends)))
     for row, trend in zip(chosen, trends, strict=True):
-        parts += _draw_trend(row, trend, across, upwards, colours, 1.0 if len(chosen) <= 3 else 0.45)
+        parts += _draw_trend(row, trend, across, upwards, colours, marks)
     return Picture(heading, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
 
 
@@ -139,13 +140,31 @@ def _draw_course(points: list[tuple[float, float]], across: Axis, upwards: Axis)
     return parts
 
 
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """How trends are drawn: how strong their lines are, and how large their events; the first and last alone where
+    there are too many."""
+
+    weight: float
+    radius: float
+    style: str
+    every: bool
+
+
+def _choose_marks(trends: int, events: int) -> _Marks:
+    weight = 1.0 if trends <= 10 else 0.5
+    if events <= _FEW:
+        return _Marks(weight, 5, "dot", every=True)
+    return _Marks(weight, 2.4 if events <= _MOST_DOTS else 4, "plain", every=events <= _MOST_DOTS)
+
+
 def _draw_trend(
     row: dict[str, Any],
     trend: list[tuple[float, float, str]],
     across: Axis,
     upwards: Axis,
     colours: dict[str, str],
-    weight: float,
+    marks: _Marks,
 ) -> list[str]:
     placed = [(across.place(x), upwards.place(y), variable) for x, y, variable in trend]
     if not placed:
@@ -153,9 +172,11 @@ def _draw_trend(
     label = quote(describe_trend(row["events"]))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in placed)
     first = colours[placed[0][2]]
-    parts = [f'<polyline class="line" stroke="{first}" stroke-opacity="{weight}" points="{line}"/>']
-    for x, y, variable in placed:
-        circle = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colours[variable]}">'
+    parts = [f'<polyline class="line" stroke="{first}" stroke-opacity="{marks.weight}" points="{line}"/>']
+    for x, y, variable in placed if marks.every else [placed[0], placed[-1]]:
+        circle = (
+            f'<circle class="{marks.style}" cx="{x:.1f}" cy="{y:.1f}" r="{marks.radius}" fill="{colours[variable]}">'
+        )
         parts.append(f"{circle}<title>{label}</title></circle>")
     return parts
 

@@ -113,12 +113,19 @@ class Picture:
         )
 
 
-def stack(pictures: Sequence[Picture], title: str, note: str = "") -> Picture:
-    """Put pictures below each other into one."""
-    if len(pictures) == 1:
+def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str = "") -> Picture:
+    """Put pictures below each other into one.
+
+    Args:
+        pictures: From top to bottom.
+        title: What all of it shows.
+        note: What stands below it on a page.
+        heading: What is written above the first one.
+    """
+    if len(pictures) == 1 and not heading:
         return Picture(title, pictures[0].width, pictures[0].height, pictures[0].parts, note)
-    parts: list[str] = []
-    y = 0.0
+    parts = [f'<text class="heading" x="24" y="30">{quote(heading)}</text>'] if heading else []
+    y = 40.0 if heading else 0.0
     for one in pictures:
         parts += [f'<g transform="translate(0 {y:g})">', *one.parts, "</g>"]
         y += one.height + _BETWEEN

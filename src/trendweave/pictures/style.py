@@ -45,6 +45,7 @@ _RULES = """
 .tw-picture { font-family: FONT; font-size: 13px; color: INK; }
 .tw-picture text { fill: INK; }
 .tw-picture .title { font-size: 16px; font-weight: 600; }
+.tw-picture .heading { font-size: 18px; font-weight: 600; }
 .tw-picture .faint { fill: FAINT; }
 .tw-picture .small { font-size: 11.5px; }
 .tw-picture .mono { font-family: MONO; font-size: 12px; }
