@@ -13,6 +13,7 @@ from trendweave.errors import OptionError, Problem, near_names, raise_problems
 from trendweave.events import schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
+from trendweave.planning.plan import WholeInput
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +90,12 @@ class Query:
         """Whether rows are whole trends, with their events: RETURN TRENDS or COMPLETE TRENDS."""
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
         return isinstance(plan, Plan) and plan.returns == "trends"
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether rows tell of windows or moments, and not of the whole input at once."""
+        plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
+        return isinstance(plan, IntervalPlan) or not isinstance(plan.window, WholeInput)
 
     @property
     def value_count(self) -> int:

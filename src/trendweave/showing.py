@@ -7,7 +7,7 @@ methods of ours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -29,6 +29,9 @@ from trendweave.queries import AUTO, Query
 from trendweave.rows.tables import as_arrow
 from trendweave.workload import Workload
 
+if TYPE_CHECKING:
+    from trendweave.runners.options import Options
+
 #: Rows of a Spark DataFrame that are fetched, at most.
 _MOST_ROWS = 10_000
 
@@ -45,6 +48,7 @@ def plot(
     title: str | None = None,
     unit: str = "",
     zone: str | None = None,
+    **options: Unpack[Options],
 ) -> Picture:
     """Draw a result, a query, a workload, operators, or how stored events are read.
 
@@ -63,6 +67,7 @@ def plot(
         title: What stands above the picture.
         unit: What values are counted in, written behind their name.
         zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
+        **options: With a store, those of `run`, such as `between` and `using`.
 
     Returns:
         A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
@@ -75,7 +80,10 @@ def plot(
         if not isinstance(what, Query | Workload):
             message = "what is read of a store is drawn for a query or a workload"
             raise OptionError([Problem("TW414", message, "plot(query, store=store)")])
-        return places.draw_on_store(what._asked(store, "time", AUTO), store, {})
+        return places.draw_on_store(what._asked(store, "time", AUTO), store, options)
+    if options:
+        message = f"plot has no options {', '.join(options)} without a store"
+        raise OptionError([Problem("TW408", message, "see help(trendweave.plot)")])
     match what:
         case Query():
             return make_template(what.plan)

@@ -55,7 +55,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
         *("pictures", "queries", "rules"),
     },
-    "showing": {"errors", "operators", "pictures", "places", "planning", "queries", "rows", "workload"},
+    "showing": {"errors", "operators", "pictures", "places", "planning", "queries", "rows", "runners", "workload"},
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},

@@ -53,9 +53,10 @@ def test_show_draws_matches_as_bars(files: tuple[Path, Path], tmp_path: Path) ->
     assert (result.returncode, result.stderr) == (0, "")
     html = page.read_text(encoding="utf-8")
     # Two situations of each of two matches, and when each was certain; nothing is loaded from elsewhere.
-    assert html.count("<rect") == 4
+    # A legend has two more.
+    assert html.count("<rect") == 4 + 2
     assert html.count("certain at") == 2
-    assert html.count("class='running'") == 2
+    assert html.count('class="running"') == 2
     assert "&lt;k&gt;" in html
     assert "<k>" not in html
     assert not re.search(r"(src|href)=", html)

@@ -67,6 +67,20 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
     assert "A 1 x=3 s=<&>" in {title.text.split(" -> ")[0] for title in drawing.iter("title") if title.text}
 
 
+@pytest.mark.parametrize(
+    ("text", "ending", "shows"),
+    [
+        ("RETURN TRENDS(x) PATTERN SEQ(A+, B)", "svg", "<circle"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 minute SLIDE 1 minute", "html", "count over time"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 minute SLIDE 1 minute", "svg", "start of the window"),
+    ],
+)
+def test_pictures_of_trends_and_windows(events: Path, tmp_path: Path, text: str, ending: str, shows: str) -> None:
+    picture = tmp_path / f"picture.{ending}"
+    assert run(text, events, "--show", str(picture)).returncode == 0
+    assert shows in picture.read_text(encoding="utf-8")
+
+
 def test_pictures_stay_few_and_small() -> None:
     moments = [datetime(2024, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(60)]
     table = pa.table({"time": moments, "type": ["A"] * 60, "g": [i % 20 for i in range(60)]})
@@ -83,7 +97,7 @@ def test_pictures_stay_few_and_small() -> None:
     ("text", "options", "said"),
     [
         ("RETURN COUNT(*) PATTERN A+", ("--show", "a.html"), "the query returns none"),
-        ("RETURN TRENDS PATTERN A+", ("--show", "a.png"), "name an .html file"),
+        ("RETURN TRENDS PATTERN A+", ("--show", "a.gif"), "name an .html, .svg or .png file"),
         ("RETURN TRENDS PATTERN A+", ("--show", "nowhere/a.html"), "in a folder that is there"),
     ],
 )

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
+from tests.documentation import ROOT, run_page
 from trendweave import operators as ops
 from trendweave.errors import OptionError
 from trendweave.pictures.picture import Picture
@@ -178,3 +179,19 @@ def test_texts_of_data_are_only_text() -> None:
     table = pa.table({"time": [1, 2], "who": [bad, bad], "count": [1, 2]})
     assert "<script" not in trendweave.show(table)._repr_html_()
     assert bad in texts(trendweave.plot(table))
+
+
+def test_options_are_for_stores(events: pa.Table, falling: trendweave.Query) -> None:
+    with pytest.raises(OptionError, match="plot has no options using without a store"):
+        trendweave.plot(falling, using="index")
+
+
+def test_pictures_of_the_documentation_are_those_that_its_code_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(ROOT / "docs" / "pictures.md")
+    shown = re.findall(r"\]\(pictures/(\w+\.svg)\)", (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8"))
+    assert len(shown) == 5
+    for name in shown:
+        assert (tmp_path / name).read_bytes() == (ROOT / "docs" / "pictures" / name).read_bytes(), name

@@ -150,7 +150,7 @@ def run(
     sharing: SharingOption = None,
     exchange: ExchangeOption = None,
     show: Annotated[
-        Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
+        Path | None, typer.Option(help="A picture of trends, windows, or matches: .html, .svg or .png.")
     ] = None,
     store: StorePath = None,
     between: Between = None,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 
-from trendweave import IntervalPlan, Query, Workload
+from trendweave import IntervalPlan, Query, Workload, plot
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
@@ -146,22 +146,27 @@ def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[
 
 
 def check_show(run: FileRun) -> None:
-    """Refuse to draw what is no list of trends, before anything runs."""
+    """Refuse to draw what is neither trends nor windows, before anything runs."""
     if run.show is None:
         return
     if isinstance(run.asked, Workload):
         raise Failure("--show draws the trends of one query, and these are many", "run the file of one query")
-    if run.asked.kind != "intervals" and not run.asked.lists_trends:
-        raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
+    if run.asked.kind != "intervals" and not run.asked.lists_trends and not run.asked.has_windows:
+        message = "--show draws trends or windows, and the query returns none"
+        raise Failure(message, "RETURN TRENDS, perhaps with SAMPLE 100, or add WITHIN")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
-    if run.show.suffix.lower() != ".html" or not run.show.absolute().parent.is_dir():
-        raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
+    if run.show.suffix.lower() not in (".html", ".svg", ".png") or not run.show.absolute().parent.is_dir():
+        raise Failure(f"{run.show} cannot be written", "name an .html, .svg or .png file in a folder that is there")
 
 
 def draw(run: FileRun, result: pa.Table) -> None:
-    """Write the page of `--show`, where it was asked for."""
+    """Write the picture of `--show`, where it was asked for: a page of trends or matches has more than a picture."""
     if run.show is None or isinstance(run.asked, Workload):
+        return
+    listed = run.asked.lists_trends or run.asked.kind == "intervals"
+    if run.show.suffix.lower() != ".html" or not listed:
+        plot(result, run.asked).save(run.show)
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 
