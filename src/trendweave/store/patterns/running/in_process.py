@@ -13,6 +13,7 @@ from trendweave.devices.names import Device
 from trendweave.programs.program import Program
 from trendweave.progress import expect
 from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
@@ -64,6 +65,11 @@ def run_on_store(
         metrics: Gets counts of what was read.
         device: What computes.
     """
+    run = _run if device == "gpu" else interruptible(_run)
+    return run(program, store, request, metrics, device)
+
+
+def _run(program: Program, store: EventStore, request: Request, metrics: Metrics | None, device: Device) -> pa.Table:
     began = perf_counter()
     access = plan_request(request, store, program.needs.read)
     expect(access.estimated.seconds)
