@@ -38,6 +38,8 @@ QUERIES = {
     "intervals": "FROM events PARTITION BY h DEFINE Low AS v < 25, High AS v > 20 "
     "PATTERN Low before; meets; overlaps High WITHIN 30 seconds RETURN h, AVG(High.v) AS high",
     "no keys": f"RETURN COUNT(*) PATTERN SEQ(C, D) {WINDOW}",
+    "one type": f"RETURN COUNT(*) PATTERN D+ {WINDOW}",
+    "one type by key": f"RETURN k, COUNT(*) PATTERN D+ WHERE [k] GROUP-BY k {WINDOW}",
     "next": "RETURN g, COUNT(*) PATTERN SEQ(A, B) SEMANTICS skip-till-next-match GROUP-BY g WITHIN 9 seconds",
 }
 MIXES = {
@@ -45,6 +47,7 @@ MIXES = {
     "one family, in order of time": ("pairs", "calm", "whole"),
     "without keys": ("no keys",),
     "with and without keys": ("pairs", "no keys"),
+    "of one type": ("one type", "one type by key"),
     "several families": ("falling", "each", "lists"),
     "everything": tuple(QUERIES),
 }
