@@ -42,6 +42,7 @@ def test_a_request_is_read() -> None:
         ({"source": {"kind": "sample", "name": "stock", "events": 10**9}}, "from 1 to 1,000,000 events"),
         ({"source": {"kind": "sample", "name": "stock", "events": True}}, "events is no number"),
         ({"source": {"kind": "sample", "name": ["stock"]}}, "name is no text"),
+        ({"source": {"kind": "file", "name": "a.csv", "times": "years"}}, "times are one of s, ms, us, ns, iso"),
         ({"stream": {"rate": -1}}, "a stream has from 0"),
         ({"stream": {"rate": float("nan")}}, "rate is no number"),
         ({"stream": {"delay": float("inf")}}, "a stream has from 0"),

@@ -23,6 +23,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     rows = [f"{second},Stock,{second % 7}" for second in range(400)]
     (folder / "stock.csv").write_text("\n".join(["time,type,price", *rows]))
+    for name, least in (("all", 0), ("large", 3)):
+        text = COUNTED.replace("Stock S+", f"Stock S+\nWHERE S.price >= {least}")
+        (folder / "rules").mkdir(exist_ok=True)
+        (folder / "rules" / f"{name}.tw").write_text(text)
     with serve_here(Serving(folder, limits=Limits(runs=1, streams=1))) as running:
         yield running
 
@@ -122,6 +126,12 @@ def test_a_second_query_shows_what_is_shared(page: Any) -> None:
     assert "workload     2 queries" in page.inner_text("#shared pre")
     page.click("[aria-label^='Remove query']")
     page.wait_for_selector("#shared .empty")
+
+    page.select_option("#example", label="rules")
+    tabs = [one.inner_text() for one in page.query_selector_all("#rules [role=tab]")]
+    assert tabs == ["rules/all", "rules/large"]
+    page.wait_for_selector("#shared svg")
+    assert "rules/all, rules/large" in page.inner_text("#shared pre")
 
 
 def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:

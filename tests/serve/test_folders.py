@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trendweave.serve.folders import Refused, find_file, list_files
+from trendweave.serve.folders import Refused, find_file, list_files, read_queries
 
 
 @pytest.fixture
@@ -63,6 +63,18 @@ def test_others_are_refused(folder: Path, name: str) -> None:
         find_file(folder, name)
     with pytest.raises(Refused):
         find_file(folder, str(folder.parent / "secret.csv"))
+
+
+def test_queries_are_read_with_their_texts(folder: Path) -> None:
+    (folder / "deep" / "falling.tw").write_text("RETURN COUNT(*)")
+    (folder / "long.tw").write_text("x" * 30_000)
+    (folder / "odd.tw").write_bytes(b"\xff")
+    (folder / "note.tw").symlink_to(folder / "notes.txt")
+    (folder.parent / "secret.tw").write_text("secret")
+    (folder / "out.tw").symlink_to(folder.parent / "secret.tw")
+
+    assert read_queries(folder) == [{"name": "deep/falling", "text": "RETURN COUNT(*)"}]
+    assert read_queries(None) == []
 
 
 def test_without_a_folder_there_is_no_file() -> None:

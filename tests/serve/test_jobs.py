@@ -165,6 +165,28 @@ def test_files_have_columns_and_rows(tmp_path: Path) -> None:
     assert "there is no file" in only(outside, "refused")["message"]
 
 
+@pytest.mark.parametrize(
+    ("times", "how"),
+    [
+        ((1_700_000_000_000, 1_700_000_001_500), "ms"),
+        (("2023-11-14T22:13:20", "2023-11-14 22:13:21.500"), "iso"),
+        (("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:21.5Z"), "iso"),
+    ],
+)
+def test_times_may_be_numbers_or_text(tmp_path: Path, times: Any, how: str) -> None:
+    pyarrow.parquet.write_table(pa.table({"time": times, "type": ["A", "A"]}), tmp_path / "a.parquet")
+    source = {"kind": "file", "name": "a.parquet", "times": how}
+    query = "RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second"
+
+    seen = only(do("columns", {"source": source}, tmp_path), "columns")
+    assert (seen["first"], seen["last"]) == ("2023-11-14 22:13:20", "2023-11-14 22:13:21.500000")
+    rows = only(do("run", asked(query, source=source), tmp_path), "rows")["rows"]
+    assert [row[0] for row in rows] == ["2023-11-14 22:13:20", "2023-11-14 22:13:21"]
+    assert only(do("live", asked(query, source=source, stream={"rate": 0}), tmp_path), "ends")["rows"] == 2
+    wrong = {**source, "times": "iso" if how == "ms" else "ms"}
+    assert "time holds no" in only(do("run", asked(query, source=wrong), tmp_path), "refused")["message"]
+
+
 def test_a_stored_month_is_asked_and_nothing_is_written(tmp_path: Path) -> None:
     days = pa.array([1_704_067_200 + 86_400 * day for day in range(60)], pa.int64()).cast(pa.timestamp("s"))
     pyarrow.parquet.write_table(pa.table({"time": days, "type": ["A"] * 60}), tmp_path / "a.parquet")

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from trendweave import __version__
 from trendweave.pictures.style import write_style
-from trendweave.serve.folders import Refused, list_files
+from trendweave.serve.folders import Refused, list_files, read_queries
 from trendweave.serve.guard import Guard
 from trendweave.serve.lanes import Busy, Lane
 from trendweave.serve.messages import MessageLines
@@ -45,7 +45,7 @@ class Lanes:
         """As many processes as the limits say."""
         limits = serving.limits
         return cls(
-            Lane(1, 1, limits.waiting, limits.quick_seconds, limits.memory),
+            Lane(2, 1, limits.waiting, limits.quick_seconds, limits.memory),
             Lane(limits.runs, _KEPT, limits.waiting, limits.seconds, limits.memory),
             Lane(limits.streams, 1, 0, limits.live_seconds, limits.memory),
         )
@@ -99,12 +99,14 @@ async def _send_picture_style(request: Request) -> Response:
 async def _tell_about(request: Request) -> Response:
     serving: Serving = request.app.state.serving
     files = await asyncio.to_thread(list_files, serving.folder)
+    queries = await asyncio.to_thread(read_queries, serving.folder)
     return JSONResponse(
         {
             "version": __version__,
             "samples": list_samples(),
             "folder": None if serving.folder is None else serving.folder.name,
             "files": files,
+            "queries": queries,
             "stores": list(serving.stores),
             "language": list_words(),
             "limits": asdict(serving.limits),

@@ -9,6 +9,8 @@ from typing import Any
 from trendweave.serve.folders import Refused
 
 KINDS = ("sample", "file", "store")
+#: How times of a file may be written.
+TIMES = ("", "s", "ms", "us", "ns", "iso")
 #: Events of a generated sample, at most.
 MOST_EVENTS = 1_000_000
 _COMPARISONS = (">", ">=", "<", "<=", "=")
@@ -19,7 +21,8 @@ class Source:
     """Events: a sample of so many, a file of the served folder, or a store between two times.
 
     `time` and `type` name columns; empty ones are chosen by the columns that are there, and `untyped` says that all
-    rows are of one type.
+    rows are of one type. `times` says how the times of a file are written, where they are no timestamps: the unit of
+    numbers since 1970, or "iso" for text.
     """
 
     kind: str
@@ -30,6 +33,7 @@ class Source:
     time: str = ""
     type: str = ""
     untyped: bool = False
+    times: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ def _read_source(given: Mapping[str, Any]) -> Source:
     kind = _text(given, "kind")
     if kind not in KINDS:
         raise Refused(f"a source is one of {', '.join(KINDS)}")
+    if _text(given, "times") not in TIMES:
+        raise Refused(f"times are one of {', '.join(TIMES[1:])}, or nothing")
     events = _number(given, "events", 20_000)
     if not 1 <= events <= MOST_EVENTS:
         raise Refused(f"a sample has from 1 to {MOST_EVENTS:,} events")
@@ -119,6 +125,7 @@ def _read_source(given: Mapping[str, Any]) -> Source:
         time=_text(given, "time"),
         type=_text(given, "type"),
         untyped=given.get("untyped") is True,
+        times=_text(given, "times"),
     )
 
 

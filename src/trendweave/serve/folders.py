@@ -9,6 +9,7 @@ from pathlib import Path
 ENDINGS = (".parquet", ".csv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 _MOST_FILES = 1_000
 _MOST_LOOKED_AT = 50_000
+_MOST_QUERIES, _LONGEST_QUERY = 200, 20_000
 
 
 class Refused(Exception):
@@ -27,6 +28,30 @@ def list_files(folder: Path | None) -> list[str]:
             if len(found) == _MOST_FILES:
                 break
     return sorted(found)
+
+
+def read_queries(folder: Path | None) -> list[dict[str, str]]:
+    """Queries in files of the folder that end with .tw, with their names and texts; those that are too long for a page,
+    or no text, are left out."""
+    if folder is None:
+        return []
+    root = folder.resolve()
+    found: list[dict[str, str]] = []
+    for path in _walk(root):
+        if (
+            path.suffix == ".tw"
+            and _lies_in(path, root)
+            and path.resolve().suffix == ".tw"
+            and len(found) < _MOST_QUERIES
+        ):
+            try:
+                with path.open("rb") as file:
+                    text = file.read(_LONGEST_QUERY + 1).decode()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if len(text) <= _LONGEST_QUERY:
+                found.append({"name": path.relative_to(root).with_suffix("").as_posix(), "text": text})
+    return found
 
 
 def find_file(folder: Path | None, name: str) -> Path:

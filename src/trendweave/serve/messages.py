@@ -10,6 +10,9 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+#: How long a page may take for a message before it counts as gone, in seconds.
+_PATIENCE = 60.0
+
 
 class MessageLines:
     """An application that sends messages as lines. When the page goes away its messages are closed, and with them the
@@ -37,7 +40,9 @@ class MessageLines:
         async with aclosing(self._messages) as messages:
             async for message in messages:
                 line = json.dumps(message).encode() + b"\n"
-                await send({"type": "http.response.body", "body": line, "more_body": True})
+                body = {"type": "http.response.body", "body": line, "more_body": True}
+                # One who takes nothing for so long has gone, and must not hold the work behind this.
+                await asyncio.wait_for(send(body), _PATIENCE)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

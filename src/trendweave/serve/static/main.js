@@ -42,11 +42,7 @@ async function start() {
   $("stop").addEventListener("click", () => page.running?.abort());
   $("which").addEventListener("change", checkSoon);
   $("help-open").addEventListener("click", () => $("help").showModal());
-  $("example").addEventListener("change", () => {
-    const chosen = exampleOf(sources, $("example").selectedIndex - 1);
-    if (chosen) page.rules.replace(chosen.name, chosen.text);
-    $("example").selectedIndex = 0;
-  });
+  $("example").addEventListener("change", () => takeExample(page, $("example").value));
   await sources.look();
   document.documentElement.dataset.ready = "yes";
 }
@@ -60,10 +56,30 @@ function exampleOf(sources, place) {
 function fillExamples(page, first) {
   const { sources, rules } = page;
   const examples = sources.sample?.examples ?? [];
-  $("example").replaceChildren(make("option", { value: "" }, examples.length ? "choose ..." : "none for files"), ...examples.map((one) => make("option", {}, one.name)));
-  $("example").disabled = !examples.length;
+  const files = sources.about.queries;
+  const folders = [...new Set(files.map((one) => one.name.split("/").slice(0, -1).join("/")))].filter((name) =>
+    files.filter((one) => one.name.startsWith(name && `${name}/`)).length > 1);
+  const group = (label, kind, names) => names.length
+    ? [make("optgroup", { label }, ...names.map((name, place) => make("option", { value: `${kind}:${place}` }, name)))] : [];
+  page.folders = folders;
+  $("example").replaceChildren(make("option", { value: "" }, "choose ..."), ...group("Examples", "example", examples.map((one) => one.name)),
+    ...group("Query files", "file", files.map((one) => one.name)), ...group("All queries of a folder", "folder", folders.map((name) => name || "the served folder")));
+  $("example").disabled = !examples.length && !files.length;
   const known = new Set(sources.about.samples.flatMap((sample) => sample.examples.map((one) => one.text.trim())));
   if (!first && examples.length && !rules.several && known.has(rules.chosen.text.trim())) rules.replace(examples[0].name, examples[0].text);
+}
+
+/** An example or a file takes the place of the query that is shown; those of a folder become the workload. */
+function takeExample(page, value) {
+  const [kind, place] = value.split(":");
+  const files = page.sources.about.queries;
+  const chosen = kind === "example" ? exampleOf(page.sources, Number(place)) : kind === "file" ? files[Number(place)] : null;
+  if (chosen) page.rules.replace(chosen.name, chosen.text);
+  if (kind === "folder") {
+    const folder = page.folders[Number(place)];
+    page.rules.takeAll(files.filter((one) => one.name.startsWith(folder && `${folder}/`)));
+  }
+  $("example").selectedIndex = 0;
 }
 
 function asked(page, alone = page.rules.several && $("which").value === "one") {

@@ -53,6 +53,12 @@ export class Rules {
     keep("rules", this.list);
   }
 
+  takeAll(rules) {
+    this.list = rules.map(({ name, text }) => ({ name, text }));
+    keep("rules", this.list);
+    this.choose(0);
+  }
+
   drop(place) {
     this.list.splice(place, 1);
     if (place < this.place) this.place -= 1;

@@ -15,7 +15,7 @@ export class Sources {
     this.months = [];
     this.fill();
     $("source").addEventListener("change", () => this.choose());
-    for (const id of ["events", "month"]) $(id).addEventListener("change", () => this.look());
+    for (const id of ["events", "month", "times"]) $(id).addEventListener("change", () => this.look());
     for (const id of ["time-column", "type-column"]) $(id).addEventListener("change", () => { this.picked = true; this.look(); });
   }
 
@@ -42,7 +42,7 @@ export class Sources {
     const month = this.months[Number($("month").value)];
     const columns = this.picked
       ? { time: $("time-column").value, type: $("type-column").value, untyped: !$("type-column").value } : {};
-    return { kind: this.kind, name: this.name, events: this.events, ...columns,
+    return { kind: this.kind, name: this.name, events: this.events, times: $("times").value, ...columns,
       ...(month ? { start: month.start, end: month.end } : {}) };
   }
 
@@ -51,6 +51,8 @@ export class Sources {
   arrange() {
     $("events-field").hidden = !this.sample?.events;
     $("month-field").hidden = true;
+    $("times-field").hidden = true;
+    $("times").value = "";
     if (this.sample?.events) $("events").value = this.sample.events;
     this.picked = false;
     this.months = [];
@@ -99,5 +101,7 @@ export class Sources {
         ...answer.months.map((month, place) => make("option", { value: String(place) }, month.name)));
     }
     $("month-field").hidden = !this.months.length;
+    const written = /^(u?int|string|large_string)/.test(answer.columns.find((column) => column.name === answer.time)?.type ?? "");
+    $("times-field").hidden = this.kind !== "file" || !(written || $("times").value);
   }
 }

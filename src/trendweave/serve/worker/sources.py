@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from trendweave.errors import DataError, Problem
 from trendweave.serve.asking import Source
 from trendweave.serve.folders import Refused, find_file
 from trendweave.serve.worker.job import Job
+from trendweave.serve.worker.written_times import read_times
 
 #: Samples that are generated, in the order in which a page offers them, and those that are extracts of real events.
 GENERATED = ("stock", "web_clicks", "ride_sharing", "traffic", "cluster", "check_deposits")
@@ -55,7 +56,12 @@ def open_events(job: Job) -> Events:
         case "sample":
             return _with_columns(_sample(source), source)
         case "file":
-            return _with_columns(read_file(find_file(job.folder, source.name)), source)
+            events = _with_columns(read_file(find_file(job.folder, source.name)), source)
+            return (
+                events
+                if not source.times
+                else replace(events, found=read_times(events.found, events.time, source.times))
+            )
         case _:
             if source.name not in job.stores:
                 raise Refused(f"there is no store {source.name!r} here")
