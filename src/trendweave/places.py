@@ -126,15 +126,19 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
     """What is made of events on the device that is asked for, or on the one that suits them."""
     from trendweave.progress.watching import watching
-    from trendweave.runners.auto.choosing import choose_device, estimate_seconds, run_on_best
 
     def work_watched(program: Program, device: Device) -> _Found:
-        what = f"{events.num_rows:,} events"
-        with watching(settings.progress, what, events.num_rows, lambda: estimate_seconds(program, events, device)):
+        def estimate() -> float | None:
+            from trendweave.runners.auto.choosing import estimate_seconds
+
+            return estimate_seconds(program, events, device)
+
+        with watching(settings.progress, f"{events.num_rows:,} events", events.num_rows, estimate):
             return work(program, device)
 
     if settings.device != "auto":
         return work_watched(asked.bind(events.schema, settings), settings.device)
+    from trendweave.runners.auto.choosing import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 

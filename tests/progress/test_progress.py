@@ -17,6 +17,7 @@ from trendweave.programs.trends import aggregates
 from trendweave.progress import displays, expect, follow, reporting, watching
 from trendweave.progress.displays import NotebookBar, RichBar, Seen, TqdmBar, find_display, write_seconds
 from trendweave.progress.reporting import listening
+from trendweave.runners.spark.progress import tasks
 from trendweave.runners.spark.progress.tasks import Tasks, find_tasks, show_tasks
 
 EVENTS = pa.table({"time": list(range(100)), "type": ["A"] * 100, "x": [1.0] * 100})
@@ -248,3 +249,12 @@ def test_short_jobs_have_no_bar() -> None:
     looks = iter([Tasks(0, 4)] * 5)
     show_tasks(lambda: next(looks, None), Noted, patience=10.0, idle=0.01, pause=0.001)
     assert Noted.made == []
+
+
+@pytest.mark.usefixtures("_looked_at")
+def test_over_connect_nothing_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no status tracker; even asking for the context would be an error."""
+    monkeypatch.setattr(tasks, "choose_display", lambda wanted: Noted)
+    session: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    tasks.watch_tasks(session, None)
+    assert not tasks._RUNNING
