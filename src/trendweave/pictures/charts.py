@@ -16,7 +16,7 @@ from trendweave.pictures.picture import Picture, write_file
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import quote
 
-_HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 84, 24, 58
+_HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 92, 24, 58
 _MOST_SERIES = len(COLOURS)
 _MOST_MARKS = 400
 

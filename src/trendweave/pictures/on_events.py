@@ -25,7 +25,7 @@ from trendweave.pictures.trends import (
     make_moment_axis,
 )
 
-_LEFT, _RIGHT, _HIGH, _BOTTOM = 84, 24, 220, 56
+_LEFT, _RIGHT, _HIGH, _BOTTOM = 92, 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
 _MOST_DOTS, _MOST_POINTS = 400, 4_000
 _FEW, _ALL = 80, "all events"
