@@ -5,6 +5,7 @@ import { cell, head } from "./table.js";
 import { listen } from "./server.js";
 
 const KEPT_ROWS = 200;
+const KEPT_QUERIES = 8;
 const KEPT_ALERTS = 50;
 const KEPT_RATES = 160;
 
@@ -71,7 +72,10 @@ export class Live {
 
   /** What stays while numbers change. */
   frame(begin) {
-    this.columns = begin?.columns ?? [];
+    this.several = begin?.several ?? false;
+    this.known = begin?.columns ?? [];
+    // Queries of a workload have columns of their own, of which each row has few: these are told in words.
+    this.columns = this.several ? [this.known[0], { name: "row", type: "what it tells", kind: "text" }] : this.known;
     this.state = make("p", { class: "quiet" }, begin ? "" : "starting ...");
     this.tiles = {};
     const tile = (id, name, kind = "") => {
@@ -84,7 +88,7 @@ export class Live {
     this.body = make("tbody");
     this.alerts = make("tbody");
     this.alertBox = make("div", { hidden: true }, make("h3", {}, "Latest alerts"), this.table(this.alerts, "Latest alerts"));
-    $("live-columns").replaceChildren(...this.columns.filter((one) => one.kind === "number").map((one) => make("option", { value: one.name })));
+    $("live-columns").replaceChildren(...this.known.filter((one) => one.kind === "number").map((one) => make("option", { value: one.name })));
     $("live").replaceChildren(this.state, this.progress,
       make("div", { class: "tiles" }, tile("rate", "events a second"), tile("sent", "events"), tile("watermark", "watermark", "time"),
         tile("windows", "windows closed"), tile("rows", "rows"), tile("late", "late events"), tile("dropped", "of no use"), tile("alerts", "alerts")),
@@ -99,7 +103,13 @@ export class Live {
 
   row(row) {
     return make("tr", { class: row.alert ? "alert" : "" }, make("td", {}, row.alert ? make("span", { class: "badge" }, "alert") : ""),
-      ...row.cells.map((text, place) => cell(text, this.columns[place])));
+      ...this.cellsOf(row).map((text, place) => cell(text, this.columns[place])));
+  }
+
+  cellsOf(row) {
+    if (!this.several) return row.cells;
+    const told = row.cells.map((text, place) => place && text !== null ? `${this.known[place].name} ${text}` : null);
+    return [row.cells[0], told.filter(Boolean).join(",  ")];
   }
 
   update(tick) {
@@ -111,8 +121,9 @@ export class Live {
     this.tiles.late.parentElement.classList.toggle("hot", tick.late > 0);
     this.progress.value = tick.sent;
     this.state.textContent = `${Math.floor(100 * tick.sent / Math.max(1, tick.total))}% of ${count(tick.total)} events`;
-    const queries = Object.entries(tick.queries);
-    this.perQuery.textContent = queries.map(([name, rows]) => `${name}: ${count(rows)} rows`).join("  ·  ");
+    const queries = Object.entries(tick.queries).sort((one, other) => other[1] - one[1]);
+    const more = queries.length > KEPT_QUERIES ? `  ·  and ${queries.length - KEPT_QUERIES} more` : "";
+    this.perQuery.textContent = queries.slice(0, KEPT_QUERIES).map(([name, rows]) => `${name}: ${count(rows)} rows`).join("  ·  ") + more;
     this.rates.push(tick.rate);
     if (this.rates.length > KEPT_RATES) this.rates.shift();
     this.spark.replaceChildren(sparkline(this.rates));

@@ -77,7 +77,8 @@ function takeExample(page, value) {
   if (chosen) page.rules.replace(chosen.name, chosen.text);
   if (kind === "folder") {
     const folder = page.folders[Number(place)];
-    page.rules.takeAll(files.filter((one) => one.name.startsWith(folder && `${folder}/`)));
+    const start = folder && `${folder}/`;
+    page.rules.takeAll(files.filter((one) => one.name.startsWith(start)).map((one) => ({ ...one, name: one.name.slice(start.length) })));
   }
   $("example").selectedIndex = 0;
 }

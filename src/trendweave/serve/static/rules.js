@@ -104,5 +104,6 @@ export class Rules {
     });
     $("rules").replaceChildren(...tabs, make("button", { type: "button", "aria-label": "Add a query", title: "Add a query", onclick: () => this.add() }, "+"));
     $("which-field").hidden = !this.several;
+    $("rules").querySelector(".chosen").scrollIntoView({ block: "nearest" });
   }
 }
