@@ -41,6 +41,19 @@ def test_they_run_and_show_pictures(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=180, kernel_name="python3", resources=resources).execute()
+    check_pictures(notebook)
+
+
+@pytest.mark.nightly
+def test_pages_of_the_site_show_what_they_give() -> None:
+    from tools.site.notebook_pages import write_notebook
+    from tools.site.notebook_running import run_notebook
+
+    page = write_notebook(run_notebook(NOTEBOOKS[0].read_text(encoding="utf-8")))
+    assert page.count("<svg") == len([cell for cell in read(NOTEBOOKS[0]).cells if cell.metadata.get("tags")])
+
+
+def check_pictures(notebook: Any) -> None:
     drawn = [cell for cell in notebook.cells if "picture" in cell.metadata.get("tags", ())]
     assert drawn
     for cell in drawn:

@@ -179,11 +179,11 @@ def _fetch(result: Any) -> tuple[pa.Table, bool]:
 
 
 def _has_moments(table: pa.Table) -> bool:
-    """Whether rows of windows have times, which those of one window over all events have not."""
+    """Whether rows of windows have several times: those of one window over all events have none, and one is no line."""
     if find_kind(table.schema) != "windows":
         return True
-    moment = "window_start" if "window_start" in table.column_names else "time"
-    return table.column(moment).null_count == 0
+    moments = table.column("window_start" if "window_start" in table.column_names else "time")
+    return moments.null_count == 0 and len(moments.unique()) > 1
 
 
 def _only_value(schema: pa.Schema) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 import trendweave
 from trendweave import operators as ops
+from trendweave.pictures.cards import Card
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
 from trendweave.pictures.graphs.layers import place_nodes
 from trendweave.pictures.highlight import KEYWORDS, highlight_query
@@ -85,6 +86,13 @@ def test_showing_a_session_changes_nothing() -> None:
         assert one.send(event) == other.send(event)
         one._repr_html_()
     assert one.finish().equals(other.finish())
+
+
+def test_many_lines_are_cut() -> None:
+    text = Checked(Card("a", "\n".join(f"line {number}" for number in range(1000))).html()).text
+    assert "line 39" in text
+    assert "line 40" not in text
+    assert "and 960 more lines" in text
 
 
 def test_keywords_are_those_of_the_grammars() -> None:

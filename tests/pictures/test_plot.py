@@ -170,6 +170,8 @@ def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> N
     whole = trendweave.show(trendweave.query("RETURN COUNT(*) PATTERN Stock S").run(events))
     assert "<svg" not in whole._repr_html_()
     assert "1 row" in whole._repr_html_()
+    one = trendweave.show(pa.table({"window_start": [0, 0], "count": [1, 2]}))
+    assert "<svg" not in one._repr_html_(), "one window is no line"
     with pytest.raises(OptionError, match="no column x"):
         trendweave.show(falling.run(events), value="x")
 

@@ -13,7 +13,7 @@ PAGES = ROOT / "build" / "docs"
 
 
 def main() -> int:
-    gather(PAGES)
+    gather(PAGES, run_notebooks=True)
     command = [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"]
     done = subprocess.run([*command, "--config-file", str(ROOT / "zensical.toml")], cwd=ROOT, check=False)
     return done.returncode

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tools.site.api_pages import ApiPage, write_api_pages
 from tools.site.notebook_pages import write_notebook
+from tools.site.notebook_running import run_notebook
 from tools.site.places import ROOT, find_pages
 from tools.site.railroad_diagrams import draw_grammar
 
@@ -23,14 +24,20 @@ _MARKER = re.compile(r"^<!-- (?P<kind>diagrams|api)(?:: (?P<what>\S+))? -->$", r
 _PICTURES = (".svg", ".png")
 
 
-def gather(into: Path) -> None:
-    """Write the pages of the site, and the pictures that they show, into a folder, which is made anew."""
+def gather(into: Path, run_notebooks: bool = False) -> None:
+    """Write the pages of the site, and the pictures that they show, into a folder, which is made anew.
+
+    Args:
+        into: The folder.
+        run_notebooks: Whether notebooks are run, which takes some seconds each; their pages then show what they give.
+    """
     shutil.rmtree(into, ignore_errors=True)
     pages = find_pages()
     api = write_api_pages()
     for source, place in pages.items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        text = write_notebook(text) if source.suffix == ".ipynb" else text
+        if source.suffix == ".ipynb":
+            text = write_notebook(run_notebook(text) if run_notebooks else text)
         _write(into / place, _fill_markers(rewrite(text, source, pages, into), api))
     for page in api:
         _write(into / page.place, page.text)

@@ -15,6 +15,8 @@ _FRAME = (
     "max-width: 980px"
 )
 _PRE = f"font-family: {MONO}; font-size: 12.5px; margin: 8px 0; white-space: pre-wrap; background: none; border: none"
+#: Lines of a text that are shown; a session of a workload may have thousands.
+_MOST_LINES = 40
 _CELL = "padding: 2px 14px 2px 0; text-align: left; vertical-align: top; border: none"
 
 
@@ -39,7 +41,7 @@ class Card:
         parts = [f'<div style="font-family: {FONT}; {_FRAME}">']
         parts.append(f'<div style="font-size: 12px; opacity: .75">{quote(self.heading)}</div>')
         if self.query:
-            parts.append(f'<pre style="{_PRE}">{highlight_query(self.query)}</pre>')
+            parts.append(f'<pre style="{_PRE}">{highlight_query(_first_lines(self.query))}</pre>')
         if self.facts:
             parts.append(_write_facts(self.facts))
         parts += [one.inline() for one in self.pictures]
@@ -47,6 +49,12 @@ class Card:
             shown = f'<pre style="{_PRE}; white-space: pre; overflow-x: auto">{quote(text)}</pre>'
             parts.append(f'<details><summary style="cursor: pointer">{quote(title)}</summary>{shown}</details>')
         return "\n".join([*parts, "</div>"])
+
+
+def _first_lines(text: str) -> str:
+    lines = text.split("\n")
+    more = len(lines) - _MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:_MOST_LINES], f"-- and {more:,} more lines"])
 
 
 def _write_facts(facts: Sequence[tuple[str, str]]) -> str:

@@ -34,7 +34,8 @@ def make_graph(graph: Graph) -> Picture:
     parts.append("</g>")
     beyond = max((label_width(edge) / 2 for edge in graph.edges if is_back(edge, placed.columns)), default=0)
     width = max(placed.width, _TITLE_LETTER * len(graph.title), beyond * 2, 240.0) + 2 * _PAD
-    return Picture(graph.title or "template", width, top + placed.height + below + 22, tuple(parts))
+    height = top + placed.height + below + 22 if graph.nodes else top - 4
+    return Picture(graph.title or "template", width, height, tuple(parts))
 
 
 def _is_far(edge: Edge, placed: Placed) -> bool:
