@@ -14,6 +14,7 @@ from trendweave.serve.serving import Limits, Serving
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
 COUNTED = "RETURN COUNT(*) AS n\nPATTERN Stock S+\nWITHIN 2 seconds SLIDE 2 seconds"
+MARKUP = "<img src=x onerror=alert(1)>"
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser is installed; one of {', '.join(NAMES)} would do")
 
@@ -23,6 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     rows = [f"{second},Stock,{second % 7}" for second in range(400)]
     (folder / "stock.csv").write_text("\n".join(["time,type,price", *rows]))
+    (folder / "odd.csv").write_text(f"time,type,name\n1,A,{MARKUP}\n2,A,<script>alert(2)</script>\n")
     for name, least in (("all", 0), ("large", 3)):
         text = COUNTED.replace("Stock S+", f"Stock S+\nWHERE S.price >= {least}")
         (folder / "rules").mkdir(exist_ok=True)
@@ -114,6 +116,18 @@ def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
     page.keyboard.press("ArrowRight")
     assert page.get_attribute("#tab-plan", "aria-selected") == "true"
     assert page.is_visible("#plan svg")
+
+
+def test_text_of_events_is_never_markup(page: Any) -> None:
+    page.select_option("#source", "file:odd.csv")
+    page.wait_for_selector("text=2 events")
+    write(page, "RETURN name, COUNT(*)\nPATTERN A\nWHERE [name]\nGROUP-BY name\nWITHIN 1 second SLIDE 1 second")
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    assert MARKUP in [one.inner_text() for one in page.query_selector_all("#rows td")]
+    page.click("#tab-picture")
+    assert MARKUP in page.text_content("#picture svg")
+    assert page.query_selector_all("main img, main script, main iframe") == []
 
 
 def test_a_second_query_shows_what_is_shared(page: Any) -> None:

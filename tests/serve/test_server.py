@@ -144,6 +144,20 @@ def test_streams_are_told_as_they_go_and_end_with_their_tab(server: Server) -> N
     wait_until(lambda: server.lanes.streams.running == 0 and not any(map(is_there, processes)), 5)
 
 
+@pytest.mark.nightly
+def test_ten_tabs_watch_streams_at_once() -> None:
+    def watch(tab: int) -> int:
+        stream = {"rate": 500, "watermark": "1 second", "delay": tab}
+        return running.post("live", asked(FALLING, stream=stream)).only("ends")["sent"]
+
+    with serve_here(Serving(limits=Limits(streams=10))) as running:
+        with ThreadPoolExecutor(10) as tabs:
+            assert list(tabs.map(watch, range(10))) == [2_000] * 10
+        processes = running.lanes.processes
+        assert len(running.lanes.streams.processes) == 1, "one waits for the next, the others have ended"
+    assert not any(map(is_there, processes))
+
+
 def test_a_run_in_compiled_code_ends_with_its_tab(server: Server) -> None:
     connection, answer = server.open("POST", "/api/run", asked(ENDLESS, source={**STOCK, "events": 30_000}))
     while "running over" not in json.loads(answer.readline()).get("what", ""):

@@ -85,7 +85,7 @@ class Lane:
                     yield message
         finally:
             self._running.discard(worker)
-            if worker.is_free and worker.is_alive and len(self._idle) < self._kept and not self._is_closed:
+            if worker.can_go_on and len(self._idle) < self._kept and not self._is_closed:
                 self._idle.append(worker)
             else:
                 # Shielded: a page that is closed cancels this, and must not leave a process behind.

@@ -54,6 +54,11 @@ class WorkerProcess:
         """Whether it can take a job."""
         return self._process.returncode is None
 
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it may wait for another job: it lives, has done its last one, and holds little memory."""
+        return self.is_alive and self.is_free and self._used() < self._memory / 2
+
     async def ask(self, job: dict[str, Any], seconds: float) -> AsyncGenerator[dict[str, Any], None]:
         """Run a job. Its messages come as they are made; between them comes `working` every half second, so that a page
         that was closed is noticed.
