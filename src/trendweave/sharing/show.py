@@ -93,10 +93,11 @@ def describe_overview(shown: Shown) -> Iterator[tuple[str, str]]:
     asked, different = shown.one_pass.asked, shown.one_pass.different
     yield "expressions", f"{asked:,} per row asked for, {different:,} evaluated, {asked - different:,} saved"
     for family in shown.one_pass.families:
-        yield "rows meet", f"{_keys_text(family)}: {_listed(shown.named(family.members))}"
+        yield "rows meet", f"{keys_text(family)}: {_listed(shown.named(family.members))}"
 
 
-def _keys_text(family: KeyFamily) -> str:
+def keys_text(family: KeyFamily) -> str:
+    """By what rows of a family meet."""
     return f"by {', '.join(map(path_text, family.keys))}" if family.keys else "all in one place"
 
 
@@ -146,7 +147,7 @@ def find_boxes(shown: Shown) -> Iterator[Box]:
 def _mermaid(shown: Shown) -> str:
     lines = ["flowchart LR", '  events[("events")]']
     for number, family in enumerate(shown.one_pass.families):
-        lines += [f"  f{number}[{mermaid_text(f'rows meet {_keys_text(family)}')}]", f"  events --> f{number}"]
+        lines += [f"  f{number}[{mermaid_text(f'rows meet {keys_text(family)}')}]", f"  events --> f{number}"]
     for box in find_boxes(shown):
         lines.append(f"  subgraph u{box.number}[{mermaid_text(box.title)}]")
         if box.automaton is not None:
@@ -161,7 +162,7 @@ def _dot(shown: Shown) -> str:
     lines = ["digraph workload {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"]
     lines.append("  events [shape=cylinder];")
     for number, family in enumerate(shown.one_pass.families):
-        lines.append(f"  f{number} [label={dot_text(f'rows meet {_keys_text(family)}')}];")
+        lines.append(f"  f{number} [label={dot_text(f'rows meet {keys_text(family)}')}];")
         lines.append(f"  events -> f{number};")
     for box in find_boxes(shown):
         lines += [f"  subgraph cluster_u{box.number} {{", f"    label={dot_text(box.title)};"]

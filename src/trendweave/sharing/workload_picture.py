@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.frames import shorten
+from trendweave.pictures.graphs.chips import make_chips
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
 from trendweave.pictures.picture import Picture, stack
 from trendweave.sharing.automaton_drawing import Automaton, blocked_text, reading_text
-from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes
+from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes, keys_text
 
-_MOST_BOXES, _MOST_CHIPS = 12, 24
+_MOST_BOXES = 12
 #: States and queries that share nothing.
 _OWN = COLOURS[-1]
 _SHARED = COLOURS[0]
@@ -22,9 +23,10 @@ def make_workload(shown: Shown) -> Picture:
     Args:
         shown: The sharing plan of a workload, with the names of its queries.
     """
-    boxes = list(find_boxes(shown))
+    # What is computed together comes first.
+    boxes = sorted(find_boxes(shown), key=lambda box: (box.automaton is None, not box.title.startswith("together")))
     pictures = [_draw_overview(shown, len(boxes))]
-    pictures += [_draw_box(box) for box in boxes[:_MOST_BOXES]]
+    pictures += [_draw_box(box, shown) for box in boxes[:_MOST_BOXES]]
     return stack(pictures, "workload")
 
 
@@ -36,16 +38,10 @@ def _draw_overview(shown: Shown, boxes: int) -> Picture:
     return make_graph(Graph(f"workload of {queries:,} {'query' if queries == 1 else 'queries'}", (), (), tuple(lines)))
 
 
-def _draw_box(box: Box) -> Picture:
+def _draw_box(box: Box, shown: Shown) -> Picture:
     if box.automaton is not None:
         return make_graph(_graph_of_automaton(box.title, box.automaton))
-    colours = assign_colours(box.names)
-    names = box.names[:_MOST_CHIPS]
-    rows = Node("rows", "box", ("events",))
-    nodes = [rows, *(Node(f"q{i}", "query", (shorten(name, 30),), colours[name], name) for i, name in enumerate(names))]
-    edges = [Edge("rows", f"q{i}") for i in range(len(names))]
-    more = len(box.names) - len(names)
-    return make_graph(Graph(box.title, tuple(nodes), tuple(edges), (f"and {more:,} more queries",) if more else ()))
+    return make_chips(f"{box.title}; rows meet {keys_text(shown.one_pass.families[box.family])}", box.names)
 
 
 def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:

@@ -28,7 +28,7 @@ def make_graph(graph: Graph) -> Picture:
     for edge in graph.edges:
         parts += _draw_edge(edge, nodes, placed)
     for node in graph.nodes:
-        parts += _draw_node(node, *placed.centres[node.name])
+        parts += draw_node(node, *placed.centres[node.name])
     for edge in graph.edges:
         parts += _draw_label(edge, nodes, placed)
     parts.append("</g>")
@@ -102,7 +102,8 @@ def _draw_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]
     return [f'<text class="small halo" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{shown}</text>']
 
 
-def _draw_node(node: Node, x: float, y: float) -> list[str]:
+def draw_node(node: Node, x: float, y: float) -> list[str]:
+    """Draw a node around its middle."""
     if node.kind in ("start", "end"):
         ring = f'<circle class="edge" cx="{x:.1f}" cy="{y:.1f}" r="8"/>' if node.kind == "end" else ""
         return [f'{ring}<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="5"/>']
