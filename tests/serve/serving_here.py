@@ -15,7 +15,7 @@ import uvicorn
 
 from trendweave.serve.app import Lanes, make_app
 from trendweave.serve.serving import Serving
-from trendweave.serve.starting import _listen
+from trendweave.serve.starting import listen
 
 HOST = "127.0.0.1"
 
@@ -78,7 +78,7 @@ class Server:
 
 @contextmanager
 def serve_here(serving: Serving) -> Iterator[Server]:
-    listening = _listen(HOST, 0)
+    listening = listen(HOST, 0)
     port = listening.getsockname()[1]
     app = make_app(replace(serving, port=port))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1))

@@ -31,7 +31,7 @@ def start(serving: Serving, tell: Callable[[str], None]) -> None:
     Raises:
         OSError: The port is taken.
     """
-    listening = _listen(serving.host, serving.port)
+    listening = listen(serving.host, serving.port)
     serving = with_token(replace(serving, port=listening.getsockname()[1]))
     config = uvicorn.Config(
         make_app(serving),
@@ -47,7 +47,7 @@ def start(serving: Serving, tell: Callable[[str], None]) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Listen before anything else starts, so that a port that is taken is told in one line."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
