@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Rows of a Spark DataFrame that are fetched, at most.
 _MOST_ROWS = 10_000
+#: Trends of which some are drawn, and rows of which a picture is drawn that nobody has asked for.
+_MOST_TRENDS, _MOST_UNASKED = 20_000, 100_000
 
 
 def plot(
@@ -93,18 +95,23 @@ def plot(
             return what._draw()
         case Piped():
             return make_chain(what)
-    rows = _fetch(what)[0]
+    rows, whole = _fetch(what)
     kind = find_kind(rows.schema)
     note = "" if query is None else str(query)
+    of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
     if kind == "trends" and rows.num_rows:
+        some = _spread(rows, _MOST_TRENDS)
         if events is None:
-            return stack(make_trend_lanes(rows, zone), title or describe_shown(rows), note, title or "")
-        about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
-        drawn = make_trends_on_events(rows, _fetch(events)[0], about)
-        return stack(drawn, title or describe_shown(rows), note, title or "")
+            drawn = make_trend_lanes(some, zone)
+        else:
+            about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
+            drawn = make_trends_on_events(some, _fetch(events)[0], about)
+        shown = describe_shown(some, rows.num_rows)
+        heading = ": ".join(filter(None, [title, shown + of])) if of or not shown.startswith("all") else title or ""
+        return stack(drawn, title or shown, note, heading)
     if kind in ("matches", "situations") and rows.num_rows:
         line = _see_situations(rows.schema, query)
-        heading = title or ("Matches" if kind == "matches" else "Situations")
+        heading = (title or ("Matches" if kind == "matches" else "Situations")) + of
         picture = make_time_line(line, rows, heading, zone)
         return stack([picture], picture.title, note)
     if kind != "windows":
@@ -112,7 +119,7 @@ def plot(
         hint = "show(result) shows its rows" if kind is None else "look for other events, or ask for less"
         raise OptionError([Problem("TW414", f"nothing can be drawn of this result: {why}", hint)])
     column, groups = _choose_columns(rows.schema, query, value, group)
-    chart = WindowChart(column, groups, f"{column} over time" if title is None else title, unit, zone)
+    chart = WindowChart(column, groups, (f"{column} over time" if title is None else title) + of, unit, zone)
     return stack([make_window_chart(rows, chart)], chart.title, note)
 
 
@@ -126,15 +133,17 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
         **options: As for `plot`.
 
     Returns:
-        What a notebook shows. Where nothing can be drawn of the result it has rows alone; options that are wrong are
-        errors all the same.
+        What a notebook shows. Where nothing can be drawn of the result, or it has more than 100,000 rows, it has rows
+        alone; with options of `plot` it is drawn in any case, and those that are wrong are errors.
     """
     if not isinstance(rows, int) or rows < 0:
         raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
     table, whole = _fetch(result)
     picture = None
-    if options or (find_kind(table.schema) is not None and table.num_rows and _has_moments(table)):
-        picture = plot(table, query, **options)
+    kind = find_kind(table.schema)
+    few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
+    if options or (few and _has_moments(table)):
+        picture = plot(result if not whole else table, query, **options)
     return ShownResult(table, rows, picture, whole)
 
 
@@ -176,6 +185,13 @@ def _fetch(result: Any) -> tuple[pa.Table, bool]:
     first = result.limit(_MOST_ROWS + 1)
     rows = first.toArrow() if hasattr(first, "toArrow") else as_arrow(first.toPandas())[0]
     return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
+
+
+def _spread(rows: pa.Table, most: int) -> pa.Table:
+    """So many rows, from all over a table."""
+    if rows.num_rows <= most:
+        return rows
+    return rows.take([place * rows.num_rows // most for place in range(most)])
 
 
 def _has_moments(table: pa.Table) -> bool:

@@ -57,7 +57,7 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
     result = run("RETURN TRENDS(x, s) PATTERN SEQ(A+, B)", events, "--show", str(page))
     assert result.returncode == 0, result.stderr
     text = page.read_text(encoding="utf-8")
-    assert "3 of 3 trends" in text
+    assert "all 3 trends" in text
     assert "http" not in text.replace("http-equiv", "")
     (picture,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     drawing = ElementTree.fromstring(picture)

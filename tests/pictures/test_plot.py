@@ -176,6 +176,23 @@ def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> N
         trendweave.show(falling.run(events), value="x")
 
 
+def test_many_rows_are_drawn_in_few_places(events: pa.Table) -> None:
+    number = 50_000
+    wave = [float(place % 100) for place in range(number)]
+    wave[20_000] = 1_000.0
+    picture = trendweave.plot(pa.table({"time": list(range(number)), "count": wave}))
+    (line,) = ElementTree.fromstring(picture.svg()).iter(f"{SVG}polyline")
+    points = [tuple(map(float, point.split(","))) for point in line.get("points", "").split()]
+    assert len(points) < 4_000
+    highest = min(points, key=lambda point: point[1])
+    first, last = points[0][0], points[-1][0]
+    assert highest[0] == pytest.approx(first + 0.4 * (last - first), abs=1), "what stands out is not lost"
+    listed = trendweave.query("RETURN TRENDS PATTERN Stock S+ WHERE [company] GROUP-BY company").run(events)
+    assert listed.num_rows == 126
+    assert "60 of 126 trends" in texts(trendweave.plot(listed))
+    assert trendweave.plot(listed.slice(0, 3)).title == "all 3 trends"
+
+
 def test_texts_of_data_are_only_text() -> None:
     bad = "<script>alert(1)</script>"
     table = pa.table({"time": [1, 2], "who": [bad, bad], "count": [1, 2]})

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, write_power
@@ -18,7 +18,7 @@ from trendweave.pictures.texts import quote
 
 _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 92, 24, 58
 _MOST_SERIES = len(COLOURS)
-_MOST_MARKS = 400
+_MOST_MARKS, _MOST_POINTS = 400, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: floa
         before = x
     placed = [[(across.place(x), upwards.place(y)) for x, y in run] for run in runs]
     parts = [
-        f'<polyline class="line" stroke="{colour}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in run)}"/>'
+        f'<polyline class="line" stroke="{colour}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in thin_out(run))}"/>'
         for run in placed
         if len(run) > 1
     ]
@@ -129,6 +129,20 @@ def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: floa
                     f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.2" fill="{colour}"><title>{label}</title></circle>'
                 )
     return parts
+
+
+def thin_out(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Of many places that share a pixel's width keep the first, the highest, the lowest and the last one: the line
+    looks the same."""
+    if len(places) <= _MOST_POINTS:
+        return list(places)
+    kept: list[tuple[float, float]] = []
+    for _, group in groupby(places, key=lambda place: round(place[0])):
+        there = list(group)
+        ends = {0, len(there) - 1}
+        ends |= {choose(range(len(there)), key=lambda i: there[i][1]) for choose in (min, max)}
+        kept += [there[place] for place in sorted(ends)]
+    return kept
 
 
 def _write_exactly(value: float) -> str:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, OptionError, Problem, near_names
 from trendweave.pictures.axes import Axis, make_number_axis
+from trendweave.pictures.charts import thin_out
 from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards
 from trendweave.pictures.picture import Picture
@@ -27,7 +28,7 @@ from trendweave.pictures.trends import (
 
 _LEFT, _RIGHT, _HIGH, _BOTTOM = 92, 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
-_MOST_DOTS, _MOST_POINTS = 400, 4_000
+_MOST_DOTS = 400
 _FEW, _ALL = 80, "all events"
 
 
@@ -132,8 +133,7 @@ def _places(row: dict[str, Any], value: str) -> list[tuple[float, float, str]]:
 
 
 def _draw_course(points: list[tuple[float, float]], across: Axis, upwards: Axis) -> list[str]:
-    kept = points[:: max(1, len(points) // _MOST_POINTS)]
-    placed = [(across.place(x), upwards.place(y)) for x, y in kept]
+    placed = thin_out([(across.place(x), upwards.place(y)) for x, y in points])
     parts = [f'<polyline class="quiet" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in placed)}"/>']
     if len(placed) <= _MOST_DOTS:
         parts += [f'<circle class="quiet-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in placed]

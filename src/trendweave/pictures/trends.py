@@ -31,11 +31,18 @@ def make_trend_lanes(result: pa.Table, zone: str | None = None) -> list[Picture]
     return [_draw_group(title, rows, colours, result.schema, zone) for title, rows in groups[:MOST_GROUPS]]
 
 
-def describe_shown(result: pa.Table) -> str:
-    """Say how many of the trends of a result are drawn."""
+def describe_shown(result: pa.Table, total: int) -> str:
+    """Say how many trends are drawn.
+
+    Args:
+        result: Rows, of which some are drawn.
+        total: How many there were.
+    """
     groups = group_rows(result)
     shown = sum(min(len(rows), MOST_TRENDS) for _, rows in groups[:MOST_GROUPS])
-    note = f"{shown:,} of {result.num_rows:,} trends"
+    if shown == total:
+        return f"all {total:,} trends"
+    note = f"{shown:,} of {total:,} trends"
     return note + (f", {MOST_GROUPS} of {len(groups):,} groups" if len(groups) > MOST_GROUPS else "")
 
 
@@ -47,7 +54,8 @@ def draw_trends(result: pa.Table, query: str) -> str:
         query: Its text, which stands above the pictures.
     """
     hint = "Hold the pointer over an event to read its trend."
-    above = f"<h1>Trends</h1>\n<pre>{quote(query)}</pre>\n<p>{describe_shown(result)}. {hint}</p>\n"
+    shown = describe_shown(result, result.num_rows)
+    above = f"<h1>Trends</h1>\n<pre>{quote(query)}</pre>\n<p>{shown}. {hint}</p>\n"
     return write_page("Trends", make_trend_lanes(result), above=above)
 
 
