@@ -309,3 +309,14 @@ def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         found = [list(replace(program, way=way, device=device).compute(rows).batches) for device in ("cpu", "threads")]
         assert found[0] == found[1]
         assert sum(batch.num_rows for batch in found[0]) > 500
+
+
+@pytest.mark.parametrize("times", [[-(2**63), -(2**63) + 2], [2**63 - 3, 2**63 - 1], [-(2**63), 2**63 - 1], [0, 2**62]])
+@pytest.mark.parametrize("window", ["3 seconds", "2 rows"])
+def test_times_at_the_end_of_64_bits(times: list[int], window: str) -> None:
+    table = pa.table({"time": times * 2, "k": [1, 1, 2, 2]})
+    twin = Span(3) if window == "3 seconds" else Rows(2)
+
+    rows = ops.window_join(None, left=window, right=window, keys=["k"]).run(table).to_pylist()
+
+    assert_rows(rows, window_join(table.to_pylist(), table.to_pylist(), None, twin, twin, ["k"], left_schema=["k"]))
