@@ -79,12 +79,10 @@ class CarriedSteps:
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         program, held = self.program, carry.get(_HELD)
         numbers = np.full(rows.num_rows, -1)
-        is_new = np.ones(rows.num_rows, np.bool_)
         if held is not None:
-            known = held.column(_NUMBER).to_numpy()
             rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
             rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
-            numbers, is_new = np.concatenate([known, numbers]), np.concatenate([np.zeros(known.size, bool), is_new])
+            numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
         left, right = program.order(rows, numbers)
         scope = Scope() if before is None else Scope(windows=(before, _LAST))
         batches = program.write(left, right, scope).batches
