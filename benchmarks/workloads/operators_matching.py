@@ -63,15 +63,12 @@ def _measure_all(repeat: int) -> list[ResultRow]:
         window = 1 << exponent
         rows += _measure("(A, B), skip-till-any, 1e-7", sequence(2, 1e-7, window, ANY), window, repeat)
     window = min(largest, FULL_WINDOW)
-    # As many near events per window as in the thesis.
-    delta = 1e-5 * FULL_WINDOW / window
     for strategy, short in ((ANY, "skip-till-any"), (NEXT, "skip-till-next")):
-        for symbols in (2, 5, 8):
-            query = sequence(symbols, delta, window, strategy)
-            rows += _measure(f"{symbols} symbols, {short}, {delta:.2g}", query, window, repeat)
+        for symbols in (2, 4, 8):
+            query = sequence(symbols, 1e-5, window, strategy)
+            rows += _measure(f"{symbols} symbols, {short}, 1e-5", query, window, repeat)
     for exponent in range(10, largest.bit_length(), 3 if largest < FULL_WINDOW else 2):
         window = 1 << exponent
-        delta = 1e-5 * FULL_WINDOW / window
-        query = repeated(delta, delta / 100, window)
-        rows += _measure(f"A B+ C, skip-till-next, {delta:.2g}", query, window, repeat)
+        query = repeated(1e-5, 1e-7, window)
+        rows += _measure("A B+ C, skip-till-next, 1e-5 and 1e-7", query, window, repeat)
     return rows

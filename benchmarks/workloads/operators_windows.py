@@ -21,7 +21,7 @@ CARD_BARS = {("sum of float32", "events_per_s"): 10.0}
 @workload("operators-windows")
 def operators_windows(repeat: int) -> list[ResultRow]:
     """SUM over windows of 4 K to 1 M events, slide 1; on a card also where events lie there."""
-    count = max(2 * WINDOWS[-1], sized(16_000_000, 3_000_000))
+    count = max(2 * WINDOWS[-1], sized(8_000_000, 3_000_000))
     events = make_events(count, ("a1",))
     rows: list[ResultRow] = []
     per_row: dict[str, list[float]] = {}
