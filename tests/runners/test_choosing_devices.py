@@ -164,7 +164,7 @@ def test_wider_windows_are_more_work() -> None:
 
 def test_auto_gives_the_rows_of_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(2))
-    events, taken = make_events(120_000), []
+    events, taken = make_events(160_000), []
     real = choosing.run_on_best
 
     def watch(choice: Choice, run: Any) -> Any:
@@ -206,8 +206,8 @@ def test_what_a_card_refuses_is_done_elsewhere() -> None:
 def test_explain_names_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
     query = trendweave.query(COUNT)
-    told = query.explain(events=make_events(120_000), device="auto")
-    assert "of 120,000 events (running sums" in told
+    told = query.explain(events=make_events(160_000), device="auto")
+    assert "of 160,000 events (running sums" in told
     assert "cpu (one core): about" in told
     assert "threads (4 cores): about" in told
     assert "gpu (a card): not taken: there is no card, or no CuPy" in told
@@ -273,18 +273,18 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
 
 def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
-    events = make_events(120_000)
+    events = make_events(160_000)
     for operator, kind in (
         (ops.filter("v > 0.5"), "filter"),
         (ops.window_aggregate("AVG(v) AS mean", rows=3, keys=["k"]), "windows"),
         (ops.window_join("left.v < right.v", left="10 rows", right="10 rows", keys=["k"]), "pairs"),
     ):
         told = operator.explain(events, device="auto")
-        assert f"of 120,000 events ({kind}, " in told
+        assert f"of 160,000 events ({kind}, " in told
         assert "threads (4 cores): about" in told
-        assert "of 120,000 events" not in operator.explain(events.schema, device="auto")
+        assert "of 160,000 events" not in operator.explain(events.schema, device="auto")
     workload = trendweave.workload({"a": COUNT, "b": "RETURN COUNT(*) PATTERN A+ WHERE [k]"})
-    assert "of 120,000 events (running sums" in workload.explain(events=events)
+    assert "of 160,000 events (running sums" in workload.explain(events=events)
     assert workload.explain(rows=10**8).startswith("device: threads")
 
 

@@ -80,7 +80,7 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
     reason = None if has_keys or has_windows else "there are no keys, and time is not cut"
     if reason is None and not is_worth_cutting(rows):
         reason = "there are too few events"
-    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, 0.0)
+    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, count_parts(rows, machine.cores), 0.0)
     return choose(work, machine, load_costs())
 
 
@@ -95,7 +95,7 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     largest, copied = (1.0, 1.0) if reason is not None else _largest_part(program, sample, cores)
     if reason is None and largest >= 1:
         reason = "all events have the same key"
-    return make_work(tasks, sample, reason, largest, copied)
+    return make_work(tasks, sample, reason, count_parts(sample.rows, cores), largest, copied)
 
 
 def _plans(program: Program) -> list[object]:

@@ -16,15 +16,19 @@ _SCANNED = frozenset({Way.SCAN})
 _RANKED = frozenset({Way.SUMS_OVER_RANKS, Way.RANKS_PER_VALUE})
 #: Bytes of numbers that a card is given for each event and each that it gives back, besides columns.
 _CARD_BYTES = 32
+#: Few windows with more events than this leave most of a card idle: a pair takes so many times as long.
+_LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Kind and number of units of work, and why no card does it; None where one may."""
+    """Kind and number of units of work, why no card does it (None where one may), and units on a card where these are
+    others."""
 
     kind: str
     units: float
     not_on_card: str | None = None
+    card_units: float | None = None
 
 
 def find_task(plan: object, sample: Sample) -> Task:
@@ -59,7 +63,10 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
     if ways & _SCANNED:
         return Task("scan", kept * windows * events / 2 * transitions, refused)
     if ways & _RANKED:
-        return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused)
+        pairs = kept * windows * events / 2 * transitions
+        if events > _LONG and sample.keys < _MANY_KEYS:
+            pairs *= _IDLE
+        return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused, pairs)
     return Task("running sums", kept * (1 + transitions / 10), refused)
 
 
@@ -87,7 +94,9 @@ def _active(window: TimeSpan | RowCount, sample: Sample) -> float:
     return sample.in_window(window.length)
 
 
-def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest: float, copied: float = 1.0) -> Work:
+def make_work(
+    tasks: list[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float, copied: float = 1.0
+) -> Work:
     """The work of a run; of several tasks the one with the most units says what kind it is."""
     main = max(tasks, key=lambda one: one.units)
     kept = sample.rows * sample.kept
@@ -97,6 +106,8 @@ def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest:
         rows=sample.rows,
         kept=kept,
         units=main.units,
+        card_units=main.units if main.card_units is None else main.card_units,
+        parts=parts,
         bytes=kept * (sample.row_bytes + _CARD_BYTES),
         largest=largest,
         copied=copied,
