@@ -20,6 +20,7 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "sums over ranks": 2.0,
         "scan": 2.5,
         "trends one by one": 350.0,
+        "links": 5.0,
         "intervals": 120.0,
         "filter": 1.5,
         "windows": 40.0,
@@ -27,10 +28,18 @@ _UNITS: Mapping[str, float] = MappingProxyType(
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(
-    {"running sums": 50.0, "sums over ranks": 0.001, "scan": 0.006, "filter": 0.1, "windows": 3.0, "pairs": 0.01}
+    {
+        "running sums": 50.0,
+        "sums over ranks": 0.001,
+        "scan": 0.006,
+        "links": 0.05,
+        "filter": 0.1,
+        "windows": 3.0,
+        "pairs": 0.01,
+    }
 )
 #: Kinds whose units are what is done with rows that are sorted and numbered before. Units of others are rows.
-BEHIND_ROWS = frozenset({"sums over ranks", "scan", "pairs"})
+BEHIND_ROWS = frozenset({"sums over ranks", "scan", "links", "pairs"})
 
 
 @dataclass(frozen=True, slots=True)

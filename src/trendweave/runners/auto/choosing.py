@@ -58,16 +58,20 @@ def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choi
     if _is_worth_a_look(program, assumed, machine):
         return choose(measure_work(program, look_at(program, events), machine.cores), machine, load_costs())
     work = measure_work(program, assumed, machine.cores)
-    few = "there are too few events"
-    return choose(replace(work, not_dealt=few, not_on_card=few), machine, load_costs())
+    if not is_worth_cutting(rows):
+        few = "there are too few events"
+        work = replace(work, not_dealt=work.not_dealt or few, not_on_card=work.not_on_card or few)
+    return choose(work, machine, load_costs())
 
 
 def _is_worth_a_look(program: Program, assumed: Sample, machine: Machine) -> bool:
     """Whether another device than one core may be the best: of few events, a card that does much for each of them."""
-    if assumed.rows <= LOOKED_AT:
+    if assumed.rows <= LOOKED_AT or isinstance(program, KeptEvents):
         return False
+    if machine.cores > 1 and is_worth_cutting(assumed.rows) and why_on_one_core(program) is None:
+        return True
     kinds = {find_task(plan, assumed).kind for plan in _plans(program)}
-    return is_worth_cutting(assumed.rows) or (machine.card is not None and bool(kinds & BEHIND_ROWS))
+    return machine.card is not None and (is_worth_cutting(assumed.rows) or bool(kinds & BEHIND_ROWS))
 
 
 def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
@@ -87,6 +91,8 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
 def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     """What a program has to do with events like these."""
     tasks = [find_task(plan, sample) for plan in _plans(program)]
+    if isinstance(program, Shared):
+        tasks = [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
     reason = why_on_one_core(program)
     if isinstance(program, KeptEvents):
         reason = None  # conditions are evaluated slice by slice

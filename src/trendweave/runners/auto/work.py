@@ -10,6 +10,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.trends.linked.served import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
 _SCANNED = frozenset({Way.SCAN})
@@ -53,12 +54,18 @@ def find_task(plan: object, sample: Sample) -> Task:
 
 
 def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
-    if plan.finds_trends:
-        return Task("trends one by one", kept, "trends are shown one by one")
     events, windows = _windows(plan, sample)
     steps = [step for template in plan.templates for step in template.transitions]
     ways = {step.summing.way for step in steps}
     transitions = max(1, len(steps))
+    if plan.finds_trends:
+        unserved = why_not_linked(plan)
+        refused = None if unserved is None else f"{unserved} is not served on a card"
+        if ways & _SCANNED:
+            # Events of one variable are compared with those of another in each window.
+            pairs = kept * events / 2 * transitions / max(1, len(plan.variables)) ** 2
+            return Task("links", pairs, refused)
+        return Task("trends one by one", kept, refused or "trends are found faster on a core")
     refused = "skip-till-next-match" if plan.strategy == "skip-till-next-match" else None
     if ways & _SCANNED:
         return Task("scan", kept * windows * events / 2 * transitions, refused)
