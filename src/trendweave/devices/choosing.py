@@ -22,7 +22,7 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "trends one by one": 350.0,
         "links": 5.0,
         "intervals": 120.0,
-        "filter": 1.5,
+        "filter": 0.5,
         "windows": 40.0,
         "pairs": 0.8,
     }

@@ -17,6 +17,8 @@ _SCANNED = frozenset({Way.SCAN})
 _RANKED = frozenset({Way.SUMS_OVER_RANKS, Way.RANKS_PER_VALUE})
 #: Bytes of numbers that a card is given for each event and each that it gives back, besides columns.
 _CARD_BYTES = 32
+#: What rows cost that need not be brought together by key.
+_IN_ORDER = 0.5
 #: Few windows with more events than this leave most of a card idle: a pair takes so many times as long.
 _LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
 
@@ -46,7 +48,7 @@ def find_task(plan: object, sample: Sample) -> Task:
         case FilterPlan():
             return Task("filter", float(sample.rows) * _nodes(plan))
         case AggregatePlan():
-            return Task("windows", kept * max(1, len(plan.outputs)))
+            return Task("windows", kept * max(1, len(plan.outputs)) * (1 if plan.keys else _IN_ORDER))
         case JoinPlan():
             other = (_active(plan.left, sample) + _active(plan.right, sample)) / 2
             return Task("pairs", kept * other)
@@ -74,7 +76,8 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
         if events > _LONG and sample.keys < _MANY_KEYS:
             pairs *= _IDLE
         return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused, pairs)
-    return Task("running sums", kept * (1 + transitions / 10), refused)
+    by_key = 1 if plan.partition_key else _IN_ORDER
+    return Task("running sums", kept * by_key * (1 + transitions / 10), refused)
 
 
 def _windows(plan: Plan, sample: Sample) -> tuple[float, float]:
