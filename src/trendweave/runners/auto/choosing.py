@@ -110,9 +110,8 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
 
 def _are_enough(program: Program, sample: Sample) -> bool:
     """Whether there is enough to do for several cores."""
-    if isinstance(program, WindowJoin):
-        return find_task(program.plan, sample).units >= _MANY_PAIRS
-    return is_worth_cutting(sample.rows)
+    many_pairs = isinstance(program, WindowJoin) and find_task(program.plan, sample).units >= _MANY_PAIRS
+    return many_pairs or is_worth_cutting(sample.rows)
 
 
 def _shares_itself_out(program: Program) -> bool:
