@@ -125,6 +125,9 @@ def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
         DataError: It holds something else.
     """
     if pa.types.is_integer(column.type):
+        if not pc.all(pc.is_in(column, pa.array(range(len(SIDES)), column.type))).as_py() and len(column):
+            message = f"the column {SIDE} tells the side of an event, 0 or 1, and has something else"
+            raise DataError([Problem("TW317", message, f"rename {SIDE}")])
         return column.to_numpy().astype(np.int8)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
