@@ -10,6 +10,8 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.operators.joins.pair_tests import FEW
+from trendweave.programs.trends.linked.choice import MANY_PAIRS
 from trendweave.programs.trends.linked.served import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
@@ -21,6 +23,8 @@ _CARD_BYTES = 32
 _IN_ORDER = 0.5
 #: Few windows with more events than this leave most of a card idle: a pair takes so many times as long.
 _LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
+#: Few pairs are looked at without compiling a loop for them: each takes so many times as long on a core.
+_SLOW_LINKS, _SLOW_PAIRS = 18, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def find_task(plan: object, sample: Sample) -> Task:
             return Task("windows", kept * max(1, len(plan.outputs)) * (1 if plan.keys else _IN_ORDER))
         case JoinPlan():
             other = (_active(plan.left, sample) + _active(plan.right, sample)) / 2
-            return Task("pairs", kept * other)
+            pairs = kept * other
+            return Task("pairs", pairs * (_SLOW_PAIRS if pairs < FEW else 1), card_units=pairs)
     return Task("others", kept, "no card does this")
 
 
@@ -64,9 +69,10 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
         unserved = why_not_linked(plan)
         refused = None if unserved is None else f"{unserved} is not served on a card"
         if ways & _SCANNED:
-            # Events of one variable are compared with those of another in each window.
-            pairs = kept * events / 2 * transitions / max(1, len(plan.variables)) ** 2
-            return Task("links", pairs, refused)
+            # Events of one type are compared with those of another in each window.
+            types = len({variable.type for variable in plan.variables})
+            pairs = kept * events / 2 * transitions / max(1, types) ** 2
+            return Task("links", pairs * (_SLOW_LINKS if pairs < MANY_PAIRS else 1), refused, pairs)
         return Task("trends one by one", kept, refused or "trends are found faster on a core")
     refused = "skip-till-next-match" if plan.strategy == "skip-till-next-match" else None
     if ways & _SCANNED:
