@@ -70,7 +70,7 @@ def seconds_per_device(
         expected = run("cpu")
         for device in chosen:
             assert device == "cpu" or same(run(device), expected), f"{device} has another result than one core"
-    return interleaved({device: partial(run, device) for device in chosen}, repeat)
+    return interleaved({device: partial(run, device) for device in chosen}, repeat, warm_up=same is None)
 
 
 def device_rows(

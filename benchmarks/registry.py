@@ -39,9 +39,14 @@ def workload(name: str) -> Callable[[Workload], Workload]:
 
 
 def all_workloads() -> dict[str, Workload]:
-    """Every workload by name, after importing each file in `benchmarks/workloads`."""
+    """Every workload by name, after importing each file in `benchmarks/workloads`; those of Spark only where that is
+    installed."""
     from benchmarks import workloads
 
     for module in pkgutil.iter_modules(workloads.__path__, "benchmarks.workloads."):
-        importlib.import_module(module.name)
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in ("pyspark", "py4j"):
+                raise
     return dict(sorted(_workloads.items()))

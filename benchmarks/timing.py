@@ -13,11 +13,16 @@ def median_seconds(function: Callable[[], object], repeat: int, clock: Callable[
 
 
 def interleaved(
-    functions: Mapping[str, Callable[[], object]], repeat: int, clock: Callable[[], float] = perf_counter
+    functions: Mapping[str, Callable[[], object]],
+    repeat: int,
+    clock: Callable[[], float] = perf_counter,
+    warm_up: bool = True,
 ) -> dict[str, float]:
-    """Median time of each function, called in turn so that a noisy moment hits all of them alike."""
+    """Median time of each function, called in turn so that a noisy moment hits all of them alike. Unless `warm_up`,
+    all of them were called before."""
     for function in functions.values():
-        function()
+        if warm_up:
+            function()
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeat):
         for name, function in functions.items():

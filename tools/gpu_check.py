@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import multiprocessing
 import pkgutil
 import platform
 import sys
 import time
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +38,11 @@ class Report:
         self.failed += cells.get("ok", True) is not True
         self.lines.append((self.section, name, cells))
         print(f"{name}: {_shown(cells)}", flush=True)
+
+    def add(self, other: Report) -> None:
+        """Findings of another process."""
+        self.lines += other.lines
+        self.failed += other.failed
 
     def write(self, card: Card, seconds: float) -> str:
         """All of it as Markdown."""
@@ -80,18 +87,45 @@ def find_checks(only: Sequence[str] = ()) -> list[ModuleType]:
 
 
 def run(card: Card, report: Report, only: Sequence[str] = (), scale: float = 1.0, figures: bool = True) -> None:
-    """Do all checks, and take all figures."""
+    """Do all checks, and take all figures, one after the other."""
+    for module in find_checks(only):
+        run_one(card, report, module, "check", scale)
+        if figures:
+            run_one(card, report, module, "measure", scale)
+
+
+def run_one(card: Card, report: Report, module: ModuleType, kind: str, scale: float) -> None:
+    """The checks, or the figures, of one module."""
+    name = module.__name__.rpartition(".")[2]
+    report.section = f"{name.capitalize()}: {'compared' if kind == 'check' else 'timed'}"
+    began = time.perf_counter()
     with using_card(card):
-        for module in find_checks(only):
-            name = module.__name__.rpartition(".")[2]
-            for kind in ("check", "measure") if figures else ("check",):
-                report.section = f"{name.capitalize()}: {'compared' if kind == 'check' else 'timed'}"
-                began = time.perf_counter()
-                try:
-                    getattr(module, kind)(card, report, scale)
-                except Exception:
-                    report(f"{name}.{kind}", ok=False, error=traceback.format_exc(limit=-3).replace("\n", "; "))
-                report("all of it", seconds=time.perf_counter() - began)
+        try:
+            getattr(module, kind)(card, report, scale)
+        except Exception:
+            report(f"{name}.{kind}", ok=False, error=traceback.format_exc(limit=-3).replace("\n", "; "))
+    report("all of it", seconds=time.perf_counter() - began)
+
+
+def check_apart(name: str, scale: float) -> Report:
+    """The checks of one module in a process of its own, as most of their time goes into compiling for the CPU."""
+    report = Report()
+    run_one(find_card(), report, find_checks([name])[0], "check", scale)
+    return report
+
+
+def run_side_by_side(report: Report, path: Path, only: Sequence[str], scale: float, figures: bool) -> None:
+    """Do the checks of all modules at the same time, then take figures, one after the other. The report is written
+    whenever something was found."""
+    card, began, modules = find_card(), time.perf_counter(), find_checks(only)
+    names = [module.__name__.rpartition(".")[2] for module in modules]
+    with ProcessPoolExecutor(len(modules), multiprocessing.get_context("spawn")) as processes:
+        for found in as_completed([processes.submit(check_apart, name, scale) for name in names]):
+            report.add(found.result())
+            path.write_text(report.write(card, time.perf_counter() - began), encoding="utf-8")
+    for module in modules if figures else ():
+        run_one(card, report, module, "measure", scale)
+        path.write_text(report.write(card, time.perf_counter() - began), encoding="utf-8")
 
 
 def main() -> int:
@@ -102,9 +136,8 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="sizes, as a part of the full ones")
     parser.add_argument("--no-figures", action="store_true", help="compare alone")
     given = parser.parse_args()
-    card, report, began = find_card(), Report(), time.perf_counter()
-    run(card, report, given.only, given.scale, not given.no_figures)
-    given.report.write_text(report.write(card, time.perf_counter() - began), encoding="utf-8")
+    report = Report()
+    run_side_by_side(report, given.report, given.only, given.scale, not given.no_figures)
     return 1 if report.failed else 0
 
 

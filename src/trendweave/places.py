@@ -143,9 +143,9 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
-        # Only on a card a program does something else.
-        bound = program if device != "gpu" else asked.bind(events.schema, replace(settings, device=device))
-        return work_watched(bound, device)
+        # On one core it is bound already; many queries at once are told their device by nobody but the place.
+        same = device == "cpu" or (device == "threads" and asked.lacks_columns)
+        return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_on_best(choose_device(program, events), run_there)
 

@@ -157,9 +157,14 @@ def excused(path: str, name: str) -> tuple[str, str] | None:
     return next(entries, None)
 
 
+def sources(package: Path) -> Iterator[Path]:
+    """The files of the package, without the texts of loops that are kept beside compiled kernels."""
+    return (file for file in package.rglob("*.py") if "__pycache__" not in file.parts)
+
+
 def complaints(package: Path) -> Iterator[tuple[str, int, str, str]]:
     """File, line, imported name and reason of all imports against the table."""
-    for file in sorted(package.rglob("*.py")):
+    for file in sorted(sources(package)):
         path = file.relative_to(package).as_posix()
         is_package = file.name == "__init__.py"
         inner = file.relative_to(package).parent if is_package else file.relative_to(package).with_suffix("")
@@ -171,13 +176,13 @@ def complaints(package: Path) -> Iterator[tuple[str, int, str, str]]:
 
 def unlisted_rooms(package: Path) -> list[str]:
     """What lies at the top of the package and is not in the table."""
-    folders = {file.relative_to(package).parts[0].removesuffix(".py") for file in package.rglob("*.py")}
+    folders = {file.relative_to(package).parts[0].removesuffix(".py") for file in sources(package)}
     return sorted(f"{room}: a room that ROOMS does not list" for room in folders - ROOMS.keys())
 
 
 def crowded_folders(package: Path) -> list[str]:
     """Folders with more Python files than a reader can hold."""
-    folders = {file.parent for file in package.rglob("*.py")}
+    folders = {file.parent for file in sources(package)}
     numbers = {folder: len(list(folder.glob("*.py"))) for folder in folders}
     return sorted(
         f"{folder.relative_to(package).as_posix()}: {number} files, more than {MOST_FILES}"
@@ -206,7 +211,7 @@ def test_every_exception_is_still_needed() -> None:
 
 
 def test_every_room_of_the_table_is_there() -> None:
-    rooms = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in PACKAGE.rglob("*.py")}
+    rooms = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in sources(PACKAGE)}
 
     assert sorted(ROOMS.keys() - rooms) == []
 

@@ -220,6 +220,12 @@ def test_windows_that_do_not_go_together_are_refused(options: dict[str, object],
     assert [problem.code for problem in raised.value.problems] == [code]
 
 
+@pytest.mark.parametrize("windows", [{"left": "1 row"}, {"right": "1 row"}, {"left": 3, "right": "1 row"}])
+def test_a_join_has_two_windows(windows: dict[str, object]) -> None:
+    with pytest.raises(TrendweaveError, match="TW281"):
+        ops.window_join("left.x = right.x", **windows)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("chain", "codes"),
     [

@@ -169,3 +169,17 @@ def test_a_window_over_all_events_ends_a_chain_at_the_end_alone() -> None:
         chain.push(TIMED)
 
     assert in_pieces(chain, TIMED.sort_by("time"), [100], 0) == chain.run(TIMED).to_pylist()
+
+
+def test_rows_without_a_time_between_operators_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    events = pa.table({"time": [1, 2], "k": ["a", "b"], "type": ["A", "A"]})
+    query = "RETURN k, MAX(B.time) AS time PATTERN SEQ(A, B*) WHERE [k] GROUP-BY k WITHIN 9 seconds SLIDE 9 seconds"
+    chain = ops.match(query) | ops.window_aggregate("COUNT(*)", rows=1)
+    told = "dropped 2 rows without a time"
+    assert chain.run(events).num_rows == 0
+    assert told in caplog.text
+    caplog.clear()
+    engine = chain.incremental(events)
+    state, _ = engine.push(engine.start(), events, 2)
+    assert engine.finish(state).num_rows == 0
+    assert told in caplog.text

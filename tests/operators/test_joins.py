@@ -273,6 +273,14 @@ def test_columns_that_tell_sides_are_not_others(names: list[str], keys: list[str
         ops.window_join(None, left="2 rows", right="2 rows", keys=keys).run(table)
 
 
+@pytest.mark.parametrize("code", [2, -1, None])
+def test_numbers_that_tell_no_side_are_refused(code: int | None) -> None:
+    sides = pa.array([0, 1, code], pa.int8())
+    events = pa.table({"time": [1, 2, 3], "trendweave_side": sides, "left_x": [1, 2, 3], "right_x": [1, 2, 3]})
+    with pytest.raises(DataError, match="0 or 1"):
+        ops.window_join(left="1 row", right="1 row").run(events)
+
+
 def test_moments_of_several_zones_meet() -> None:
     times = [pa.array([0, 5, 9], pa.timestamp("s")).cast(pa.timestamp("s", "UTC")) for _ in range(2)]
     left = pa.table({"time": times[0].cast(pa.timestamp("ms", "Asia/Tokyo")), "n": [1, 2, 3]})
@@ -309,3 +317,14 @@ def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         found = [list(replace(program, way=way, device=device).compute(rows).batches) for device in ("cpu", "threads")]
         assert found[0] == found[1]
         assert sum(batch.num_rows for batch in found[0]) > 500
+
+
+@pytest.mark.parametrize("times", [[-(2**63), -(2**63) + 2], [2**63 - 3, 2**63 - 1], [-(2**63), 2**63 - 1], [0, 2**62]])
+@pytest.mark.parametrize("window", ["3 seconds", "2 rows"])
+def test_times_at_the_end_of_64_bits(times: list[int], window: str) -> None:
+    table = pa.table({"time": times * 2, "k": [1, 1, 2, 2]})
+    twin = Span(3) if window == "3 seconds" else Rows(2)
+
+    rows = ops.window_join(None, left=window, right=window, keys=["k"]).run(table).to_pylist()
+
+    assert_rows(rows, window_join(table.to_pylist(), table.to_pylist(), None, twin, twin, ["k"], left_schema=["k"]))

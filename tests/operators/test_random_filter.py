@@ -23,7 +23,7 @@ def cases(draw: st.DrawFn) -> tuple[Stream, Condition]:
     return draw(streams(clock, COLUMNS)), draw(conditions)
 
 
-@examples(150)
+@examples(80)
 @given(cases())
 def test_whole_tables(case: tuple[Stream, Condition]) -> None:
     stream, condition = case

@@ -90,7 +90,7 @@ def sided(draw: st.DrawFn, most: int = 14) -> tuple[Join, Stream, list[Event]]:
     return join, Stream(table, stream.events, clock), join.expected(*split)
 
 
-@examples(100)
+@examples(70)
 @given(pairs())
 def test_two_tables(case: tuple[Join, Stream, Stream]) -> None:
     join, left, right = case

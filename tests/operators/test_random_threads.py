@@ -39,7 +39,7 @@ def test_filters(case: tuple[Stream, Condition]) -> None:
     assert_rows(as_events(found, stream.clock), keep(stream.events, condition.of_event))
 
 
-@examples(40)
+@examples(25)
 @given(windows())
 def test_windows(case: Case) -> None:
     found = case.operator.run(case.stream.table, device="threads")
@@ -47,7 +47,7 @@ def test_windows(case: Case) -> None:
     assert_rows(as_events(found, case.stream.clock), case.expected)
 
 
-@examples(40)
+@examples(25)
 @given(joins())
 def test_joins(case: tuple[Join, Stream, Stream]) -> None:
     join, left, right = case
@@ -55,7 +55,7 @@ def test_joins(case: tuple[Join, Stream, Stream]) -> None:
     assert_rows(as_events(found, left.clock), join.expected(left, right))
 
 
-@examples(30)
+@examples(20)
 @given(chains())
 def test_chains(case: tuple[Stream, Any, list[Event], list[str]]) -> None:
     stream, operator, expected, columns = case

@@ -84,7 +84,7 @@ def cases(draw: st.DrawFn, most: int = 14, of: st.SearchStrategy[Clock] = clocks
     return Case(stream, text, wanted, draw(aggregate_windows(clock)), chosen, order_by)
 
 
-@examples(150)
+@examples(80)
 @given(cases())
 def test_whole_tables(case: Case) -> None:
     found = case.operator.run(case.stream.table)

@@ -105,6 +105,7 @@ def test_spark_sql_gives_the_rows_of_one_table(spark: SparkSession, table: pa.Ta
     program = bind(table, PLAIN, window, keys)
 
     handed = windows_in_sql(program, frame(spark, table), Settings())
+    assert windows_in_sql(program, frame(spark, table), Settings(device="gpu")) is None
 
     assert handed is not None
     found, wanted = handed.toArrow(), run_local(program, table)

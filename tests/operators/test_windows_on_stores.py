@@ -75,3 +75,9 @@ def test_what_blocks_do_not_know_is_left_to_the_program(
     events: pa.Table, store: EventStore, outputs: str, window: TimeSpan | RowCount
 ) -> None:
     assert windows_on_store(bind(events, outputs, window, ()), store, Settings()) is None
+
+
+def test_a_card_that_is_asked_for_is_not_replaced_by_what_blocks_know(events: pa.Table, store: EventStore) -> None:
+    program = bind(events, "COUNT(*)", TimeSpan(SECOND, SECOND), ())
+    assert windows_on_store(program, store, Settings(device="cpu")) is not None
+    assert windows_on_store(program, store, Settings(device="gpu")) is None

@@ -234,6 +234,23 @@ def test_short_floats_have_their_last_moment_in_the_window() -> None:
     assert row["window_start"] < row["time"] < row["window_end"]
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_structs_have_an_order(order: list[int]) -> None:
+    structs = pa.array([{"a": 1}, {"a": 2}, None])
+    table = pa.table({"time": [1, 1, 1], "x": [3, 1, 2], "v": structs}).take(order)
+    tied = bind("MAX(x) AS x", RowCount(1), order_by=("v",), schema=table.schema)
+    assert run_local(tied, table).column("x").to_pylist() == [2, 3, 1]
+    keyed = bind("MAX(x) AS x", TimeSpan(10**9, 10**9), ("v",), schema=table.schema)
+    assert run_local(keyed, table).column("x").to_pylist() == [2, 3, 1]
+
+
+def test_values_without_an_order_are_counted() -> None:
+    spans = pa.array([pa.MonthDayNano([1, 2, 3]), None], pa.month_day_nano_interval())
+    table = pa.table({"time": [1, 1], "v": spans})
+    counted = bind("COUNT(v) AS n", RowCount(1), schema=table.schema)
+    assert run_local(counted, table).column("n").to_pylist() == [0, 1]
+
+
 def test_outputs_may_be_computed_of_aggregates() -> None:
     events = pa.table({"time": [1, 2, 3], "x": [1, 2, 6]})
 

@@ -159,12 +159,24 @@ def test_wider_windows_are_more_work() -> None:
     assert wide.units > 30 * narrow.units
 
 
+def test_few_pairs_cost_more_each_on_a_core_and_not_on_a_card() -> None:
+    """No loop is compiled for few of them."""
+    near = trendweave.query("RETURN TRENDS PATTERN SEQ(E A, E B) WHERE abs(A.v - B.v) < 1 WITHIN 1 day SLIDE 1 day")
+    join = ops.window_join("left.v < right.v", left="1000 rows", right="1000 rows")
+    for plan in (near.plan, join.task):
+        few, many = (find_task(plan, Sample(rows)) for rows in (1_000, 1_000_000))
+        assert few.card_units is not None
+        assert many.card_units is not None
+        assert few.units > 10 * few.card_units
+        assert many.units == many.card_units
+
+
 # Runs
 
 
 def test_auto_gives_the_rows_of_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(2))
-    events, taken = make_events(120_000), []
+    events, taken = make_events(160_000), []
     real = choosing.run_on_best
 
     def watch(choice: Choice, run: Any) -> Any:
@@ -206,8 +218,8 @@ def test_what_a_card_refuses_is_done_elsewhere() -> None:
 def test_explain_names_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
     query = trendweave.query(COUNT)
-    told = query.explain(events=make_events(120_000), device="auto")
-    assert "of 120,000 events (running sums" in told
+    told = query.explain(events=make_events(160_000), device="auto")
+    assert "of 160,000 events (running sums" in told
     assert "cpu (one core): about" in told
     assert "threads (4 cores): about" in told
     assert "gpu (a card): not taken: there is no card, or no CuPy" in told
@@ -273,18 +285,18 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
 
 def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
-    events = make_events(120_000)
+    events = make_events(160_000)
     for operator, kind in (
         (ops.filter("v > 0.5"), "filter"),
         (ops.window_aggregate("AVG(v) AS mean", rows=3, keys=["k"]), "windows"),
         (ops.window_join("left.v < right.v", left="10 rows", right="10 rows", keys=["k"]), "pairs"),
     ):
         told = operator.explain(events, device="auto")
-        assert f"of 120,000 events ({kind}, " in told
+        assert f"of 160,000 events ({kind}, " in told
         assert "threads (4 cores): about" in told
-        assert "of 120,000 events" not in operator.explain(events.schema, device="auto")
+        assert "of 160,000 events" not in operator.explain(events.schema, device="auto")
     workload = trendweave.workload({"a": COUNT, "b": "RETURN COUNT(*) PATTERN A+ WHERE [k]"})
-    assert "of 120,000 events (running sums" in workload.explain(events=events)
+    assert "of 160,000 events (running sums" in workload.explain(events=events)
     assert workload.explain(rows=10**8).startswith("device: threads")
 
 

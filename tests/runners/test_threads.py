@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import trendweave
@@ -88,6 +89,8 @@ class Watched:
         if not known:
             return "one core"
         assert len(known[-1].parts) > 1
+        if all("_deal_runs" in part.__qualname__ for part in known[-1].parts):
+            return "runs"
         return "keys" if all("deal_keys" in part.__qualname__ for part in known[-1].parts) else "time"
 
 
@@ -146,6 +149,22 @@ def test_one_key_without_a_window_stays_on_one_core(watched: Watched) -> None:
     assert watched.dealt == [None]
 
 
+@pytest.mark.parametrize("sorted_by", ["k", "type", "time"])
+def test_rows_that_stand_by_key_are_cut_between_keys(
+    sorted_by: str, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = trendweave.query(QUERIES["keys, windows"][0])
+    events = EVENTS.filter(pc.is_valid(EVENTS.column("k"))).sort_by([(sorted_by, "ascending"), ("time", "ascending")])
+    wanted = query.run(events)
+    found = query.run(events, device="threads")
+    assert in_some_order(found) == in_some_order(wanted)
+    assert watched.way == ("runs" if sorted_by == "k" else "keys")
+    if sorted_by == "k":
+        twice = pa.concat_tables([events, events])  # each key stands in two places
+        assert in_some_order(query.run(twice, device="threads")) == in_some_order(query.run(twice))
+        assert watched.way == "keys"
+
+
 @pytest.mark.parametrize("numbers", ["decimal", "int64", "text", "float64", "log2"])
 def test_numbers_of_any_kind(numbers: Any, watched: Watched) -> None:
     query = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE [k]")
@@ -158,7 +177,7 @@ def test_counts_are_exact_however_large(watched: Watched) -> None:
     events = pa.table({"time": list(range(1000)) * 2, "type": ["A"] * 2000, "k": [1] * 1000 + [2] * 1000})
     found = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE [k]").run(events, numbers="text", device="threads")
     assert found.column("count").to_pylist() == [str(2 * (2**1000 - 1))]
-    assert watched.way == "keys"
+    assert watched.way == "runs"
 
 
 # Limits and errors

@@ -35,7 +35,7 @@ def threads_for_everything() -> Iterator[None]:
 
 
 @given(crossed_cases(lists=False))
-@examples(40)
+@examples(25)
 def test_aggregates(case: tuple[Query, list[dict[str, Any]]]) -> None:
     query, events = case
     found = planned(query).run(table_of(events), device="threads")
@@ -43,7 +43,7 @@ def test_aggregates(case: tuple[Query, list[dict[str, Any]]]) -> None:
 
 
 @given(crossed_cases(lists=True))
-@examples(40)
+@examples(25)
 def test_lists(case: tuple[Query, list[dict[str, Any]]]) -> None:
     query, events = case
     asked = list_planned(list_text(query))
@@ -52,7 +52,7 @@ def test_lists(case: tuple[Query, list[dict[str, Any]]]) -> None:
 
 
 @given(queries_and_events())
-@examples(40)
+@examples(25)
 def test_intervals(case: tuple[IntervalQuery, list[dict[str, Any]]]) -> None:
     query, events = case
     asked = interval_planned(query)

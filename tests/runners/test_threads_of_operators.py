@@ -7,9 +7,15 @@ import pytest
 
 from tests.runners.test_threads import EVENTS, Watched, watched
 from trendweave import operators as ops
+from trendweave.operators.binding import Asked
+from trendweave.programs.operators.chain import ChainedRows
+from trendweave.programs.operators.joins.program import WindowJoin
+from trendweave.runners.options import Settings
+from trendweave.runners.threads.fitness import for_part
 
 __all__ = ["watched"]
 MEANS = "AVG(v) AS mean, COUNT(*), SUM(f) AS total, MAX(g) AS most"
+JOIN = ops.window_join("left.v < right.v", left="2 rows", right="3 rows", keys=["k"])
 OPERATORS = {
     "filter": (ops.filter("v > 10 AND f < 0.7"), "one core"),
     "count windows": (ops.window_aggregate(MEANS, rows=5, slide_rows=2, keys=["k"]), "keys"),
@@ -25,6 +31,7 @@ OPERATORS = {
         | ops.filter("most > 20"),
         "keys",
     ),
+    "filter and join": (ops.filter("f < 0.5") | JOIN, "keys"),
 }
 
 
@@ -50,3 +57,13 @@ def test_no_rows(watched: Watched) -> None:
         nothing = EVENTS.slice(0, 0)
         assert operator.run(nothing, device="threads").equals(operator.run(nothing))
         assert isinstance(operator.run(nothing), pa.Table)
+
+
+def test_a_part_of_a_chain_has_one_core() -> None:
+    chain = ops.filter("f < 0.5") | JOIN
+    program = Asked(chain.operators, "time", None).bind(EVENTS.schema, Settings(device="threads"))
+    part = for_part(program, 2)
+    assert isinstance(part, ChainedRows)
+    (stage,) = part.stages
+    assert isinstance(stage.program, WindowJoin)
+    assert stage.program.device == "cpu"

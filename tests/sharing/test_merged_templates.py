@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -214,9 +214,9 @@ def test_a_thousand_queries_are_planned_at_once() -> None:
             for number in range(1_000)
         )
     )
-    began = perf_counter()
+    began = process_time()
     units, left = share_graphlets(plans, list(range(1_000)))
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
     assert (left, len(units)) == ([], 1)
     assert isinstance(units[0], Graphlets)
     assert parts_of(units[0].merged)["T+"] == tuple(range(1_000))

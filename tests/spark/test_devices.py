@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-ROWS = 90_000
+ROWS = 160_000
 _DRAW = np.random.default_rng(3)
 EVENTS = pa.table(
     {

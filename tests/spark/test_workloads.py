@@ -38,8 +38,9 @@ QUERIES = {
     "intervals": "FROM events PARTITION BY h DEFINE Low AS v < 25, High AS v > 20 "
     "PATTERN Low before; meets; overlaps High WITHIN 30 seconds RETURN h, AVG(High.v) AS high",
     "no keys": f"RETURN COUNT(*) PATTERN SEQ(C, D) {WINDOW}",
-    "one type": f"RETURN COUNT(*) PATTERN D+ {WINDOW}",
-    "one type by key": f"RETURN k, COUNT(*) PATTERN D+ WHERE [k] GROUP-BY k {WINDOW}",
+    # Events of one type without a condition: one flag, which all rows have.
+    "rows of k": f"RETURN k, COUNT(*) PATTERN E+ WHERE [k] GROUP-BY k {WINDOW}",
+    "rows": f"RETURN COUNT(*) PATTERN E+ {WINDOW}",
     "next": "RETURN g, COUNT(*) PATTERN SEQ(A, B) SEMANTICS skip-till-next-match GROUP-BY g WITHIN 9 seconds",
 }
 MIXES = {
@@ -47,7 +48,7 @@ MIXES = {
     "one family, in order of time": ("pairs", "calm", "whole"),
     "without keys": ("no keys",),
     "with and without keys": ("pairs", "no keys"),
-    "of one type": ("one type", "one type by key"),
+    "one flag": ("rows of k", "rows"),
     "several families": ("falling", "each", "lists"),
     "everything": tuple(QUERIES),
 }

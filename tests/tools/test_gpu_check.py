@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +23,27 @@ def test_operators_pass_and_a_report_is_written() -> None:
     assert report.failed == 0, text
     assert "a simulated card" in text
     assert "| joins: full size, three ways | as on the CPU" in text
+
+
+def test_checks_run_side_by_side_and_the_report_grows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def check(card: object, report: gpu_check.Report, scale: float) -> None:
+        report("a kernel", ok=True, scale=scale)
+
+    def measure(card: object, report: gpu_check.Report, scale: float) -> None:
+        assert "a kernel | as on the CPU" in path.read_text(), "what was found before is kept if this fails"
+        report("its speed", events_per_s=2e9)
+
+    path = tmp_path / "report.md"
+    module = SimpleNamespace(__name__="tools.gpu_checks.small", check=check, measure=measure)
+    monkeypatch.setattr(gpu_check, "find_checks", lambda only: [module])
+    monkeypatch.setattr(gpu_check, "find_card", SimulatedCard)
+    # Another process would look for a card by itself.
+    monkeypatch.setattr(gpu_check, "ProcessPoolExecutor", lambda number, _: ThreadPoolExecutor(number))
+
+    gpu_check.run_side_by_side(gpu_check.Report(), path, (), 0.5, figures=True)
+
+    assert "| its speed | events per s 2 G |" in path.read_text()
+    assert "all as on the CPU" in path.read_text()
 
 
 def test_what_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,8 +257,8 @@ def measure_joins(card: Card, report: Report, pairs: float) -> None:
             **{"pairs_per_s": rate, "first_pass": probes * window / counted, "events_per_s": probes / seconds},
             found=found,
         )
-        for pairs in (1, 4):
-            measure_band(card, report, sides, low, window, pairs)
+        for near in (1, 4):
+            measure_band(card, report, sides, low, window, near)
     few, short = max(int(pairs / 2**21), 1), 1 << 12
     sides = {side: draw.random((6, few + short), np.float32) for side in ("left", "right")}
     low = np.arange(few)

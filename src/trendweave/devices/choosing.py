@@ -20,17 +20,26 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "sums over ranks": 2.0,
         "scan": 2.5,
         "trends one by one": 350.0,
+        "links": 5.0,
         "intervals": 120.0,
-        "filter": 1.5,
+        "filter": 0.5,
         "windows": 40.0,
         "pairs": 0.8,
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(
-    {"running sums": 55.0, "sums over ranks": 0.3, "scan": 0.01, "filter": 0.1, "windows": 3.0, "pairs": 0.01}
+    {
+        "running sums": 50.0,
+        "sums over ranks": 0.001,
+        "scan": 0.006,
+        "links": 0.05,
+        "filter": 0.1,
+        "windows": 3.0,
+        "pairs": 0.01,
+    }
 )
 #: Kinds whose units are what is done with rows that are sorted and numbered before. Units of others are rows.
-BEHIND_ROWS = frozenset({"sums over ranks", "scan", "pairs"})
+BEHIND_ROWS = frozenset({"sums over ranks", "scan", "links", "pairs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ class Costs:
         row: An event that is kept: it is sorted and numbered. Of kinds whose units are rows, units say all.
         units: A unit of work, by kind.
         deal_call: A run on several cores, in addition.
+        part: A part of it: what Python does for each, one after the other.
         deal_row: A kept event that is dealt out to one of them, in addition.
         shared: How much of a further core is worth a core; the others wait for memory and for Python.
         card_start: The first use of a card in a process.
@@ -55,7 +65,8 @@ class Costs:
     read: float = 8.0
     row: float = 45.0
     units: Mapping[str, float] = field(default_factory=lambda: dict(_UNITS))
-    deal_call: float = 3e6
+    deal_call: float = 1.5e6
+    part: float = 1.5e6
     deal_row: float = 18.0
     shared: float = 0.7
     card_start: float = 1.5e9
@@ -73,7 +84,9 @@ class Work:
         rows: Events that are read.
         kept: Those of them that are sorted and numbered.
         units: Units of work.
+        card_units: The same on a card, which looks at all pairs where a core has a better way.
         bytes: What would travel to a card.
+        parts: How many parts are computed apart on several cores.
         largest: The share of the largest part that one core would get of very many, at least.
         copied: How many rows are computed for each that there is, where time is cut.
         not_dealt: Why rows are not dealt out to cores; None where they are.
@@ -84,7 +97,9 @@ class Work:
     rows: int
     kept: float
     units: float
+    card_units: float = 0.0
     bytes: float = 0.0
+    parts: int = 2
     largest: float = 0.0
     copied: float = 1.0
     not_dealt: str | None = None
@@ -156,7 +171,7 @@ def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
     speed = 1 + (machine.cores - 1) * costs.shared
     share = max(work.largest, 1 / speed)
     dealt = work.kept * costs.deal_row / speed + work.copied * _compute(work, costs) * share
-    return Estimate("threads", (costs.call + costs.deal_call + dealt) / 1e9)
+    return Estimate("threads", (costs.call + costs.deal_call + work.parts * costs.part + dealt) / 1e9)
 
 
 def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
@@ -165,7 +180,7 @@ def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
     if work.not_on_card is not None or work.kind not in costs.card_units:
         return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {work.kind}")
     start = 0.0 if machine.warm else costs.card_start
-    there = work.bytes * costs.card_byte + work.units * costs.card_units[work.kind]
+    there = work.bytes * costs.card_byte + (work.card_units or work.units) * costs.card_units[work.kind]
     return Estimate("gpu", (costs.call + costs.card_call + start + prepare_rows(work, costs) + there) / 1e9)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from trendweave.gpu.card import Card
@@ -42,10 +41,6 @@ class CardTable:
         if self.rest.num_columns:
             origin = kept.rows(self.card) if self.origin is None else kept.move(self.card, self.origin)
         return CardTable(self.card, columns, self.rest, origin, kept.count)
-
-    def origin_of(self, rows: np.ndarray) -> np.ndarray:
-        """The rows of `rest` that some rows have."""
-        return rows if self.origin is None else self.card.get(self.origin[self.card.put(rows)])
 
 
 def put_table(card: Card, table: pa.Table, wanted: Collection[str]) -> CardTable:

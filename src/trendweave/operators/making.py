@@ -88,8 +88,8 @@ def make_aggregate(
 def window_join(
     condition: str | None = None,
     *,
-    left: str,
-    right: str,
+    left: str | None = None,
+    right: str | None = None,
     keys: str | Sequence[str] | None = (),
     order_by: str | Sequence[str] | None = (),
 ) -> Operator:
@@ -99,13 +99,13 @@ def window_join(
         condition: Names columns of both, such as `abs(left.x - right.x) <= 0.1`; without it every pair is a row.
         left: The window over events of the left side, which events of the right side look into: `10 seconds`,
             `100 rows`, `10 seconds slide 1 second`, or `100 rows slide 10 rows`.
-        right: The other one.
+        right: The other one. Both must be given.
         keys: Only events with equal values in these columns meet, and windows are those of one such key.
         order_by: Columns that tell which of several events of one time comes first.
 
     Raises:
         LanguageError: The condition or a window cannot be read.
-        PlanningError: They do not go together.
+        PlanningError: A window is missing, or they do not go together.
     """
     found = None if condition is None else read_condition(_as_text(condition, "condition"))
     windows = read_window(left, "left"), read_window(right, "right")

@@ -27,6 +27,9 @@ def read_window(text: object, what: str) -> Window:
         LanguageError: It cannot be read.
         PlanningError: Its parts do not go together.
     """
+    if text is None:
+        message = f"a join has a window over each side, and the one over its {what} side is missing"
+        raise PlanningError([Problem("TW281", message, f'give {what}="10 seconds" or {what}="100 rows"')])
     if not isinstance(text, str):
         message = f"{what} is a text such as '10 seconds' or '100 rows', not {type(text).__name__}"
         raise PlanningError([Problem("TW281", message, "write how long the window is")])

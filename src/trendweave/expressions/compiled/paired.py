@@ -50,7 +50,8 @@ def pair_condition(expression: st.Expression, columns: Mapping[str, pa.ChunkedAr
         The condition with its columns, or why it is not compiled.
     """
     # A column without NULL is taken without validity, which costs less.
-    schema = pa.schema([pa.field(name, column.type, column.null_count > 0) for name, column in columns.items()])
+    may_be_null = {name: column.null_count > 0 or pa.types.is_null(column.type) for name, column in columns.items()}
+    schema = pa.schema([pa.field(name, column.type, may_be_null[name]) for name, column in columns.items()])
     compiled = compile_condition(expression, {LEFT: schema, RIGHT: schema})
     if isinstance(compiled, NotCompiled):
         return compiled

@@ -19,7 +19,7 @@ from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.stages import Stage, result_of, shared_keys
 from trendweave.programs.program import EVERYTHING, Needs, Output, PartialResults, Program, Scope, Steps, TimeCut, Work
 from trendweave.results.types import ResultColumn, result_schema
-from trendweave.rows.dropped import Dropped
+from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.times import keep_rows_with_time
 
 
@@ -101,7 +101,8 @@ class ChainedRows:
         for number, stage in enumerate(self.stages[1:], 2):
             found = pa.Table.from_batches(output.batches, before.schema)
             last = number == len(self.stages)
-            prepared, _ = stage.program.prepare(found)
+            prepared, dropped = stage.program.prepare(found)
+            report_dropped(dropped)
             output = stage.program.compute(prepared, replace(EVERYTHING, counted=scope.counted and last))
             before = stage.program
         return Output(output.batches, output.trends)

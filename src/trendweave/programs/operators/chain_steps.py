@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.programs.program import NO_CARRY, Carry, Program, Step, Steps
+from trendweave.rows.dropped import report_dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
 
@@ -43,7 +44,8 @@ class LaterStage:
 
     def take(self, rows: pa.Table, before: int | None) -> pa.Table:
         """Prepared rows of what has come from the operator before."""
-        prepared, _ = self.program.prepare(rows)
+        prepared, dropped = self.program.prepare(rows)
+        report_dropped(dropped)
         if before is not None and prepared.num_rows:
             times = self.times(prepared)
             if int(times.min()) < before:

@@ -18,9 +18,10 @@ from trendweave.programs.program import Program
 from trendweave.runners.auto.choosing import find_machine, measure_work
 from trendweave.runners.auto.sample import look_at
 from trendweave.runners.local import run_local
+from trendweave.runners.threads.preparing import count_parts
 
-_ROWS, _KEYS = 300_000, 400
-_FEW = 100_000
+_ROWS, _KEYS = 400_000, 400
+_FEW = 160_000
 _TIMES = 3
 
 #: Binds a case to events of these columns, on a device.
@@ -110,10 +111,10 @@ def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
     return replace(costs, units=units)
 
 
-def _left(timing: _Timing, kind: str, seconds: float, costs: Costs) -> float:
+def _left(timing: _Timing, kind: str, seconds: float, costs: Costs, on_card: bool = False) -> float:
     """What a unit of a case takes besides the call and its rows."""
     work = timing.work(kind)
-    return (seconds - costs.call - prepare_rows(work, costs)) / work.units
+    return (seconds - costs.call - prepare_rows(work, costs)) / (work.card_units if on_card else work.units)
 
 
 def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
@@ -124,10 +125,13 @@ def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
         one = timing.work(kind, rows)
         return prepare_rows(one, costs) + one.kept * costs.deal_row + one.units * costs.units[kind]
 
+    def parts(rows: int) -> float:
+        return count_parts(rows, cores) * costs.part
+
     many, few = timing.seconds(kind, "threads"), timing.seconds(kind, "threads", _FEW)
-    speed = work(_ROWS) / max(1.0, many - costs.call - costs.deal_call)
+    speed = work(_ROWS) / max(1.0, many - costs.call - costs.deal_call - parts(_ROWS))
     shared = min(1.0, max(0.05, (speed - 1) / (cores - 1)))
-    call = few - costs.call - work(_FEW) / (1 + (cores - 1) * shared)
+    call = few - costs.call - parts(_FEW) - work(_FEW) / (1 + (cores - 1) * shared)
     return replace(costs, shared=shared, deal_call=min(5e7, max(2e5, call)))
 
 
@@ -148,7 +152,7 @@ def _on_card(timing: _Timing, costs: Costs) -> Costs:
         except ExecutionError:
             continue
         work = timing.work(kind)
-        units[kind] = max(1e-4, _left(timing, kind, there - call - work.bytes * costs.card_byte, costs))
+        units[kind] = max(1e-4, _left(timing, kind, there - call - work.bytes * costs.card_byte, costs, on_card=True))
     return replace(costs, card_units=units)
 
 

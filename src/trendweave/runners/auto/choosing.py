@@ -20,6 +20,7 @@ from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
@@ -33,6 +34,9 @@ _LOG = logging.getLogger("trendweave")
 #: What a card refuses, or has not the memory for: the next device is tried.
 _REFUSED = {"TW422", "TW423"}
 _Found = TypeVar("_Found")
+_FEW = "there are too few events"
+#: Pairs of a join from which on several cores look for them.
+_MANY_PAIRS = 2e7
 
 
 def find_machine() -> Machine:
@@ -58,16 +62,20 @@ def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choi
     if _is_worth_a_look(program, assumed, machine):
         return choose(measure_work(program, look_at(program, events), machine.cores), machine, load_costs())
     work = measure_work(program, assumed, machine.cores)
-    few = "there are too few events"
-    return choose(replace(work, not_dealt=few, not_on_card=few), machine, load_costs())
+    if not _are_enough(program, assumed):
+        work = replace(work, not_dealt=work.not_dealt or _FEW, not_on_card=work.not_on_card or _FEW)
+    return choose(work, machine, load_costs())
 
 
 def _is_worth_a_look(program: Program, assumed: Sample, machine: Machine) -> bool:
     """Whether another device than one core may be the best: of few events, a card that does much for each of them."""
-    if assumed.rows <= LOOKED_AT:
+    if assumed.rows <= LOOKED_AT or isinstance(program, KeptEvents):
         return False
+    dealt = isinstance(program, WindowJoin) or why_on_one_core(program) is None
+    if machine.cores > 1 and _are_enough(program, assumed) and dealt:
+        return True
     kinds = {find_task(plan, assumed).kind for plan in _plans(program)}
-    return is_worth_cutting(assumed.rows) or (machine.card is not None and bool(kinds & BEHIND_ROWS))
+    return machine.card is not None and (is_worth_cutting(assumed.rows) or bool(kinds & BEHIND_ROWS))
 
 
 def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
@@ -79,23 +87,36 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
     sample = Sample(rows, keys=max(1.0, rows / 1000) if has_keys else 1.0)
     reason = None if has_keys or has_windows else "there are no keys, and time is not cut"
     if reason is None and not is_worth_cutting(rows):
-        reason = "there are too few events"
-    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, 0.0)
+        reason = _FEW
+    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, count_parts(rows, machine.cores), 0.0)
     return choose(work, machine, load_costs())
 
 
 def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     """What a program has to do with events like these."""
     tasks = [find_task(plan, sample) for plan in _plans(program)]
+    if isinstance(program, Shared):
+        tasks = [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
     reason = why_on_one_core(program)
-    if isinstance(program, KeptEvents):
-        reason = None  # conditions are evaluated slice by slice
-    if reason is None and not is_worth_cutting(sample.rows):
-        reason = "there are too few events"
+    if _shares_itself_out(program):
+        reason = None
+    if reason is None and not _are_enough(program, sample):
+        reason = _FEW
     largest, copied = (1.0, 1.0) if reason is not None else _largest_part(program, sample, cores)
     if reason is None and largest >= 1:
         reason = "all events have the same key"
-    return make_work(tasks, sample, reason, largest, copied)
+    return make_work(tasks, sample, reason, count_parts(sample.rows, cores), largest, copied)
+
+
+def _are_enough(program: Program, sample: Sample) -> bool:
+    """Whether there is enough to do for several cores."""
+    many_pairs = isinstance(program, WindowJoin) and find_task(program.plan, sample).units >= _MANY_PAIRS
+    return many_pairs or is_worth_cutting(sample.rows)
+
+
+def _shares_itself_out(program: Program) -> bool:
+    """Filters evaluate conditions slice by slice, and joins look for pairs on all cores, whatever keys there are."""
+    return isinstance(program, KeptEvents | WindowJoin)
 
 
 def _plans(program: Program) -> list[object]:
@@ -110,6 +131,8 @@ def _plans(program: Program) -> list[object]:
 
 def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, float]:
     """The share of the largest part, and how many rows are computed for each that there is."""
+    if isinstance(program, WindowJoin):
+        return 1 / cores, 1.0
     if isinstance(program, KeptEvents):
         return 1 / count_parts(sample.rows, cores), 1.0
     fewest = 1 / count_parts(sample.rows, cores)

@@ -10,21 +10,32 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.operators.joins.pair_tests import FEW
+from trendweave.programs.trends.linked.choice import MANY_PAIRS
+from trendweave.programs.trends.linked.served import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
 _SCANNED = frozenset({Way.SCAN})
 _RANKED = frozenset({Way.SUMS_OVER_RANKS, Way.RANKS_PER_VALUE})
 #: Bytes of numbers that a card is given for each event and each that it gives back, besides columns.
 _CARD_BYTES = 32
+#: What rows cost that need not be brought together by key.
+_IN_ORDER = 0.5
+#: Few windows with more events than this leave most of a card idle: a pair takes so many times as long.
+_LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
+#: Few pairs are looked at without compiling a loop for them: each takes so many times as long on a core.
+_SLOW_LINKS, _SLOW_PAIRS = 18, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Kind and number of units of work, and why no card does it; None where one may."""
+    """Kind and number of units of work, why no card does it (None where one may), and units on a card where these are
+    others."""
 
     kind: str
     units: float
     not_on_card: str | None = None
+    card_units: float | None = None
 
 
 def find_task(plan: object, sample: Sample) -> Task:
@@ -41,26 +52,38 @@ def find_task(plan: object, sample: Sample) -> Task:
         case FilterPlan():
             return Task("filter", float(sample.rows) * _nodes(plan))
         case AggregatePlan():
-            return Task("windows", kept * max(1, len(plan.outputs)))
+            return Task("windows", kept * max(1, len(plan.outputs)) * (1 if plan.keys else _IN_ORDER))
         case JoinPlan():
             other = (_active(plan.left, sample) + _active(plan.right, sample)) / 2
-            return Task("pairs", kept * other)
+            pairs = kept * other
+            return Task("pairs", pairs * (_SLOW_PAIRS if pairs < FEW else 1), card_units=pairs)
     return Task("others", kept, "no card does this")
 
 
 def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
-    if plan.finds_trends:
-        return Task("trends one by one", kept, "trends are shown one by one")
     events, windows = _windows(plan, sample)
     steps = [step for template in plan.templates for step in template.transitions]
     ways = {step.summing.way for step in steps}
     transitions = max(1, len(steps))
+    if plan.finds_trends:
+        unserved = why_not_linked(plan)
+        refused = None if unserved is None else f"{unserved} is not served on a card"
+        if ways & _SCANNED:
+            # Events of one type are compared with those of another in each window.
+            types = len({variable.type for variable in plan.variables})
+            pairs = kept * events / 2 * transitions / max(1, types) ** 2
+            return Task("links", pairs * (_SLOW_LINKS if pairs < MANY_PAIRS else 1), refused, pairs)
+        return Task("trends one by one", kept, refused or "trends are found faster on a core")
     refused = "skip-till-next-match" if plan.strategy == "skip-till-next-match" else None
     if ways & _SCANNED:
         return Task("scan", kept * windows * events / 2 * transitions, refused)
     if ways & _RANKED:
-        return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused)
-    return Task("running sums", kept * (1 + transitions / 10), refused)
+        pairs = kept * windows * events / 2 * transitions
+        if events > _LONG and sample.keys < _MANY_KEYS:
+            pairs *= _IDLE
+        return Task("sums over ranks", kept * windows * log2(events + 2) * transitions, refused, pairs)
+    by_key = 1 if plan.partition_key else _IN_ORDER
+    return Task("running sums", kept * by_key * (1 + transitions / 10), refused)
 
 
 def _windows(plan: Plan, sample: Sample) -> tuple[float, float]:
@@ -87,7 +110,9 @@ def _active(window: TimeSpan | RowCount, sample: Sample) -> float:
     return sample.in_window(window.length)
 
 
-def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest: float, copied: float = 1.0) -> Work:
+def make_work(
+    tasks: list[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float, copied: float = 1.0
+) -> Work:
     """The work of a run; of several tasks the one with the most units says what kind it is."""
     main = max(tasks, key=lambda one: one.units)
     kept = sample.rows * sample.kept
@@ -97,6 +122,8 @@ def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, largest:
         rows=sample.rows,
         kept=kept,
         units=main.units,
+        card_units=main.units if main.card_units is None else main.card_units,
+        parts=parts,
         bytes=kept * (sample.row_bytes + _CARD_BYTES),
         largest=largest,
         copied=copied,

@@ -77,8 +77,8 @@ def prepare_rows(program: Program, events: DataFrame, *others: Column, all_words
     columns = (
         [] if needs.time is None or TIME in dict(needs.columns) else [F.expr(spark_column((needs.time,))).alias(TIME)]
     )
-    # Families choose their rows by flags.
-    if all_words or len(flags) > 1 or len(needs.families) > 1 or not needs.only_flagged:
+    chosen = any(family.takes is not None for family in needs.families)
+    if all_words or chosen or len(flags) > 1 or not needs.only_flagged:
         columns += [F.expr(word).alias(name) for name, word in zip(needs.words, _words(flags), strict=True)]
     columns += [F.expr(_expression(expression, schema)).alias(name) for name, expression in needs.columns]
     rows = events.select(*columns, *others)

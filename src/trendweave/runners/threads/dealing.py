@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.hashing import hash_rows
 from trendweave.rows.ordering import take_rows
 from trendweave.rows.times import as_steps, time_type
+from trendweave.runners.threads.runs import Runs, cut_runs
 
 #: Keys are counted by so many bits of their hash; what has the same bits stays together.
 _BITS = 10
@@ -76,13 +78,20 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     slices = [rows for rows in slices if rows.num_rows]
     if not keys or not slices:
         return None
-    hashed = list(pool.map(lambda rows: _short_hashes(rows, keys), slices))
-    part_of, sizes = _share_out(np.sum([counts for _, counts in hashed], axis=0), parts)
+    hashed = list(pool.map(lambda rows: _Hashed.of(rows, keys), slices))
+    part_of, sizes = _share_out(np.sum([one.counts for one in hashed], axis=0), parts)
     if len(sizes) < 2:
         return None
+    largest = max(sizes) / sum(sizes)
+    runs = [one.runs for one in hashed if one.runs is not None]
+    if len(runs) == len(hashed):
+        cuts = cut_runs(runs, [rows.num_rows for rows in slices], parts)
+        whole = None if cuts is None else _deal_runs(slices, cuts)
+        if whole is not None and whole.largest <= _UNEVEN * largest:
+            return whole
     blocks = [
-        (rows.slice(first, _BLOCK), hashes[first : first + _BLOCK])
-        for rows, (hashes, _) in zip(slices, hashed, strict=True)
+        (rows.slice(first, _BLOCK), one.bits[first : first + _BLOCK])
+        for rows, one in zip(slices, hashed, strict=True)
         for first in range(0, rows.num_rows, _BLOCK)
     ]
     ordered = list(pool.map(lambda block: _Ordered.of(block[0], part_of[block[1]], parts), blocks))
@@ -90,14 +99,34 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     def fetch(part: int) -> Callable[[], pa.Table]:
         return lambda: pa.Table.from_batches([one.of_part(part) for one in ordered]).combine_chunks()
 
-    return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, max(sizes) / sum(sizes))
+    return Deal(tuple(fetch(part) for part in range(len(sizes))), EVERYTHING, largest)
 
 
-def _short_hashes(rows: pa.Table, keys: tuple[Path, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Some bits of the hash of each row's keys, and how many rows have each."""
-    columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
-    hashes = (hash_rows(columns, rows.num_rows) >> np.uint64(64 - _BITS)).astype(np.uint16)
-    return hashes, np.bincount(hashes, minlength=1 << _BITS)
+def _deal_runs(slices: Sequence[pa.Table], cuts: list[int]) -> Deal:
+    """Rows that stand by key, cut between keys."""
+    rows = pa.concat_tables(slices)
+
+    def fetch(first: int, end: int) -> Callable[[], pa.Table]:
+        return lambda: rows.slice(first, end - first).combine_chunks()
+
+    largest = max(end - first for first, end in pairwise(cuts)) / cuts[-1]
+    return Deal(tuple(fetch(first, end) for first, end in pairwise(cuts)), EVERYTHING, largest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """Keys of a slice by some bits of their hashes, how many rows have each, and runs of keys where rows stand so."""
+
+    bits: np.ndarray
+    counts: np.ndarray
+    runs: Runs | None
+
+    @staticmethod
+    def of(rows: pa.Table, keys: tuple[Path, ...]) -> _Hashed:
+        columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
+        hashes = hash_rows(columns, rows.num_rows)
+        bits = (hashes >> np.uint64(64 - _BITS)).astype(np.uint16)
+        return _Hashed(bits, np.bincount(bits, minlength=1 << _BITS), Runs.of(hashes))
 
 
 def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:

@@ -80,6 +80,9 @@ def for_part(program: Program, parts: int) -> Program:
         return replace(program, inner=_with_less_memory(program.inner, parts))
     if isinstance(program, TrendLists | ListedAggregates):
         return _with_less_memory(program, parts)
+    if isinstance(program, ChainedRows):
+        stages = tuple(replace(stage, program=for_part(stage.program, parts)) for stage in program.stages)
+        return replace(program, stages=stages)
     # A part has one core, and a join would deal out its own pairs.
     return replace(program, device="cpu") if isinstance(program, WindowJoin) else program
 

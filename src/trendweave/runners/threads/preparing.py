@@ -13,7 +13,7 @@ from trendweave.programs.program import Program
 from trendweave.rows.dropped import Dropped
 
 #: Fewer rows are not worth a slice of their own.
-LEAST_ROWS = 50_000
+LEAST_ROWS = 75_000
 #: So many rows are enough for a part; more of them are cut further, up to two parts per core.
 _MANY_ROWS = 250_000
 

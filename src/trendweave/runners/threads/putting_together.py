@@ -13,14 +13,13 @@ from trendweave.planning.plan import SlidingWindow
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
-from trendweave.results.row_order import order_codes, take_in_order
+from trendweave.results.row_order import take_in_order
 
-_KNOWN = (TrendAggregates, TrendLists, IntervalMatches, InSituations, Shared, WindowAggregates, KeptEvents)
+_KNOWN = (TrendAggregates, TrendLists, IntervalMatches, InSituations, Shared)
 
 
 class Arranges(Protocol):
@@ -42,10 +41,8 @@ def arranging(program: Program, by_time: bool) -> Callable[[pa.Table], pa.Table]
         if _arranges(one):
             return one.arrange
     inner = last.inner if isinstance(last, InSituations) else last
-    if by_time and isinstance(inner, WindowAggregates | TrendAggregates):
+    if by_time and isinstance(inner, TrendAggregates):
         return _as_they_are
-    if isinstance(inner, WindowAggregates):
-        return partial(_sort_windows, program=inner)
     if isinstance(inner, TrendAggregates) and isinstance(inner.plan.window, SlidingWindow):
         return partial(_sort, columns=(0,))
     if isinstance(inner, IntervalMatches) and inner.plan.returns == "matches":
@@ -70,19 +67,12 @@ def _as_they_are(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def _sort(rows: pa.Table, columns: Sequence[int | str]) -> pa.Table:
+def _sort(rows: pa.Table, columns: Sequence[int]) -> pa.Table:
     """By columns of times, the weightiest first; rows that are equal in them stay in their order."""
     keys = [_numbers(rows.column(place)) for place in columns]
     if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
         return rows
     return take_in_order(rows, keys)
-
-
-def _sort_windows(rows: pa.Table, program: WindowAggregates) -> pa.Table:
-    """By time, then by the start of the window, then by keys."""
-    times = [_numbers(rows.column(name)) for name in (program.time, "window_start")]
-    keys = [order_codes(rows.column(name)) for name in program.plan.keys]
-    return take_in_order(rows, [*times, *keys])
 
 
 def _numbers(times: pa.ChunkedArray) -> np.ndarray:

@@ -47,10 +47,11 @@ class KeyedTimes:
             return xp.searchsorted(self._times, moments, side=side)
         if self._numbers is self._times:
             return self._find_by_halving(keys, moments, after)
+        inside = xp.minimum(xp.maximum(moments, self._least), self._most) - self._least
+        found = xp.searchsorted(self._numbers, inside + keys * self._apart, side=side)
         # Moments before all times and after all times stay with their key.
-        inside = xp.minimum(xp.maximum(moments, self._least - 1), self._most + 1) - self._least
-        found = xp.searchsorted(self._numbers, xp.maximum(inside, 0) + keys * self._apart, side=side)
-        return xp.where(inside < 0, self._starts[keys], found)
+        found = xp.where(moments < self._least, self._starts[keys], found)
+        return xp.where(moments > self._most, self._starts[keys + 1], found)
 
     def _find_by_halving(self, keys: Any, moments: Any, after: bool) -> Any:
         """For times so far from each other that no number holds them and a key."""

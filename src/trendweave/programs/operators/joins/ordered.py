@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from trendweave.rows.codes import order_codes
+from trendweave.programs.operators.value_order import value_order
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import take_rows
 from trendweave.rows.times import TimeType, as_steps
@@ -109,20 +109,3 @@ def order_ties(
     ordered = np.arange(steps.size) if order is None else order.copy()
     ordered[tied] = rows[by_value]
     return ordered
-
-
-def value_order(column: pa.ChunkedArray) -> np.ndarray:
-    """Numbers in the order of values: NULL first, NaN above all numbers, -0.0 equal to 0.0; lists and structs by how
-    they are written. Values of types without an order are equal."""
-    if pa.types.is_nested(column.type):
-        column = pa.chunked_array(
-            [[None if value is None else repr(value) for value in column.to_pylist()]], pa.string()
-        )
-    elif column.type == pa.uint64():
-        column = column.cast(pa.decimal128(20, 0))  # which holds all of them
-    elif pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64)
-    try:
-        return order_codes(column, column)[0]
-    except pa.ArrowNotImplementedError:
-        return np.asarray(column.is_valid()).astype(np.int64)

@@ -63,7 +63,7 @@ class PairTest:
             fields = []
             for name, prepared in self.columns[side].items():
                 column = rows.table.column(prepared)
-                fields.append(pa.field(name, column.type, column.null_count > 0))
+                fields.append(pa.field(name, column.type, column.null_count > 0 or pa.types.is_null(column.type)))
             found[side] = pa.schema(fields)
         return found
 

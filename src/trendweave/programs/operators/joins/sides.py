@@ -47,7 +47,7 @@ def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
         marked_by = GIVEN_SIDE if GIVEN_SIDE in events.names else None
         if marked_by in plan.keys:
             message = f"events of both sides have the key {marked_by} in common, which tells their side"
-            raise DataError([Problem("TW312", message, "leave it out of the keys, or rename it for a self-join")])
+            raise DataError([Problem("TW317", message, "leave it out of the keys, or rename it for a self-join")])
         own = {name: name for name in events.names if name != marked_by}
         return Sides(marked_by, {"left": own, "right": own})
     columns: dict[str, dict[str, str]] = {"left": {}, "right": {}}
@@ -60,7 +60,7 @@ def read_sides(plan: JoinPlan, events: pa.Schema, time: str) -> Sides:
         elif name not in (SIDE, time):
             if side not in columns:
                 message = f"a column {SIDE} tells that both sides of a join were put together, and {name} is of none"
-                raise DataError([Problem("TW312", message, f"rename {SIDE}")])
+                raise DataError([Problem("TW317", message, f"rename {SIDE}")])
             # A time is not kept twice, and a key only tells its place.
             is_time = column == time and events.field(name).type == events.field(time).type
             columns[side][column] = time if is_time else column if column in plan.keys else name
@@ -125,6 +125,9 @@ def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
         DataError: It holds something else.
     """
     if pa.types.is_integer(column.type):
+        if not pc.all(pc.is_in(column, pa.array(range(len(SIDES)), column.type))).as_py() and len(column):
+            message = f"the column {SIDE} tells the side of an event, 0 or 1, and has something else"
+            raise DataError([Problem("TW317", message, f"rename {SIDE}")])
         return column.to_numpy().astype(np.int8)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -136,7 +139,7 @@ def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
     else:
         other = f"of type {column.type}"
     message = f"the column side tells the side of an event, and {other!r} is none"
-    raise DataError([Problem("TW312", message, "write 'left' or 'right' into it, or rename it for a self-join")])
+    raise DataError([Problem("TW317", message, "write 'left' or 'right' into it, or rename it for a self-join")])
 
 
 def merge_names(left: Sequence[str], right: Sequence[str], keys: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -174,7 +177,7 @@ def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         message = f"{name} is {kinds[0]} on the left and {kinds[1]} on the right, which cannot be compared"
-        raise DataError([Problem("TW312", message, "cast one of them")]) from None
+        raise DataError([Problem("TW305", message, "cast one of them")]) from None
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -186,4 +189,4 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         return column if column.type == field.type else column.cast(field.type)
     except pa.ArrowInvalid as error:
         message = f"{field.name} does not fit {field.type}, which both sides have in common: {error}"
-        raise DataError([Problem("TW312", message, "cast it on both sides")]) from None
+        raise DataError([Problem("TW305", message, "cast it on both sides")]) from None

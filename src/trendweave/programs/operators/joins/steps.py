@@ -48,7 +48,7 @@ class WaitingSteps:
         return watermark - self.reach
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        scope = Scope() if before is None else Scope(windows=(before, _LAST - 1))
+        scope = Scope() if before is None else Scope(windows=(before, _LAST))
         return Step(self.program.compute(rows, scope).batches)
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
@@ -79,15 +79,12 @@ class CarriedSteps:
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         program, held = self.program, carry.get(_HELD)
         numbers = np.full(rows.num_rows, -1)
-        is_new = np.ones(rows.num_rows, np.bool_)
         if held is not None:
-            known = held.column(_NUMBER).to_numpy()
             rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
             rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
-            numbers, is_new = np.concatenate([known, numbers]), np.concatenate([np.zeros(known.size, bool), is_new])
-        first = None if before is None else before
+            numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
         left, right = program.order(rows, numbers)
-        scope = Scope() if first is None else Scope(windows=(first, _LAST - 1))
+        scope = Scope() if before is None else Scope(windows=(before, _LAST))
         batches = program.write(left, right, scope).batches
         if watermark is None:
             return Step(batches)

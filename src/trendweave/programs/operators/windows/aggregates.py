@@ -12,9 +12,10 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.programs.operators.kernels.float_bits import ordered_codes
 from trendweave.programs.operators.measured import Measured, as_column, is_float, is_measured, measure
+from trendweave.programs.operators.value_order import value_order
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.programs.operators.windows.moving import Moving, MovingHere
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows, value_order
+from trendweave.programs.operators.windows.ordered_rows import OrderedRows
 from trendweave.results.types import DIGITS
 from trendweave.rows.codes import from_ordered_bits
 

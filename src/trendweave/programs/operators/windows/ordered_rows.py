@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels.sorting import order_by_time, stable_order
-from trendweave.rows.codes import key_codes, order_codes
+from trendweave.programs.operators.value_order import value_order
+from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time, take_rows
 from trendweave.rows.times import TimeType, as_steps
@@ -91,16 +92,6 @@ def order_windows(rank: np.ndarray, start: np.ndarray, end: np.ndarray | None = 
     windows = order[tied]
     order[tied] = windows[np.lexsort((start[windows], np.cumsum(~same[:-1])[tied]))]
     return order
-
-
-def value_order(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """Numbers in the order of values: NULL first, NaN above all numbers, -0.0 equal to 0.0. Of lists and structs it is
-    only told which are NULL."""
-    if pa.types.is_nested(column.type):
-        return np.asarray(column.is_valid()).astype(np.int64)
-    if column.type == pa.uint64():
-        column = column.cast(pa.decimal128(20, 0))  # which holds all of them
-    return order_codes(column, column)[0]
 
 
 def _order_ties(

@@ -166,6 +166,8 @@ def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
 
 def shown_key(keys: pa.Array) -> pa.Array:
     """Keys as they are shown: -0.0 and 0.0 are one key."""
+    if pa.types.is_float16(keys.type):  # Arrow does not add them
+        return shown_key(keys.cast(pa.float32())).cast(keys.type)
     return pc.add(keys, pa.scalar(0.0, keys.type)) if pa.types.is_floating(keys.type) else keys
 
 

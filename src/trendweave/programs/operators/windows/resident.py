@@ -28,9 +28,9 @@ from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.exact_sums import settled
 from trendweave.programs.operators.kernels.rounding import round_quotients
 from trendweave.programs.operators.measured import is_float
+from trendweave.programs.operators.value_order import value_order
 from trendweave.programs.operators.windows.aggregates import WindowColumn
 from trendweave.programs.operators.windows.edges import check_windows, last_moments
-from trendweave.programs.operators.windows.ordered_rows import value_order
 from trendweave.programs.operators.windows.program import WindowAggregates, shown_key
 from trendweave.rows.ordering import take_rows
 from trendweave.rows.times import as_times

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -19,6 +21,17 @@ from trendweave.rows.trend_windows import TrendNumbers
 _LOG = logging.getLogger("trendweave")
 #: Events and windows, or pairs of values, from which on links are found first.
 MANY_PAIRS = 1 << 25
+
+
+@contextmanager
+def always_linking() -> Iterator[None]:
+    """Inside, links are found first wherever that can be, also among few events: for comparisons of devices."""
+    global MANY_PAIRS
+    before, MANY_PAIRS = MANY_PAIRS, -1
+    try:
+        yield
+    finally:
+        MANY_PAIRS = before
 
 
 def link_trends(task: PartitionTask, layout: Layout, memory: int) -> SegmentGraphs | None:

@@ -45,7 +45,9 @@ def windows_in_sql(program: WindowAggregates, events: DataFrame, settings: Setti
         return None
     if window.slide > window.length or window.length > _MOST_COPIES * window.slide:
         return None
-    if events.isStreaming or settings.observation is not None or program.numbers != "decimal":
+    if settings.device == "gpu" or events.isStreaming or settings.observation is not None:
+        return None
+    if program.numbers != "decimal":
         return None
     asked = [_aggregate(one, kinds) for one in program.outputs.asked]
     if any(one.aggregate is None for one in program.outputs.shown) or any(column is None for column in asked):
