@@ -138,13 +138,14 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
     if settings.device != "auto":
         return work_watched(asked.bind(events.schema, settings), settings.device)
+    from trendweave.programs.program import is_changeable
     from trendweave.runners.auto.choosing import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and asked.lacks_columns)
+        same = device == "cpu" or (device == "threads" and is_changeable(program))
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_on_best(choose_device(program, events), run_there)
