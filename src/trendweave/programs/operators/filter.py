@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +14,7 @@ from trendweave.gpu.filter import mask_true
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import FilterPlan
 from trendweave.programs.operators.condition_masks import find_true
+from trendweave.programs.operators.waiting import UpToWatermark
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
@@ -37,8 +37,6 @@ from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_
 _RAW = "event_"
 #: Set in rows that are kept, which are all that come.
 _KEPT = "kept"
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
 
 
 @dataclass(frozen=True)
@@ -145,31 +143,14 @@ class KeptEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterSteps:
+class FilterSteps(UpToWatermark):
     """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
 
     program: KeptEvents
-    pane: int | None = None
     carries: bool = False
-    folds: bool = False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return None if waiting is None else waiting[0] + 1
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _FIRST, _LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         return Step(self.program.compute(rows).batches)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        return ()
 
 
 def bind_filter(plan: FilterPlan, events: pa.Schema, time: str, device: str = "cpu") -> KeptEvents:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,26 +11,23 @@ import pyarrow as pa
 from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.joins.active import ActiveWindow
 from trendweave.programs.operators.joins.ordered import OrderedSide
+from trendweave.programs.operators.waiting import FIRST, LAST, UpToWatermark
 from trendweave.programs.program import Carry, Scope, Step
 
 if TYPE_CHECKING:
     from trendweave.programs.operators.joins.program import WindowJoin
 
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
 #: Events that later ones may meet, in the carry, and the column with their numbers among those of their key and side.
 _HELD, _NUMBER = "held", "number"
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingSteps:
+class WaitingSteps(UpToWatermark):
     """Where both windows are of time, events wait as long as windows reach."""
 
     program: WindowJoin
     reach: int
-    pane: int | None = None
     carries: bool = False
-    folds: bool = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """The first event behind the watermark is passed; else all events can be let go."""
@@ -42,39 +38,22 @@ class WaitingSteps:
         return (waiting[0] if watermark is None else max(waiting[0], watermark)) + 1
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _FIRST if before is None else before - self.reach, _LAST if watermark is None else watermark
+        return FIRST if before is None else before - self.reach, LAST if watermark is None else watermark
 
     def keeps_from(self, watermark: int) -> int:
         return watermark - self.reach
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        scope = Scope() if before is None else Scope(windows=(before, _LAST))
+        scope = Scope() if before is None else Scope(windows=(before, LAST))
         return Step(self.program.compute(rows, scope).batches)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedSteps:
+class CarriedSteps(UpToWatermark):
     """Where a window counts events, those that it may still hold are carried, with their numbers."""
 
     program: WindowJoin
-    pane: int | None = None
     carries: bool = True
-    folds: bool = False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return None if waiting is None else waiting[0] + 1
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _FIRST, _LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         program, held = self.program, carry.get(_HELD)
@@ -84,7 +63,7 @@ class CarriedSteps:
             rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
             numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
         left, right = program.order(rows, numbers)
-        scope = Scope() if before is None else Scope(windows=(before, _LAST))
+        scope = Scope() if before is None else Scope(windows=(before, LAST))
         batches = program.write(left, right, scope).batches
         if watermark is None:
             return Step(batches)
@@ -107,12 +86,6 @@ class CarriedSteps:
             found.append(kept.filter(pa.array(mask)))
         # Rows of one side have no columns of the other.
         return pa.concat_tables(found, promote_options="default").combine_chunks()
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        return ()
 
 
 def _numbers_in_keys(side: OrderedSide) -> np.ndarray:

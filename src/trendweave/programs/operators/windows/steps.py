@@ -6,7 +6,6 @@ begins. Whatever the cuts and the order of arrival, the rows are those of one ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.planning.operator_plans import RowCount
+from trendweave.programs.operators.waiting import UpToWatermark
 from trendweave.programs.operators.windows.edges import count_windows
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows
 from trendweave.programs.program import Carry, Step
@@ -21,8 +21,6 @@ from trendweave.programs.program import Carry, Step
 if TYPE_CHECKING:
     from trendweave.programs.operators.windows.program import WindowAggregates
 
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
 #: What is carried on: rows of windows that have begun, and a row per key whose next window is still to begin.
 _BEGUN, _SKIPPED = "begun", "skipped"
 #: How many events come before the next window, in the latter.
@@ -30,22 +28,11 @@ _SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)
-class CountSteps:
+class CountSteps(UpToWatermark):
     """Rows wait for the watermark alone, so time is not cut into panes."""
 
     program: WindowAggregates
-    pane: int | None = None
     carries: bool = True
-    folds: bool = False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return None if waiting is None else waiting[0] + 1
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _FIRST, _LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         if not rows.num_rows:
@@ -68,13 +55,6 @@ class CountSteps:
         counts = np.bincount(edges.key, minlength=skip.size)
         table = program.write(ordered, edges)
         return Step(table.to_batches(), _carry_on(ordered, skip + counts * window.slide))
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """Rows come out as soon as windows are full; there are no earlier ones."""
-        return ()
 
 
 def _without_marks(rows: OrderedRows, marks: int, skips: np.ndarray) -> tuple[OrderedRows, np.ndarray]:
