@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -59,21 +60,29 @@ ANCHORS = {"SEQ(A S, B E, C F)": "F.i >= S.i", "SEQ(A S+, B E)": "E.i > FIRST(S)
 TAKEN = ("", "", "AFTER MATCH SKIP PAST LAST EVENT", "SHORTEST PER START", "LONGEST 1", "LIMIT 2")
 
 
+NUMBERS = ("-2", "-1", "0", "1", "2", "3", "4", "0.5", "1.5", "-0.5", "1e300")
+WHOLE = tuple(str(number) for number in range(-1, 6))
+TEXTS = ("''", "'a'", "'b'", "'ab'")
+CONSTANTS = {
+    "x": NUMBERS,
+    "x2": NUMBERS,
+    "i": WHOLE,
+    "i2": WHOLE,
+    "s": TEXTS,
+    "s2": TEXTS,
+    "t": tuple(f"TIMESTAMP '2024-01-01 00:00:0{second}'" for second in range(10)),
+    "d": tuple(f"DATE '2024-01-0{day}'" for day in range(1, 6)),
+    "b": ("TRUE", "FALSE"),
+}
+
+
 @st.composite
-def constants(draw: st.DrawFn) -> dict[str, str]:
-    number = st.one_of(st.integers(-2, 4).map(str), st.sampled_from(["0.5", "1.5", "-0.5", "1e300"]))
-    text = st.sampled_from(["''", "'a'", "'b'", "'ab'"])
-    return {
-        "x": draw(number),
-        "x2": draw(number),
-        "i": str(draw(st.integers(-1, 5))),
-        "i2": str(draw(st.integers(-1, 5))),
-        "s": draw(text),
-        "s2": draw(text),
-        "t": f"TIMESTAMP '2024-01-01 00:00:0{draw(st.integers(0, 9))}'",
-        "d": f"DATE '2024-01-0{draw(st.integers(1, 5))}'",
-        "b": draw(st.sampled_from(["TRUE", "FALSE"])),
-    }
+def constants(draw: st.DrawFn) -> list[dict[str, str]]:
+    """Constants of two rules that differ in each of them, and of up to three more with any."""
+    orders = {name: draw(st.permutations(values)) for name, values in CONSTANTS.items()}
+    first = [{name: order[number] for name, order in orders.items()} for number in range(2)]
+    one = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CONSTANTS.items()})
+    return draw(st.permutations(first + draw(st.lists(one, max_size=3))))
 
 
 @st.composite
@@ -98,7 +107,10 @@ def rule_sets(
     key = draw(st.sampled_from(keys)).replace("{v}", variables[-1])
     equivalence, _, grouping = key.partition(" GROUP-BY")
     where = " AND ".join(part for part in (equivalence, *conditions) if part)
-    returned = draw(st.sampled_from(returns)).replace("{v}", draw(st.sampled_from(variables)))
+    in_trends = [variable for variable in variables if not re.search(rf"NOT \w {variable}", pattern)]
+    returned = draw(st.sampled_from(returns)).replace("{v}", draw(st.sampled_from(in_trends)))
+    if " AND " in pattern:  # A conjunction has a number of matches and nothing else.
+        returned = "COUNT(*) AS n, COUNT(*) AS total"
     frame = " ".join(
         part
         for part in (
@@ -112,7 +124,7 @@ def rule_sets(
         )
         if part
     )
-    return tuple(frame.format(**draw(constants())) for _ in range(draw(st.integers(2, 5))))
+    return tuple(frame.format(**values) for values in draw(constants()))
 
 
 @st.composite

@@ -111,7 +111,9 @@ def test_in_parts_that_are_merged(texts: tuple[str, ...], events: pa.Table) -> N
         for place in range(3)
         for copied in unit.copy_rows(rows.filter(pa.array(places == place)), SharingMetrics())
     ]
-    assume(parts)
+    if not parts:  # No rule wants any of the rows.
+        assert not any(query.run(events).num_rows for query in workload.values())
+        return
     table = unit.merge(0, pa.concat_tables(parts), EVERYTHING).table
     for number, name in enumerate(workload):
         own = table.filter(pa.array(table.column(MEMBER).to_numpy() == number)).drop_columns([MEMBER])
