@@ -15,6 +15,7 @@ from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.operators.drawing import make_chain
 from trendweave.operators.operator import Piped
+from trendweave.pictures.frames import make_empty
 from trendweave.pictures.kinds import find_kind, find_numbers, find_others, find_situations
 from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
 from trendweave.pictures.picture import Picture, stack
@@ -22,7 +23,7 @@ from trendweave.pictures.tables import write_lines, write_rows
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
 from trendweave.pictures.trends import describe_shown, make_trend_lanes
-from trendweave.pictures.windows import WindowChart, make_window_chart
+from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import AUTO, Query
@@ -55,9 +56,10 @@ def plot(
     """Draw a result, a query, a workload, operators, or how stored events are read.
 
     Args:
-        what: A result of `run` as a table of any kind: windows become lines over time, listed trends lines with their
-            events, matches and situations bars on a time line. Of a Spark DataFrame the first 10,000 rows are fetched.
-            Or a `Query` or a plan (its template), a `Workload` (what is computed together), an operator or a chain.
+        what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
+            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the first
+            10,000 rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
+            operator or a chain.
         query: The query of the result, which tells values, groups and situations apart; without it columns are taken
             for what they look like.
         events: With listed trends, the events that they were found in: trends are then drawn on their course.
@@ -99,7 +101,9 @@ def plot(
     kind = find_kind(rows.schema)
     note = "" if query is None else str(query)
     of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
-    if kind == "trends" and rows.num_rows:
+    if kind in ("trends", "matches", "situations") and not rows.num_rows:
+        return stack([make_empty(title or kind.capitalize())], title or kind, note)
+    if kind == "trends":
         some = _spread(rows, _MOST_TRENDS)
         if events is None:
             drawn = make_trend_lanes(some, zone)
@@ -107,19 +111,19 @@ def plot(
             about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
             drawn = make_trends_on_events(some, _fetch(events)[0], about)
         shown = describe_shown(some, rows.num_rows)
-        heading = ": ".join(filter(None, [title, shown + of])) if of or not shown.startswith("all") else title or ""
+        heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
         return stack(drawn, title or shown, note, heading)
-    if kind in ("matches", "situations") and rows.num_rows:
+    if kind in ("matches", "situations"):
         line = _see_situations(rows.schema, query)
         heading = (title or ("Matches" if kind == "matches" else "Situations")) + of
         picture = make_time_line(line, rows, heading, zone)
         return stack([picture], picture.title, note)
     if kind != "windows":
-        why = "it has no rows" if kind is not None else "it has neither windows, nor trends, nor situations"
-        hint = "show(result) shows its rows" if kind is None else "look for other events, or ask for less"
-        raise OptionError([Problem("TW414", f"nothing can be drawn of this result: {why}", hint)])
+        message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
+        raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
     column, groups = _choose_columns(rows.schema, query, value, group)
-    chart = WindowChart(column, groups, (f"{column} over time" if title is None else title) + of, unit, zone)
+    along = " over time" if has_moments(rows) else f" by {', '.join(groups)}" if groups else ""
+    chart = WindowChart(column, groups, (f"{column}{along}" if title is None else title) + of, unit, zone)
     return stack([make_window_chart(rows, chart)], chart.title, note)
 
 
@@ -142,7 +146,7 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
     picture = None
     kind = find_kind(table.schema)
     few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
-    if options or (few and _has_moments(table)):
+    if options or (few and (kind != "windows" or table.num_rows > 1)):
         picture = plot(result if not whole else table, query, **options)
     return ShownResult(table, rows, picture, whole)
 
@@ -192,14 +196,6 @@ def _spread(rows: pa.Table, most: int) -> pa.Table:
     if rows.num_rows <= most:
         return rows
     return rows.take([place * rows.num_rows // most for place in range(most)])
-
-
-def _has_moments(table: pa.Table) -> bool:
-    """Whether rows of windows have several times: those of one window over all events have none, and one is no line."""
-    if find_kind(table.schema) != "windows":
-        return True
-    moments = table.column("window_start" if "window_start" in table.column_names else "time")
-    return moments.null_count == 0 and len(moments.unique()) > 1
 
 
 def _only_value(schema: pa.Schema) -> str:

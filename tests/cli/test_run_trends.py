@@ -71,8 +71,8 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
     ("text", "ending", "shows"),
     [
         ("RETURN TRENDS(x) PATTERN SEQ(A+, B)", "svg", "<circle"),
-        ("RETURN COUNT(*) PATTERN A WITHIN 1 minute SLIDE 1 minute", "html", "count over time"),
-        ("RETURN COUNT(*) PATTERN A WITHIN 1 minute SLIDE 1 minute", "svg", "start of the window"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "html", "count over time"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "svg", "start of the window"),
     ],
 )
 def test_pictures_of_trends_and_windows(events: Path, tmp_path: Path, text: str, ending: str, shows: str) -> None:

@@ -109,6 +109,27 @@ def test_trends_and_trends_on_their_events(events: pa.Table, listing: trendweave
         trendweave.plot(result, events=events, value="volume")
 
 
+def test_situations_of_a_key_share_lanes() -> None:
+    found = pa.table(
+        {
+            "who": ["x", "x", "y", "x"],
+            "name": ["A", "B", "A", "A"],
+            "start": [0, 1, 2, 8],
+            "end": [1, 3, 5, 9],
+        }
+    )
+    root = ElementTree.fromstring(trendweave.plot(found).svg())
+    bars = [rect for rect in root.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    assert len(bars) == 4
+    lanes = [float(bar.get("y", "")) for bar in bars]
+    assert (lanes[0] == lanes[1], len(set(lanes))) == (True, 3), "x A twice, x B, y A"
+    assert [text for text in texts(trendweave.plot(found)) if text in ("who x", "who y")] == ["who x", "who y"]
+    tall = pa.table(
+        {"who": [str(i) for i in range(100, 160)], "name": ["A"] * 60, "start": range(60), "end": range(1, 61)}
+    )
+    assert texts(trendweave.plot(tall)).count("20") == 2, "times are marked twice"
+
+
 def test_matches_and_situations() -> None:
     readings = pa.table({"time": [0, 1, 2, 3, 4, 5], "patient": ["P"] * 6, "degrees": [37, 39, 39, 39, 39, 37]})
     text = "FROM R PARTITION BY patient DEFINE Fever AS degrees > 38, Cool AS degrees < 38"
@@ -147,14 +168,24 @@ def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, 
 
 
 def test_what_cannot_be_drawn_is_said(events: pa.Table) -> None:
-    whole = trendweave.query("RETURN COUNT(*) PATTERN Stock S").run(events)
-    with pytest.raises(OptionError, match="without windows"):
-        trendweave.plot(whole)
     with pytest.raises(OptionError, match="neither windows, nor trends, nor situations"):
         trendweave.plot(pa.table({"x": [1]}))
+
+
+def test_nothing_found_is_drawn_as_nothing(events: pa.Table) -> None:
     none = trendweave.query("RETURN TRENDS PATTERN Other O").run(events)
-    with pytest.raises(OptionError, match="it has no rows"):
-        trendweave.plot(none)
+    assert "no rows" in texts(trendweave.plot(none))
+    matches = pa.table({"time": [1], "A_start": [0], "A_end": [1]}).slice(0, 0)
+    assert {"Matches", "no rows"} <= set(texts(trendweave.plot(matches)))
+    assert "Mine" in texts(trendweave.plot(matches, title="Mine"))
+
+
+def test_one_event_stands_in_the_middle(events: pa.Table) -> None:
+    one = trendweave.query("RETURN TRENDS(S.price) PATTERN Stock S").run(events.slice(0, 1))
+    for picture in (trendweave.plot(one), trendweave.plot(one, events=events.slice(0, 1))):
+        dots = [dot for dot in ElementTree.fromstring(picture.svg()).iter(f"{SVG}circle") if len(dot)]
+        assert [300 < float(dot.get("cx", "")) < 620 for dot in dots] == [True]
+    assert trendweave.plot(one).title == "one trend"
 
 
 def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> None:
@@ -171,7 +202,8 @@ def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> N
     assert "<svg" not in whole._repr_html_()
     assert "1 row" in whole._repr_html_()
     one = trendweave.show(pa.table({"window_start": [0, 0], "count": [1, 2]}))
-    assert "<svg" not in one._repr_html_(), "one window is no line"
+    assert "<polyline" not in one._repr_html_(), "one window is no line"
+    assert one._repr_html_().count("</title></rect>") == 2
     with pytest.raises(OptionError, match="no column x"):
         trendweave.show(falling.run(events), value="x")
 

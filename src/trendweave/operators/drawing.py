@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trendweave.pictures.cards import Card
-from trendweave.pictures.frames import shorten
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
+from trendweave.pictures.letters import shorten
 from trendweave.pictures.picture import Picture
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
 from trendweave.queries import Query

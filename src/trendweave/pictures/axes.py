@@ -64,7 +64,7 @@ def make_counting_axis(values: Sequence[float], start: float, end: float) -> Axi
     low = min(0.0, float(min(values, default=0)))
     step = _round_up((float(most) - low) / 6)
     low, high = step * math.floor(low / step), step * math.ceil(float(most) / step)
-    return Axis(_make_line(low, high, start, end), _find_multiples(low, high, step), _write_amount)
+    return Axis(_make_line(low, high, start, end), _find_multiples(low, high, step), write_amount)
 
 
 def _make_power_axis(least: float, most: float, start: float, end: float) -> Axis:
@@ -74,7 +74,7 @@ def _make_power_axis(least: float, most: float, start: float, end: float) -> Axi
     low, high = step * (low // step), step * -(-high // step)
     line = _make_line(low, high, start, end)
     ticks = tuple(10**exponent if exponent >= 0 else 10.0**exponent for exponent in range(low, high + 1, step))
-    return Axis(lambda value: line(math.log10(value)), ticks, _write_amount, log=True)
+    return Axis(lambda value: line(math.log10(value)), ticks, write_amount, log=True)
 
 
 def write_power(value: float) -> str:
@@ -85,7 +85,8 @@ def write_power(value: float) -> str:
     return raised if abs(lead - 1) < 0.005 else f"{lead:.2f} \N{MULTIPLICATION SIGN} {raised}"
 
 
-def _write_amount(value: float) -> str:
+def write_amount(value: float) -> str:
+    """Write a number to the digits that an axis has place for."""
     return write_power(value) if value >= 1_000_000 else f"{value:,.6g}"
 
 
@@ -122,6 +123,14 @@ def name_days(low: float, high: float, zone: tzinfo | None = None) -> str:
         return ""
     first, last = _date_of(low, zone).strftime("%Y-%m-%d"), _date_of(high, zone).strftime("%Y-%m-%d")
     return first if first == last else f"{first} to {last}"
+
+
+def write_day_and_time(seconds: float, zone: tzinfo | None = None) -> str:
+    """Write a moment in full, to the second."""
+    if not _has_a_date_of(seconds):
+        return f"{seconds:,.10g}"
+    when = _date_of(seconds, zone)
+    return when.strftime("%Y-%m-%d %H:%M:%S" if when.second else "%Y-%m-%d %H:%M")
 
 
 def _date_of(seconds: float, zone: tzinfo | None) -> datetime:

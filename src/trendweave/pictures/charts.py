@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, write_power
 from trendweave.pictures.colours import COLOURS
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, make_empty
 from trendweave.pictures.picture import Picture, write_file
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import quote
@@ -48,12 +48,14 @@ def make_line_chart(
     drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
     drawn.sort(key=lambda one: one.name)
     every = [point for one in drawn for point in one.points]
+    if not every:
+        return make_empty(title)
     names = [one.name for one in drawn] if any(one.name for one in drawn) else []
     legend, foot = draw_legend(
         list(zip(names, COLOURS, strict=False)), _LEFT, 50, more=len(series) - len(drawn), width=WIDTH
     )
     frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
-    xs = [x for x, _ in every] or [0.0]
+    xs = [x for x, _ in every]
     ends = min(xs), max(xs), frame.left + 14, frame.right - 14
     across = make_time_axis(*ends, zone) if in_time else make_number_axis(*ends)
     upwards = make_counting_axis([y for _, y in every], frame.bottom, frame.top)
@@ -66,8 +68,6 @@ def make_line_chart(
     step, marks = _find_step(xs), len(every) <= _MOST_MARKS
     for one, colour in zip(drawn, COLOURS, strict=False):
         parts += _draw_line(one, colour, across, upwards, step, marks)
-    if not every:
-        parts.append(f'<text class="faint" x="{WIDTH / 2}" y="{_HEIGHT / 2}" text-anchor="middle">no rows</text>')
     return Picture(title, WIDTH, _HEIGHT, tuple(parts))
 
 

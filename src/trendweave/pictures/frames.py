@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trendweave.pictures.axes import Axis
+from trendweave.pictures.letters import measure, shorten, write_raised
+from trendweave.pictures.picture import Picture
 from trendweave.pictures.style import LETTER
 from trendweave.pictures.texts import quote
 
@@ -28,6 +30,13 @@ def draw_title(text: str, x: float, y: float = 26) -> str:
     return f'<text class="title" x="{x:g}" y="{y:g}">{quote(short)}<title>{quote(text)}</title></text>'
 
 
+def make_empty(title: str, why: str = "no rows") -> Picture:
+    """Draw that there is nothing to draw."""
+    box = f'<rect class="panel dashed" x="24" y="42" width="{WIDTH - 48}" height="84" rx="8"/>'
+    text = f'<text class="faint" x="{WIDTH / 2:g}" y="89" text-anchor="middle">{quote(why)}</text>'
+    return Picture(title, WIDTH, 146, (draw_title(title, 24), box, text))
+
+
 def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
     """Draw the marks of an axis below a frame, with lines upwards and what it is about."""
     parts = []
@@ -35,7 +44,7 @@ def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
         x = axis.place(value)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top:g}" y2="{frame.bottom:g}"/>')
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.bottom:g}" y2="{frame.bottom + 5:g}"/>')
-        text = quote(axis.label(value))
+        text = write_raised(axis.label(value))
         parts.append(f'<text class="faint" x="{x:.1f}" y="{frame.bottom + 20:g}" text-anchor="middle">{text}</text>')
     middle = (frame.left + frame.right) / 2
     parts.append(
@@ -45,12 +54,21 @@ def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
     return parts
 
 
+def draw_above(axis: Axis, frame: Frame) -> list[str]:
+    """Write the marks of an axis above a tall frame as well, whose foot is far away."""
+    return [
+        f'<text class="faint" x="{axis.place(value):.1f}" y="{frame.top - 6:g}" text-anchor="middle">'
+        f"{write_raised(axis.label(value))}</text>"
+        for value in axis.ticks
+    ]
+
+
 def draw_upwards(axis: Axis, frame: Frame, label: str) -> list[str]:
     """Draw the marks of an axis to the left of a frame, with lines across it and what it is about."""
     parts = []
     for value in axis.ticks:
         y = axis.place(value)
-        text = quote(axis.label(value))
+        text = write_raised(axis.label(value))
         parts.append(f'<line class="grid" x1="{frame.left:g}" x2="{frame.right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="faint" x="{frame.left - 9:g}" y="{y + 4.5:.1f}" text-anchor="end">{text}</text>')
     high = (frame.top + frame.bottom) / 2
@@ -80,14 +98,17 @@ def draw_legend(
     at = x
     for name, colour in entries:
         short = shorten(name, 40)
-        needs = 36 + LETTER * len(short)
+        needs = 38 + measure(short)
         if at > x and at + needs > width - 20:
             at, y = x, y + 19
         parts.append(_draw_mark(shape, at, y, colour))
         parts.append(f'<text x="{at + 20:.1f}" y="{y:.1f}">{quote(short)}<title>{quote(name)}</title></text>')
         at += needs
     if more:
-        parts.append(f'<text class="faint" x="{at:.1f}" y="{y:.1f}">and {more:,} more</text>')
+        told = f"and {more:,} more"
+        if at > x and at + measure(told) > width - 20:
+            at, y = x, y + 19
+        parts.append(f'<text class="faint" x="{at:.1f}" y="{y:.1f}">{told}</text>')
     return parts, y
 
 
@@ -96,16 +117,3 @@ def _draw_mark(shape: str, x: float, y: float, colour: str) -> str:
         return f'<circle cx="{x + 8:.1f}" cy="{y - 4.5:.1f}" r="5" fill="{colour}"/>'
     high = 10 if shape == "bar" else 4
     return f'<rect x="{x:.1f}" y="{y - 4.5 - high / 2:.1f}" width="14" height="{high}" rx="2" fill="{colour}"/>'
-
-
-def shorten(name: str, letters: int) -> str:
-    """Leave out the middle of what is too long: what tells names apart is often at their end."""
-    if len(name) <= letters:
-        return name
-    letters = max(letters, 5)
-    return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"
-
-
-def find_legend_height(names: Sequence[str]) -> float:
-    """Tell how high a legend of these names gets."""
-    return draw_legend([(name, "") for name in names], 0, 0)[1] + 19 if names else 0.0

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from trendweave.pictures.axes import make_number_axis
 from trendweave.pictures.colours import COLOURS
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_title, shorten
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_title
+from trendweave.pictures.letters import shorten
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import quote
 

@@ -10,14 +10,17 @@ import pyarrow as pa
 
 from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, shorten
+from trendweave.pictures.frames import WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
+from trendweave.pictures.letters import measure, shorten
 from trendweave.pictures.picture import Picture, write_page
-from trendweave.pictures.style import LETTER
 from trendweave.pictures.texts import quote
 from trendweave.pictures.times import seconds_of
 from trendweave.pictures.trends import make_moment_axis
 
-_MOST = 200
+#: Rows that are drawn: matches, each with bars of its own, and situations, which share their lanes.
+_MOST, _MOST_SITUATIONS = 200, 2_000
+#: Above this height the times are marked above the bars, too.
+_TALL = 700
 _RIGHT, _ROW, _BETWEEN, _BOTTOM = 24, 18, 10, 56
 #: Letters that are written before the time line: of what tells rows apart, and of names of situations.
 _MOST_LABEL, _MOST_NAME = 24, 18
@@ -50,15 +53,19 @@ class _Bar(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The bars of one row, and when it was detected, where that is known."""
+    """Lanes of bars, each with the name of its situation, and when a match was detected, where that is known."""
 
     label: str
-    bars: Sequence[_Bar]
+    lanes: Sequence[tuple[str, Sequence[_Bar]]]
     detected: Any
+
+    @property
+    def bars(self) -> list[_Bar]:
+        return [bar for _, lane in self.lanes for bar in lane]
 
 
 def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | None = None) -> Picture:
-    """Draw the first rows of an interval query, one group of bars per row.
+    """Draw the first rows of an interval query: one group of bars per match, or a lane per situation of each key.
 
     Args:
         line: What the query asks for; matches or situations.
@@ -66,11 +73,13 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
         title: What stands above the picture.
         zone: The zone of the times that are marked; None for that of the column.
     """
-    rows = result.slice(0, _MOST).to_pylist()
-    groups = [_read_situation(line, row) if line.returns == "situations" else _read_match(line, row) for row in rows]
+    alone = line.returns == "situations"
+    most = _MOST_SITUATIONS if alone else _MOST
+    rows = result.slice(0, most).to_pylist()
+    groups = _read_situations(line, rows) if alone else [_read_match(line, row) for row in rows]
     moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
     seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
-    column = "start" if line.returns == "situations" else "time"
+    column = "start" if alone else "time"
     left = _find_left(groups)
     kind = result.schema.field(column).type
     across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - _RIGHT - 12)
@@ -81,15 +90,19 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     if hints:
         foot += 19
         legend.append(f'<text class="faint small" x="24" y="{foot:g}">{quote(hints)}</text>')
+    tall = sum(_ROW * len(group.lanes) + _BETWEEN for group in groups) > _TALL
+    foot += 20 if tall else 0
     y = round(foot + 14)
     bars: list[str] = []
     for group in groups:
         bars += _draw_group(group, y + _BETWEEN // 2, left, max(seconds), across, colours)
-        y += _ROW * len(group.bars) + _BETWEEN
+        y += _ROW * len(group.lanes) + _BETWEEN
     frame = Frame(left, WIDTH - _RIGHT, foot + 14, y + 2)
-    if result.num_rows > _MOST:
-        title = f"{title}: the first {_MOST:,} of {result.num_rows:,} rows"
+    if result.num_rows > most:
+        title = f"{title}: the first {most:,} of {result.num_rows:,} rows"
     parts = [draw_title(title, 24), *legend, *draw_across(across, frame, label), *bars]
+    if tall:
+        parts += draw_above(across, frame)
     return Picture(title, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
 
 
@@ -115,9 +128,9 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
 
 def _find_left(groups: Sequence[_Group]) -> float:
     """Where the time line begins: behind what is written before it."""
-    labels = max((len(group.label) for group in groups), default=0)
-    names = max((len(bar.situation) for group in groups for bar in group.bars), default=0)
-    return 24 + LETTER * min(labels, _MOST_LABEL) + 18 + LETTER * min(names, _MOST_NAME) + 10
+    labels = max(measure(shorten(group.label, _MOST_LABEL)) for group in groups)
+    names = max(measure(shorten(name, _MOST_NAME), 11.5) for group in groups for name, _ in group.lanes)
+    return 24 + labels + 18 + names + 10
 
 
 def _explain_marks(groups: Sequence[_Group]) -> str:
@@ -136,23 +149,26 @@ def _draw_group(
     """Draw the bars of one row below each other; one that runs reaches to the detection."""
     label = shorten(group.label, _MOST_LABEL)
     parts = [f'<text x="24" y="{top + 13}">{quote(label)}<title>{quote(group.label)}</title></text>']
-    for place, (name, start, end) in enumerate(group.bars):
+    for place, (name, lane) in enumerate(group.lanes):
         y = top + _ROW * place
-        left = across.place(seconds_of(start))
-        until = end if end is not None else group.detected
-        right = across.place(seconds_of(until) if until is not None else last)
-        shown = f"{name}: {start} to {'still running' if end is None else end}"
-        runs = f' class="running" stroke="{colours[name]}"' if end is None else ""
         parts.append(
-            f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
-            f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
             f'<text class="faint small" x="{edge - 8:g}" y="{y + 13}" text-anchor="end">'
             f"{quote(shorten(name, _MOST_NAME))}</text>"
         )
+        for _, start, end in lane:
+            left = across.place(seconds_of(start))
+            until = end if end is not None else group.detected
+            right = across.place(seconds_of(until) if until is not None else last)
+            shown = f"{name}: {start} to {'still running' if end is None else end}"
+            runs = f' class="running" stroke="{colours[name]}"' if end is None else ""
+            parts.append(
+                f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
+                f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
+            )
     if group.detected is not None:
         x = across.place(seconds_of(group.detected))
         parts.append(
-            f'<path class="axis" stroke-width="2" d="M{x:.1f} {top - 2}V{top + _ROW * len(group.bars) + 2}">'
+            f'<path class="axis" stroke-width="2" d="M{x:.1f} {top - 2}V{top + _ROW * len(group.lanes) + 2}">'
             f"<title>{quote(f'certain at {group.detected}')}</title></path>"
         )
     return parts
@@ -160,11 +176,16 @@ def _draw_group(
 
 def _read_match(line: TimeLine, row: dict[str, Any]) -> _Group:
     bars = [_Bar(name, row[f"{name}_start"], row[f"{name}_end"]) for name in line.situations]
-    return _Group(_describe_keys(line, row), bars, row["time"])
+    return _Group(_describe_keys(line, row), [(bar.situation, [bar]) for bar in bars], row["time"])
 
 
-def _read_situation(line: TimeLine, row: dict[str, Any]) -> _Group:
-    return _Group(_describe_keys(line, row), [_Bar(row["name"], row["start"], row["end"])], None)
+def _read_situations(line: TimeLine, rows: Sequence[dict[str, Any]]) -> list[_Group]:
+    """Situations of one key stand below each other, those of one name in one lane."""
+    found: dict[str, dict[str, list[_Bar]]] = {}
+    for row in rows:
+        lanes = found.setdefault(_describe_keys(line, row), {})
+        lanes.setdefault(row["name"], []).append(_Bar(row["name"], row["start"], row["end"]))
+    return [_Group(label, list(lanes.items()), None) for label, lanes in found.items()]
 
 
 def _describe_keys(line: TimeLine, row: dict[str, Any]) -> str:

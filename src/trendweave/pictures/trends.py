@@ -41,7 +41,7 @@ def describe_shown(result: pa.Table, total: int) -> str:
     groups = group_rows(result)
     shown = sum(min(len(rows), MOST_TRENDS) for _, rows in groups[:MOST_GROUPS])
     if shown == total:
-        return f"all {total:,} trends"
+        return "one trend" if total == 1 else f"all {total:,} trends"
     note = f"{shown:,} of {total:,} trends"
     return note + (f", {MOST_GROUPS} of {len(groups):,} groups" if len(groups) > MOST_GROUPS else "")
 
@@ -80,10 +80,10 @@ def make_moment_axis(
     """Make the axis of some moments, and say what it is about."""
     low, high = min(moments), max(moments)
     if not pa.types.is_timestamp(kind):
-        return make_number_axis(low, max(high, low + 1), left, right), "time (seconds)"
+        return make_number_axis(low, high, left, right), "time (seconds)"
     there, name = choose_zone(kind, zone)
     label = ", ".join(filter(None, ["time", name_days(low, high, there), name]))
-    return make_time_axis(low, max(high, low + 1), left, right, there), label
+    return make_time_axis(low, high, left, right, there), label
 
 
 def kind_of_events(schema: pa.Schema) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""Numbers per window: a column of a result over time, with a line per group."""
+"""Numbers per window: a column of a result over time, with a line per group, or bars of one window."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from trendweave.errors import OptionError, Problem
-from trendweave.pictures.axes import name_days
+from trendweave.pictures.axes import name_days, write_day_and_time
+from trendweave.pictures.bars import Bar, make_bar_chart
 from trendweave.pictures.charts import Series, make_line_chart
+from trendweave.pictures.frames import make_empty
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.times import choose_zone, seconds_of_column
 
@@ -36,24 +37,24 @@ class WindowChart:
 
 
 def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
-    """Draw one column of a result: a line per group over the windows, with a gap where a window has no number.
+    """Draw one column of a result: a line per group over the windows, with a gap where a window has no number, or a bar
+    per group where there is one window, or none.
 
     Args:
-        result: Rows of an aggregate query with a window.
+        result: Rows of an aggregate query.
         chart: What is drawn.
 
     Raises:
-        OptionError: The result has no windows, or the zone is not known.
+        OptionError: The zone is not known.
     """
-    moment = next((name for name in ("window_start", "time") if name in result.schema.names), None)
-    if moment is None or result.column(moment).null_count:
-        message = "a result without windows has nothing to be drawn along"
-        raise OptionError([Problem("TW414", message, "add WITHIN to the query, or draw it in another way")])
+    moment = "window_start" if "window_start" in result.schema.names else "time"
     kind = result.schema.field(moment).type
     zone, zone_name = choose_zone(kind, chart.zone)
-    moments = seconds_of_column(result.column(moment))
     columns = [map(str, result.column(name).to_pylist()) for name in chart.groups]
-    names = [", ".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * len(moments)
+    names = [", ".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * result.num_rows
+    if not has_moments(result):
+        return _make_bars(result, chart, names)
+    moments = seconds_of_column(result.column(moment))
     lines: dict[str, list[tuple[float, float]]] = {}
     rows = zip(names, moments, result.column(chart.value).to_pylist(), strict=True)
     for name, when, there in sorted(rows, key=lambda row: row[1]):
@@ -67,6 +68,35 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
         label = ", ".join(filter(None, [label, days, zone_name]))
         return make_line_chart(series, chart.title, label, y_label, in_time=True, zone=zone)
     return make_line_chart(series, chart.title, f"{label} (seconds)", y_label, in_time=False)
+
+
+def has_moments(result: pa.Table) -> bool:
+    """Whether rows have several times: those of one window over all events have none, and one is no line."""
+    moments = result.column("window_start" if "window_start" in result.column_names else "time")
+    return moments.null_count == 0 and len(moments.unique()) > 1
+
+
+def _make_bars(result: pa.Table, chart: WindowChart, names: list[str]) -> Picture:
+    """Draw the rows of one window, or of none."""
+    values = zip(names, result.column(chart.value).to_pylist(), strict=True)
+    numbers = [(name, _read_number(value)) for name, value in values if value is not None]
+    bars = [Bar(name, number) for name, number in numbers if _is_finite(number)]
+    if not bars:
+        return make_empty(chart.title, "no rows" if not result.num_rows else f"{chart.value} is NULL in all rows")
+    unit = f" ({chart.unit})" if chart.unit else ""
+    return make_bar_chart(bars, chart.title, chart.value + unit, _name_window(result, chart.zone))
+
+
+def _name_window(result: pa.Table, wanted: str | None) -> str:
+    """When the one window of a result is, where it has edges."""
+    edges = [name for name in ("window_start", "window_end", "time") if name in result.column_names]
+    if any(result.column(name).null_count for name in edges):
+        return ""
+    zone, zone_name = choose_zone(result.schema.field(edges[0]).type, wanted)
+    seconds = [seconds_of_column(result.column(name).slice(0, 1))[0] for name in edges]
+    if pa.types.is_timestamp(result.schema.field(edges[0]).type):
+        return " ".join(filter(None, [" to ".join(write_day_and_time(one, zone) for one in seconds), zone_name]))
+    return "second " + " to ".join(f"{one:,.10g}" for one in seconds)
 
 
 def draw_trends_per_window(result: pa.Table, value: str, group: str | None, title: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trendweave.pictures.colours import COLOURS, assign_colours
-from trendweave.pictures.frames import shorten
 from trendweave.pictures.graphs.chips import make_chips
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
+from trendweave.pictures.letters import shorten
 from trendweave.pictures.picture import Picture, stack
 from trendweave.sharing.automaton_drawing import Automaton, blocked_text, reading_text
 from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes, keys_text

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trendweave.pictures.colours import assign_colours
-from trendweave.pictures.frames import WIDTH, draw_title, shorten
+from trendweave.pictures.frames import WIDTH, draw_title
 from trendweave.pictures.graphs.drawing import draw_node
 from trendweave.pictures.graphs.graph import Node
+from trendweave.pictures.letters import shorten
 from trendweave.pictures.picture import Picture
 
 _PAD, _BETWEEN, _ROW = 24.0, 10.0, 46.0

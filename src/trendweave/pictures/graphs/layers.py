@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trendweave.pictures.frames import shorten
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
+from trendweave.pictures.letters import shorten
 
 #: The widest label that is written beside an arrow, in letters; a longer one loses its middle.
 MOST_LETTERS = 46

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trendweave.pictures.frames import shorten
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
+from trendweave.pictures.letters import shorten
 from trendweave.pictures.picture import Picture, stack
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan, Template
