@@ -59,8 +59,12 @@ ROOMS: dict[str, set[str]] = {
     "build": {"errors", "language", "queries"},
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
-    # `trendweave.workload` is a function, too. The words of the language are those that a page highlights.
-    "serve": {"__init__", "workload", "errors", "language", "pictures", "datasets"},
+    # `trendweave.workload` is a function, too. The words of the language are those that a page highlights. Files, times
+    # and months are read as everywhere else.
+    "serve": {
+        *("__init__", "workload", "errors", "language", "pictures", "datasets"),
+        *("rows.given_times", "rows.table_kinds", "store.layout.moments"),
+    },
     "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets", "serve"},
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),

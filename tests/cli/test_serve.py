@@ -35,6 +35,8 @@ def test_wrong_usage_is_told_in_one_line(tmp_path: Path) -> None:
     assert "is no folder" in missing.stderr
     assert "at least 8 characters" in trendweave("serve", "--token", "short").stderr
     assert trendweave("serve", "--port", "-1").returncode == 2
+    assert "--host is empty" in trendweave("serve", "--host", "").stderr
+    assert "choose another --host" in trendweave("serve", "--host", "nowhere.invalid").stderr
     with socket.create_server(("127.0.0.1", 0)) as taken:
         told = trendweave("serve", "--port", str(taken.getsockname()[1]))
     assert (told.returncode, "choose another --port" in told.stderr) == (1, True)

@@ -37,6 +37,8 @@ def test_a_request_is_read() -> None:
         ({"rules": [{}, {}, {}]}, "rules are a list of at most 2"),
         ({"rules": ["RETURN"]}, "a rule is no object"),
         ({"rules": [{"text": 3}]}, "text is no text"),
+        ({"rules": [{"text": "RETURN \ud800"}]}, "text is no text"),
+        ({"source": {"kind": "store", "name": "s", "start": "2024-01-01"}}, "has a start and an end"),
         ({"source": "stock"}, "the source is no object"),
         ({"source": {"kind": "web", "name": "x"}}, "a source is one of"),
         ({"source": {"kind": "sample", "name": "stock", "events": 10**9}}, "from 1 to 1,000,000 events"),

@@ -67,7 +67,7 @@ def write(page: Any, text: str) -> None:
 
 def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
     write(page, "RETURN COUNT(*)\nPATTERN Stock S+\nWITHIN 10 parsecs")
-    problem = page.wait_for_selector(".problem")
+    problem = page.wait_for_selector(".problem:has-text('parsecs')")
     lines = problem.inner_text().split("\n")
     assert lines[0].startswith("TW106: unknown time unit parsecs (line 3")
     assert lines[2].rstrip() == "           ^^^^^^^^^^"

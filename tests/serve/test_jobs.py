@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import asdict, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import pytest
 import trendweave
 from tests.serve.serving_here import FALLING, STOCK, asked
 from trendweave import datasets
+from trendweave.serve.asking import Alert
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
+from trendweave.serve.worker.alerts import find_alerts
 from trendweave.serve.worker.jobs import run_job
 
 LIMITS = Limits()
@@ -61,7 +64,8 @@ def test_huge_results_are_cut() -> None:
     counted = do("run", asked(FALLING), limits=limits)
     assert len(only(counted, "rows")["rows"]) == 7
     assert only(counted, "result") | {"reading": 0, "running": 0} == {
-        **{"event": "result", "rows": 7, "total": 20, "cut": True, "events": 2_000, "reading": 0, "running": 0}
+        **{"event": "result", "rows": 7, "total": 20, "cut": True, "events": 2_000, "stored": False},
+        **{"reading": 0, "running": 0},
     }
 
     wide = only(do("run", asked(FALLING), limits=replace(LIMITS, characters=100)), "rows")
@@ -69,7 +73,8 @@ def test_huge_results_are_cut() -> None:
     assert 0 < len(wide["rows"]) < 20
 
     many = do("run", asked("RETURN TRENDS PATTERN Stock S+ WITHIN 1 minute SLIDE 1 minute"))
-    assert "max_trends" in str(only(many, "problems"))
+    assert "a page gets at most 1,000,000" in str(only(many, "problems"))
+    assert "max_trends" not in str(many)
 
 
 def test_counts_of_any_size_have_all_their_digits() -> None:
@@ -141,7 +146,23 @@ def test_streams_are_refused_where_they_cannot_be() -> None:
     assert only(do("live", asked("RETURN COUNT(*) PATTERN Stock S+")), "problems")["problems"][0]["code"] == "TW409"
     wrong = asked(FALLING, stream={"rate": 0, "alert": {"column": "falling", "comparison": ">", "value": 1}})
     assert "no column falling" in only(do("live", wrong), "refused")["message"]
+    text = {"rate": 0, "alert": {"column": "window_start", "comparison": ">", "value": 1}}
+    assert "compares numbers" in only(do("live", asked(FALLING, stream=text)), "refused")["message"]
     assert only(do("live", asked(FALLING, stream={"watermark": "soon"})), "problems")
+
+
+def test_alerts_compare_all_digits() -> None:
+    """As a float, one more than 2^53 would be 2^53."""
+    is_alert = find_alerts(trendweave.query(FALLING), Alert("falls", "=", 2**53))
+    assert [is_alert({"falls": Decimal(2**53 + more)}) for more in (0, 1)] == [True, False]
+    assert not is_alert({"falls": None})
+
+
+def test_a_column_called_query_is_none_of_a_workload(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,type,query\n1,A,x\n2,A,y\n")
+    text = "RETURN query, COUNT(*) PATTERN A WHERE [query] GROUP-BY query WITHIN 1 second SLIDE 1 second"
+    told = do("live", asked(text, source={"kind": "file", "name": "a.csv"}, stream={"rate": 0}), tmp_path)
+    assert (only(told, "ends")["rows"], only(told, "ends")["queries"]) == (2, {})
 
 
 def test_files_have_columns_and_rows(tmp_path: Path) -> None:
@@ -159,6 +180,11 @@ def test_files_have_columns_and_rows(tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("when,kind,c\n1,Y,2\n")
     assert only(do("columns", {"source": chosen}, tmp_path), "columns")["types"] == ["Y"]
 
+    millis = "time,type\n1700000000000,A\n"
+    (tmp_path / "millis.csv").write_text(millis)
+    told = only(do("columns", {"source": {"kind": "file", "name": "millis.csv"}}, tmp_path), "columns")["note"]
+    assert told.endswith("choose milliseconds under Times are")
+
     broken = do("run", asked(FALLING, source={"kind": "file", "name": "bad.parquet"}), tmp_path)
     assert only(broken, "problems")["problems"][0]["code"] == "TW308"
     outside = do("run", asked(FALLING, source={"kind": "file", "name": "../bad.parquet"}), tmp_path)
@@ -171,6 +197,7 @@ def test_files_have_columns_and_rows(tmp_path: Path) -> None:
         ((1_700_000_000_000, 1_700_000_001_500), "ms"),
         (("2023-11-14T22:13:20", "2023-11-14 22:13:21.500"), "iso"),
         (("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:21.5Z"), "iso"),
+        (("14.11.2023 22:13:20.0", "14.11.2023 22:13:21.5"), "%d.%m.%Y %H:%M:%S.%f"),
     ],
 )
 def test_times_may_be_numbers_or_text(tmp_path: Path, times: Any, how: str) -> None:
@@ -184,7 +211,9 @@ def test_times_may_be_numbers_or_text(tmp_path: Path, times: Any, how: str) -> N
     assert [row[0] for row in rows] == ["2023-11-14 22:13:20", "2023-11-14 22:13:21"]
     assert only(do("live", asked(query, source=source, stream={"rate": 0}), tmp_path), "ends")["rows"] == 2
     wrong = {**source, "times": "iso" if how == "ms" else "ms"}
-    assert "time holds no" in only(do("run", asked(query, source=wrong), tmp_path), "refused")["message"]
+    (told,) = only(do("run", asked(query, source=wrong), tmp_path), "problems")["problems"]
+    assert told["code"] == "TW303"
+    assert "under Times are" in told["hint"]
 
 
 def test_a_stored_month_is_asked_and_nothing_is_written(tmp_path: Path) -> None:
@@ -202,6 +231,9 @@ def test_a_stored_month_is_asked_and_nothing_is_written(tmp_path: Path) -> None:
     assert only(do("live", asked(query, source=month, stream={"rate": 0}), days=str(tmp_path)), "ends")["sent"] == 29
     assert "row groups" in only(do("plan", asked(query, source=month), days=str(tmp_path)), "plan")["access"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    for kind in ("run", "live"):
+        wrong = do(kind, asked(query, source={**month, "end": "soon"}), days=str(tmp_path))
+        assert only(wrong, "problems")["problems"][0]["message"] == "'soon' is no moment"
     assert (
         "there is no store"
         in only(do("run", asked(query, source={**month, "name": str(tmp_path)})), "refused")["message"]

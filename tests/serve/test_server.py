@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -19,7 +20,7 @@ from trendweave.serve.lanes import Busy, Lane
 from trendweave.serve.serving import Limits, Serving, is_loopback
 from trendweave.serve.starting import with_token
 
-TOKEN = "a token of this test"
+TOKEN = "a token of this test, ‼ too"
 SLOW = {"rate": 1, "watermark": "1 second"}
 #: Every event is compared with every other, which takes minutes.
 ENDLESS = "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price + S.volume > NEXT(S).price * 2 + S.company"
@@ -176,15 +177,27 @@ def test_a_run_in_compiled_code_ends_with_its_tab(server: Server) -> None:
 def test_a_token_is_asked_for() -> None:
     with serve_here(Serving(token=TOKEN)) as server:
         assert "asks for the token" in server.get("/").body.decode()
+        assert "That is not the token" not in server.get("/").body.decode()
+        assert "That is not the token" in server.get("/?token=wrong").body.decode()
         for path in ("/", "/?token=wrong", "/static/main.js", "/api/about"):
             assert server.get(path).status == 401
+        assert server.get("/static/style.css").status == 200, "the page that asks for the token has its style"
         assert server.post("run", asked(FALLING)).status == 401
-        assert server.get("/api/about", headers={"Authorization": f"Bearer {TOKEN[:-1]}"}).status == 401
-        assert server.get("/api/about", headers={"Authorization": f"Bearer {TOKEN}"}).status == 200
+        assert (
+            server.get(
+                "/api/about", headers={"Authorization": f"Bearer {TOKEN[:-1]}".encode().decode("latin-1")}
+            ).status
+            == 401
+        )
+        assert (
+            server.get("/api/about", headers={"Authorization": f"Bearer {TOKEN}".encode().decode("latin-1")}).status
+            == 200
+        )
 
-        opened = server.get(f"/?token={TOKEN.replace(' ', '+')}")
+        opened = server.get(f"/?token={quote(TOKEN)}")
         assert (opened.status, opened.headers["location"]) == (303, "/")
         cookie = opened.headers["set-cookie"]
+        assert TOKEN not in cookie
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
         assert server.get("/", headers={"Cookie": cookie.split(";")[0]}).status == 200

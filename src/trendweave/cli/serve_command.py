@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,8 @@ def serve(
         raise Failure(message, "pip install 'trendweave[web]'") from error
     if folder is not None and not folder.is_dir():
         raise Failure(f"{folder} is no folder", "name a folder, or leave it out for samples alone")
+    if not host:
+        raise Failure("--host is empty", "leave it out for this machine alone, or write 0.0.0.0 for everybody")
     if token is not None and len(token) < 8:
         raise Failure("a token has at least 8 characters", "leave --token out for a random one")
     serving = Serving(
@@ -53,7 +56,8 @@ def serve(
     try:
         start(serving, lambda line: print(line, flush=True))
     except OSError as error:
-        raise Failure(f"{host}:{port} cannot be listened at: {error.strerror}", "choose another --port") from error
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise Failure(f"{host}:{port} cannot be listened at: {error.strerror}", f"choose another {other}") from error
 
 
 def read_stores(given: list[str]) -> dict[str, str]:

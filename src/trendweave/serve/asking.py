@@ -9,7 +9,7 @@ from typing import Any
 from trendweave.serve.folders import Refused
 
 KINDS = ("sample", "file", "store")
-#: How times of a file may be written.
+#: How times of a file may be written, where there is no pattern such as %d.%m.%Y.
 TIMES = ("", "s", "ms", "us", "ns", "iso")
 #: Events of a generated sample, at most.
 MOST_EVENTS = 1_000_000
@@ -22,7 +22,7 @@ class Source:
 
     `time` and `type` name columns; empty ones are chosen by the columns that are there, and `untyped` says that all
     rows are of one type. `times` says how the times of a file are written, where they are no timestamps: the unit of
-    numbers since 1970, or "iso" for text.
+    numbers since 1970, "iso" for text, or the pattern of other text.
     """
 
     kind: str
@@ -111,8 +111,11 @@ def _read_source(given: Mapping[str, Any]) -> Source:
     kind = _text(given, "kind")
     if kind not in KINDS:
         raise Refused(f"a source is one of {', '.join(KINDS)}")
-    if _text(given, "times") not in TIMES:
-        raise Refused(f"times are one of {', '.join(TIMES[1:])}, or nothing")
+    times = _text(given, "times")
+    if times not in TIMES and "%" not in times:
+        raise Refused(f"times are one of {', '.join(TIMES[1:])}, a pattern such as %d.%m.%Y, or nothing")
+    if bool(_text(given, "start")) != bool(_text(given, "end")):
+        raise Refused("a stretch of time has a start and an end")
     events = _number(given, "events", 20_000)
     if not 1 <= events <= MOST_EVENTS:
         raise Refused(f"a sample has from 1 to {MOST_EVENTS:,} events")
@@ -125,7 +128,7 @@ def _read_source(given: Mapping[str, Any]) -> Source:
         time=_text(given, "time"),
         type=_text(given, "type"),
         untyped=given.get("untyped") is True,
-        times=_text(given, "times"),
+        times=times,
     )
 
 
@@ -157,7 +160,8 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
 
 def _text(given: Mapping[str, Any], word: str, default: str = "") -> str:
     value = given.get(word, default)
-    if not isinstance(value, str):
+    # Half of a pair of surrogates, which JSON can hold, could not be sent back.
+    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise Refused(f"{word} is no text")
     return value
 

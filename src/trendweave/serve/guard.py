@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import secrets
 import socket
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -25,12 +27,9 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-_SIGN_IN = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Trendweave: token needed</title></head>
-<body><h1>Trendweave</h1><p>This server asks for the token that it printed when it started.</p>
-<form action="/" method="get"><label>Token <input name="token" type="password" autocomplete="off" autofocus required>
-</label> <button>Open</button></form></body></html>
-"""
+#: What the page that asks for the token needs itself.
+_FOR_ALL = frozenset(("/static/style.css", "/static/icon.svg"))
+_WRONG = '<p class="stopped" role="alert">That is not the token of this server.</p>'
 
 
 class Guard:
@@ -41,11 +40,16 @@ class Guard:
         self._names = {"localhost", serving.host.lower(), socket.gethostname().lower()}
         # Cookies are shared by all ports of a host, and several servers may run.
         self._cookie = f"trendweave_{serving.port}"
+        # Browsers keep what the token leads to, and not the token.
+        self._key = hashlib.sha256(b"trendweave cookie " + (serving.token or "").encode()).hexdigest()
+        self._sign_in = (Path(__file__).parent / "static" / "sign_in.html").read_text()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":  # there are none here
+            await send({"type": "websocket.close", "code": 1008})
             return
         answer = self._refuse(scope)
 
@@ -63,7 +67,9 @@ class Guard:
             return JSONResponse({"refused": "this server does not go by that name"}, 421)
         if not _is_own_page(headers):
             return JSONResponse({"refused": "pages of others may not ask this server"}, 403)
-        return None if self._serving.token is None else self._ask_for_token(scope, headers, self._serving.token)
+        if self._serving.token is None or scope["path"] in _FOR_ALL:
+            return None
+        return self._ask_for_token(scope, headers, self._serving.token.encode())
 
     def _knows(self, host: str) -> bool:
         """Addresses lead to no other place than they say; names do, and must be ours."""
@@ -77,25 +83,22 @@ class Guard:
             return False
         return True
 
-    def _ask_for_token(self, scope: Scope, headers: Headers, token: str) -> Response | None:
+    def _ask_for_token(self, scope: Scope, headers: Headers, token: bytes) -> Response | None:
+        """None where it is known. All is compared in a time that tells nothing of how much was right."""
         given = QueryParams(scope["query_string"]).get("token") if scope["path"] == "/" else None
-        if given is not None and _same(given, token):
+        if given is not None and secrets.compare_digest(given.encode(), token):
             answer: Response = RedirectResponse("/", 303)
-            answer.set_cookie(self._cookie, token, httponly=True, samesite="strict")
+            answer.set_cookie(self._cookie, self._key, httponly=True, samesite="strict")
             return answer
-        bearer = headers.get("authorization", "")
-        if bearer.startswith("Bearer ") and _same(bearer.removeprefix("Bearer "), token):
+        bearer = headers.get("authorization", "").encode("latin-1")
+        if bearer.startswith(b"Bearer ") and secrets.compare_digest(bearer.removeprefix(b"Bearer "), token):
             return None
-        if _same(_read_cookie(headers.get("cookie", ""), self._cookie), token):
+        kept = _read_cookie(headers.get("cookie", ""), self._cookie).encode()
+        if secrets.compare_digest(kept, self._key.encode()):
             return None
         if scope["path"] == "/":
-            return HTMLResponse(_SIGN_IN, 401)
+            return HTMLResponse(self._sign_in.replace("<!-- wrong -->", "" if given is None else _WRONG), 401)
         return JSONResponse({"refused": "the token is missing or wrong"}, 401)
-
-
-def _same(given: str, token: str) -> bool:
-    """Compared in a time that tells nothing of how much was right."""
-    return secrets.compare_digest(given.encode(), token.encode())
 
 
 def _is_own_page(headers: Headers) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import asdict
 from typing import Any
@@ -11,6 +12,9 @@ from starlette.requests import Request
 from trendweave.serve.asking import read_asked
 from trendweave.serve.folders import Refused
 from trendweave.serve.serving import Serving
+
+#: How long the body of a request may take to come, in seconds.
+_PATIENCE = 30.0
 
 
 async def read_request(request: Request, kind: str, serving: Serving) -> dict[str, Any]:
@@ -22,13 +26,12 @@ async def read_request(request: Request, kind: str, serving: Serving) -> dict[st
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         # Forms of other pages cannot send this without being asked first.
         raise Refused("requests are JSON")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > serving.limits.request:
-            raise Refused(f"a request has at most {serving.limits.request:,} bytes")
     try:
-        asked = json.loads(bytes(body))
+        async with asyncio.timeout(_PATIENCE):
+            body = await _read_body(request, serving.limits.request)
+        asked = json.loads(body)
+    except TimeoutError:
+        raise Refused(f"a request comes within {_PATIENCE:g} seconds") from None
     except (ValueError, RecursionError):
         raise Refused("the request is no JSON") from None
     read_asked(asked, serving.limits.rules)
@@ -39,3 +42,12 @@ async def read_request(request: Request, kind: str, serving: Serving) -> dict[st
         "stores": serving.stores,
         "limits": asdict(serving.limits),
     }
+
+
+async def _read_body(request: Request, most: int) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Refused(f"a request has at most {most:,} bytes")
+    return bytes(body)

@@ -69,7 +69,12 @@ class Serving:
     def address(self) -> str:
         """Where a browser finds the page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{'127.0.0.1' if self.host in ('0.0.0.0', '::') else host}:{self.port}/"
+        return f"http://{'127.0.0.1' if self.is_everywhere else host}:{self.port}/"
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether all addresses of this machine are listened at."""
+        return self.host in ("0.0.0.0", "::")
 
 
 def is_loopback(host: str) -> bool:

@@ -63,8 +63,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _describe(serving: Serving) -> list[str]:
     token = "" if serving.token is None else f"?token={quote(serving.token)}"
-    lines = [f"Trendweave is at {serving.address}{token}", "Ctrl-C ends it."]
     shown = ["samples"]
     shown += [] if serving.folder is None else [f"files in {serving.folder}"]
     shown += [f"the store {name}" for name in serving.stores]
-    return [lines[0], f"It shows {', '.join(shown)}; it reads, and never writes.", lines[1]]
+    return [
+        f"Trendweave is at {serving.address}{token}",
+        *([f"Others find it at http://{socket.gethostname()}:{serving.port}/{token}"] if serving.is_everywhere else []),
+        f"It shows {', '.join(shown)}; it reads, and never writes.",
+        "Ctrl-C ends it.",
+    ]

@@ -22,13 +22,23 @@ def warn_of_far_future(column: pa.ChunkedArray, name: str) -> None:
         column: Times as they are counted.
         name: The name of the column.
     """
+    if text := describe_far_future(column, name):
+        _LOG.warning("%s", text)
+
+
+def describe_far_future(column: pa.ChunkedArray, name: str) -> str:
+    """What there is to warn of; empty where there is nothing.
+
+    Args:
+        column: Times as they are counted.
+        name: The name of the column.
+    """
     kind = column.type
     # Small floats and integers hold no such time.
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or kind.bit_width < 32:
-        return
+        return ""
     latest = pc.max(column).as_py()
-    if latest is not None and FAR_FUTURE < latest < float("inf"):
-        _LOG.warning("%s", far_future_text(name, latest))
+    return far_future_text(name, latest) if latest is not None and FAR_FUTURE < latest < float("inf") else ""
 
 
 def far_future_text(name: str, latest: float) -> str:

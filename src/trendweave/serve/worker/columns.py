@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave import EventStore
+from trendweave.rows.given_times.far_future import describe_far_future
 from trendweave.serve.folders import find_file
 from trendweave.serve.worker.cells import describe_column, write_rows
 from trendweave.serve.worker.job import Job, Message
+from trendweave.serve.worker.own_words import translate
 from trendweave.serve.worker.sources import Events, open_events
 
 _FIRST_ROWS, _MOST_TYPES, _MOST_MONTHS, _MOST_SEEN = 20, 60, 600, 32
@@ -27,6 +29,7 @@ class _Seen:
     types: tuple[str, ...]
     first: str
     last: str
+    note: str = ""
 
 
 #: What this process has looked at, the oldest first.
@@ -50,6 +53,7 @@ def describe_columns(job: Job) -> Message:
         "rows": seen.rows,
         "first": seen.first,
         "last": seen.last,
+        "note": translate(seen.note),
         "months": _months(seen.first, seen.last) if job.asked.needed_source().kind == "store" else [],
         "sample": cells,
     }
@@ -83,12 +87,14 @@ def _see(job: Job) -> _Seen:
         first, last = (told.first, told.last) if told.first is not None else _edges_of_store(events, told)
         return _Seen(events, told.rows, _types_of_store(events), _write(first), _write(last))
     table = events.found
-    edges = ("", "")
-    if events.time in table.column_names and table.num_rows:
-        found = pc.min_max(table.column(events.time)).as_py()
-        edges = (_write(found["min"]), _write(found["max"]))
     few = replace(events, found=table.slice(0, _FIRST_ROWS).combine_chunks())
-    return _Seen(few, table.num_rows, _types_of(table, events.type), *edges)
+    seen = _Seen(few, table.num_rows, _types_of(table, events.type), "", "")
+    if events.time not in table.column_names or pa.types.is_nested(table.schema.field(events.time).type):
+        return seen
+    times = table.column(events.time)
+    edges = pc.min_max(times).as_py()
+    note = describe_far_future(times, events.time)
+    return replace(seen, first=_write(edges["min"]), last=_write(edges["max"]), note=note)
 
 
 def _types_of(table: pa.Table, type_: str | None) -> tuple[str, ...]:

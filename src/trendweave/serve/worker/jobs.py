@@ -12,6 +12,7 @@ from trendweave.errors import TrendweaveError
 from trendweave.serve.asking import read_asked
 from trendweave.serve.folders import Refused
 from trendweave.serve.worker.job import Job, Message, read_job
+from trendweave.serve.worker.own_words import translate
 from trendweave.serve.worker.problems import tell_problems
 
 
@@ -25,7 +26,7 @@ def run_job(given: dict[str, Any]) -> Iterator[Message]:
             warnings.simplefilter("default")
             job = read_job(given, read_asked(given["asked"], given["limits"]["rules"]))
             yield from _start(given["kind"], job)
-        notes = list(dict.fromkeys([*told.texts, *(str(one.message) for one in found)]))
+        notes = list(dict.fromkeys(map(translate, [*told.texts, *(str(one.message) for one in found)])))
         if notes:
             yield {"event": "notes", "notes": notes[:20]}
     except TrendweaveError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trendweave.errors import Problem, TrendweaveError
 from trendweave.serve.worker.job import Message
+from trendweave.serve.worker.own_words import in_own_words
 
 _MOST = 50
 
@@ -14,7 +15,7 @@ def tell_problems(error: TrendweaveError) -> Message:
         "event": "problems",
         "stage": error.stage,
         "count": len(error.problems),
-        "problems": [_tell(problem, error.source) for problem in error.problems[:_MOST]],
+        "problems": [_tell(in_own_words(problem), error.source) for problem in error.problems[:_MOST]],
     }
 
 

@@ -17,9 +17,6 @@ from trendweave.serve.worker.sources import Events, bounds_of, open_events
 
 #: How long rows that are not shown are counted, in seconds.
 _COUNTING = 1.0
-
-#: How long rows that are not shown are counted, in seconds.
-_COUNTING = 1.0
 #: The problem of a number that has more digits than its column can hold.
 _TOO_LARGE = "TW402"
 
@@ -35,9 +32,9 @@ def run(job: Job) -> Iterator[Message]:
     yield {"event": "doing", "what": "reading events"}
     events = open_events(job)
     read = time.perf_counter()
-    type_ = events.type_for(queries)
-    many = events.found.describe().rows if isinstance(events.found, EventStore) else events.found.num_rows
-    yield {"event": "doing", "what": f"running over {many:,} events"}
+    is_stored = isinstance(events.found, EventStore)
+    number = events.number
+    yield {"event": "doing", "what": f"running over {number:,} {'stored ' if is_stored else ''}events"}
     try:
         rows, total = _find_rows(job, queries, events, None)
     except TrendweaveError as error:
@@ -47,7 +44,17 @@ def run(job: Job) -> Iterator[Message]:
         rows, total = _find_rows(job, queries, events, "text")
     ran = time.perf_counter()
     yield {"event": "doing", "what": "drawing"}
-    yield from _tell(job, queries, rows, total, type_, events.time, many, (read - began, ran - read))
+    yield from _tell_rows(job, queries, rows, events)
+    yield {
+        "event": "result",
+        "rows": rows.num_rows,
+        "total": total,
+        "cut": total is None or total > rows.num_rows,
+        "events": number,
+        "stored": is_stored,
+        "reading": round(read - began, 3),
+        "running": round(ran - read, 3),
+    }
 
 
 def _find_rows(
@@ -79,22 +86,13 @@ def _collect(batches: Any, most: int) -> tuple[pa.Table, int | None]:
     return pa.Table.from_batches(taken, batches.schema).slice(0, most), count
 
 
-def _tell(
-    job: Job,
-    queries: Query | Workload,
-    rows: pa.Table,
-    total: int | None,
-    type_: str | None,
-    time_: str,
-    events: int,
-    seconds: tuple[float, float],
-) -> Iterator[Message]:
-    parts: list[tuple[str, Query, pa.Table]] = []
+def _tell_rows(job: Job, queries: Query | Workload, rows: pa.Table, events: Events) -> Iterator[Message]:
+    """The rows of each query, as many as have room, with pictures of them."""
     if isinstance(queries, Query):
-        parts.append(("", queries, rows))
+        parts = [("", queries, rows)]
     else:
-        for name in queries:
-            parts.append((name, queries[name], queries.rows(rows, name, time_, type_)))
+        type_ = events.type_for(queries)
+        parts = [(name, queries[name], queries.rows(rows, name, events.time, type_)) for name in queries]
     room = job.limits.characters // len(parts)
     for name, query, own in parts:
         cells, all_fit = write_rows(own, room)
@@ -106,12 +104,3 @@ def _tell(
             "fit": all_fit,
             "pictures": draw_rows(query, own.slice(0, len(cells))),
         }
-    yield {
-        "event": "result",
-        "rows": rows.num_rows,
-        "total": total,
-        "cut": total is None or total > rows.num_rows,
-        "events": events,
-        "reading": round(seconds[0], 3),
-        "running": round(seconds[1], 3),
-    }
