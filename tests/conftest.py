@@ -26,6 +26,8 @@ _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 def pytest_configure() -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
+    # Whether code is compiled depends on what ran before: no test is to find a word about it on stderr.
+    os.environ.setdefault("TRENDWEAVE_PROGRESS", "off")
 
 
 @pytest.fixture(scope="session")

@@ -60,9 +60,8 @@ def _turn(unit: str) -> int:
 
 
 def compile_kernels() -> None:
-    """All that queries need, in the first of several processes: else they and the workers of Spark would all do it."""
+    """All that queries need, in the first of several processes, while others begin with tests that need none."""
     if os.environ.get("PYTEST_XDIST_WORKER") == FIRST:
-        from trendweave.runners.warm_up import compile_once
+        from trendweave import warm_up
 
-        for work in ("aggregates", "trends", "intervals", "folded", "shared"):
-            compile_once(work)
+        warm_up()

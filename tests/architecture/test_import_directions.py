@@ -26,8 +26,9 @@ ROOMS: dict[str, set[str]] = {
     "language": {"errors"},
     "planning": {"errors", "events", "language", "pictures"},
     "sharing": {"errors", "language", "pictures", "planning"},
-    "expressions": {"errors", "events", "language", "planning.plan"},
-    "kernels": set(),
+    "expressions": {"errors", "events", "language", "planning.plan", "kept_code"},
+    "kept_code": set(),
+    "kernels": {"kept_code"},
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
     "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
@@ -37,7 +38,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices", "gpu", "pictures", "progress"),
+        *("programs", "devices", "gpu", "kept_code", "pictures", "progress"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
@@ -84,8 +85,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.
 ALLOWED_IN_KERNELS = {
-    *("__future__", "collections.abc", "enum", "functools", "hashlib", "itertools", "math", "pathlib", "pickle"),
-    *("typing", "llvmlite", "numba", "numpy"),
+    *("__future__", "collections.abc", "enum", "functools", "itertools", "math", "typing"),
+    *("llvmlite", "numba", "numpy"),
 }
 
 # Some modules name its types alone, in signatures; that they load nothing of it is tested below.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable
 from functools import cache
 
 from trendweave.kernels import warm_up as warm_up_kernels
 from trendweave.kernels import warm_up_folding, warm_up_shared
-from trendweave.kernels.aggregates.propagate import propagate_blocks
-from trendweave.kernels.compiling import FINGERPRINT, cache_folder
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
 from trendweave.programs.program import Work
@@ -37,28 +34,6 @@ def warm_up() -> None:
 
 
 @cache
-def compile_once(work: Work) -> None:
-    """Workers that start together would all compile the same kernels, as each finds the disk cache empty."""
-    folder = cache_folder(propagate_blocks)
-    if folder is None:
-        return
-    marker = folder / f"compiled-{work}-{FINGERPRINT[:16]}"
-    if marker.exists():
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "compiling.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not marker.exists():
-                _WARM_UPS[work]()
-                marker.touch()
-    except OSError:
-        # A folder that cannot be written to: each process compiles what it needs.
-        return
-
-
-@cache
 def load_folding() -> None:
     """Load what folds rows into this process: whoever folds first would wait for some tenths of a second."""
-    compile_once("folded")
     warm_up_folding()

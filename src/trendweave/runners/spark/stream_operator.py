@@ -34,7 +34,6 @@ from trendweave.runners.spark.pieces import FIRST, Piece, read_first
 from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.table_task import telling_where
 from trendweave.runners.spark.waiting_rows import WaitingRows
-from trendweave.runners.warm_up import compile_once
 
 #: What comes out of the operator: rows as an Arrow stream, late events as another, and counts for the metrics.
 OUTPUT = "payload binary, late_rows binary, events bigint, late bigint"
@@ -209,8 +208,6 @@ class StreamProcessor(StatefulProcessor):
     def _compile(self) -> None:
         self._took_steps = True
         use_assigned_card()
-        work = self._program.work
-        compile_once("folded" if self._steps.folds and work != "windows" else work)
 
     def _read_about(self) -> About:
         version = FOLDED_VERSION if self._steps.folds else STATE_VERSION

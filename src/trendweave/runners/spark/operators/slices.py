@@ -25,7 +25,6 @@ from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import result_type
 from trendweave.runners.spark.table_task import telling_where
-from trendweave.runners.warm_up import compile_once
 
 _BLOBS = "bucket int, payload binary"
 _SCHEMA = pa.schema([("bucket", pa.int32()), ("payload", pa.binary())])
@@ -79,7 +78,6 @@ class FoldTask:
     rows_at_once: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        compile_once(self.program.work)
         steps = _steps_of(self.program)
         width = len(self.program.folded_columns)
         several: list[Slices] = []
@@ -146,7 +144,6 @@ class MergeTask:
                     rows.append(table)
         if not slices and not rows:
             return
-        compile_once(self.program.work)
         with telling_where(self.program, lambda: ""):
             if rows:
                 slices.append(steps.fold(pa.concat_tables(rows)))
