@@ -13,8 +13,6 @@ import pytest
 import trendweave
 from trendweave import operators as ops
 from trendweave.pictures.cards import Card
-from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.graphs.layers import place_nodes
 from trendweave.pictures.highlight import KEYWORDS, highlight_query
 
 LANGUAGE = Path(trendweave.__file__).parent / "language"
@@ -108,19 +106,3 @@ def test_colours_of_a_query() -> None:
     assert Checked(page).text == "RETURN COUNT(*) -- <b>\nWHERE `WHERE` = 'a < b' AND S.ROWS > 1.5e3"
     coloured = re.findall(r"<span[^>]*>([^<]*)</span>", page)
     assert coloured == ["RETURN", "COUNT", "-- &lt;b&gt;", "WHERE", "&#x27;a &lt; b&#x27;", "AND", "1.5e3"]
-
-
-def test_nodes_stand_apart_and_arrows_lead_right() -> None:
-    nodes = tuple(Node(name, "state", (name, "type")) for name in "abcdef")
-    steps = ("ab", "bc", "ac", "cd", "da", "bb", "ae", "ef", "fd")
-    placed = place_nodes(Graph("", nodes, tuple(Edge(step[0], step[1]) for step in steps)))
-    boxes = [(*placed.centres[node.name], node.width / 2, node.height / 2) for node in nodes]
-    for place, (x, y, width, height) in enumerate(boxes):
-        assert x - width >= 0
-        assert x + width <= placed.width
-        assert y - height >= 0
-        assert y + height <= placed.height
-        for other, below, across, high in boxes[:place]:
-            assert abs(x - other) >= width + across or abs(y - below) >= height + high
-    for source, target in ("ab", "bc", "cd", "ae", "ef", "fd"):
-        assert placed.columns[source] < placed.columns[target]

@@ -161,7 +161,8 @@ def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, 
     store = trendweave.EventStore.create(tmp_path / "store", events.schema, keys=["company"], index=["price"])
     store.append(events)
     shown = texts(trendweave.plot(falling, store=store))
-    assert {"replay, chosen", "row groups", "estimated time (microseconds)"} <= set(shown)
+    assert {"replay", "row groups", "estimated time (microseconds)"} <= set(shown)
+    assert [text for text in shown if re.fullmatch(r"[\d.]+ µs, chosen", text)]
     assert [text for text in shown if re.fullmatch(r"(\d+) of \1", text)], "all row groups are read"
     with pytest.raises(OptionError, match="for a query or a workload"):
         trendweave.plot(events, store=store)

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from trendweave.pictures.cards import Card
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.letters import shorten
+from trendweave.pictures.letters import wrap
 from trendweave.pictures.picture import Picture
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
 from trendweave.queries import Query
 
 if TYPE_CHECKING:
     from trendweave.operators.operator import Operator, Piped
+
+#: What begins a new line in a box.
+_CLAUSES = ("OVER", "LEFT", "RIGHT", "BY", "PATTERN", "WHERE", "WITHIN", "GROUP-BY")
 
 
 def make_operator_card(piped: Piped) -> Card:
@@ -38,7 +41,9 @@ def make_chain(piped: Piped) -> Picture:
     nodes = [Node(f"e{side}", "query", (name,)) for side, name in enumerate(sides)]
     edges = [Edge(node.name, "o0") for node in nodes]
     for number, operator in enumerate(operators):
-        nodes.append(Node(f"o{number}", "box", (_name(operator), shorten(_about(operator), 40)), hint=operator.text))
+        nodes.append(
+            Node(f"o{number}", "box", (_name(operator), *wrap(_about(operator), 30, _CLAUSES)), hint=operator.text)
+        )
         edges.append(Edge(f"o{number}", f"o{number + 1}"))
     nodes.append(Node(f"o{len(operators)}", "query", ("rows",)))
     return make_graph(Graph("", tuple(nodes), tuple(edges)))

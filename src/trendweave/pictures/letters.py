@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection, Sequence
 
 from trendweave.pictures.texts import quote
 
@@ -42,23 +43,32 @@ def write_raised(text: str) -> str:
     return "".join(quote(part) + (raised[place] if place < len(raised) else "") for place, part in enumerate(parts))
 
 
-def wrap(text: str, letters: int, most: int = 3) -> tuple[str, ...]:
-    """Break a text into lines at its spaces; what does not fit into so many lines loses its middle.
+def wrap(text: str, letters: int, before: Collection[str] = (), most: int = 4) -> tuple[str, ...]:
+    """Break a text into lines at its spaces; of what does not fit into so many lines the end is left out.
 
     Args:
         text: One line.
-        letters: The length of a line, about; a longer word is not broken.
+        letters: The length of a line, about; a longer word loses its middle.
+        before: Words that begin a line of their own.
         most: How many lines there are at most.
     """
     lines: list[str] = []
     for word in text.split():
-        if lines and len(lines[-1]) + 1 + len(word) <= letters:
+        if lines and word not in before and len(lines[-1]) + 1 + len(word) <= letters:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
     if len(lines) > most:
-        lines = [*lines[: most - 1], f"… {lines[-1]}"]
+        lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
     return tuple(shorten(line, letters + 2) for line in lines)
+
+
+def wrap_conditions(conditions: Sequence[str], letters: int = 34, most: int = 3) -> tuple[str, ...]:
+    """Write conditions below each other; beyond so many lines, how many more there are."""
+    if len(conditions) <= most:
+        return tuple(shorten(condition, letters) for condition in conditions)
+    shown = [shorten(condition, letters) for condition in conditions[: most - 1]]
+    return (*shown, f"and {len(conditions) - len(shown)} more conditions")
 
 
 def shorten(name: str, letters: int) -> str:

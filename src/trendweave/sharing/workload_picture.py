@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from trendweave.language.printer import print_expression
 from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.graphs.chips import make_chips
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
-from trendweave.pictures.letters import shorten
+from trendweave.pictures.letters import shorten, wrap_conditions
 from trendweave.pictures.picture import Picture, stack
-from trendweave.sharing.automaton_drawing import Automaton, blocked_text, reading_text
+from trendweave.sharing.automaton_drawing import Automaton, blocked_text
 from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes, keys_text
 
 _MOST_BOXES = 12
@@ -53,9 +54,10 @@ def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
         kind: NodeKind = "final" if number in ending else "state"
         users = len(state.queries)
         used = (f"{users:,} queries",) if users > 1 else ()
-        text = reading_text(state.reading)
+        asked = wrap_conditions([print_expression(condition) for condition in state.reading.local])
+        lines = (shorten(state.reading.type, 34), *asked, *used)
         colour = _SHARED if number in common else _OWN
-        nodes.append(Node(f"s{number}", kind, (shorten(text, 34), *used), colour, automaton.label_of(number)))
+        nodes.append(Node(f"s{number}", kind, lines, colour, automaton.label_of(number)))
     colours = assign_colours(", ".join(names) for names in automaton.names)
     for query, names in enumerate(automaton.names):
         joined = ", ".join(names)

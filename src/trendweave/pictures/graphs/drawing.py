@@ -17,9 +17,6 @@ def make_graph(graph: Graph) -> Picture:
     """Draw nodes and arrows from left to right."""
     placed = place_nodes(graph)
     top = (44.0 if graph.title else 16.0) + 18 * len(graph.notes)
-    below = 34.0 * sum(is_back(edge, placed.columns) for edge in graph.edges) ** 0.5
-    far = any(_is_far(edge, placed) for edge in graph.edges)
-    top += 34.0 if far else 0.0
     parts = [draw_title(graph.title, _PAD)] if graph.title else []
     for number, note in enumerate(graph.notes):
         parts.append(f'<text class="faint" x="{_PAD}" y="{48 + 18 * number}">{quote(note)}</text>')
@@ -34,12 +31,9 @@ def make_graph(graph: Graph) -> Picture:
     parts.append("</g>")
     beyond = max((label_width(edge) / 2 for edge in graph.edges if is_back(edge, placed.columns)), default=0)
     width = max(placed.width, _TITLE_LETTER * len(graph.title), beyond * 2, 240.0) + 2 * _PAD
-    height = top + placed.height + below + 22 if graph.nodes else top - 4
+    feet = [_back(edge, nodes, placed)[4] for edge in graph.edges if is_back(edge, placed.columns)]
+    height = top + max([placed.height, *(foot + 6 for foot in feet)]) + 22 if graph.nodes else top - 4
     return Picture(graph.title or "template", width, height, tuple(parts))
-
-
-def _is_far(edge: Edge, placed: Placed) -> bool:
-    return placed.columns[edge.target] - placed.columns[edge.source] > 1
 
 
 def _ends(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float, float, float]:
@@ -60,12 +54,11 @@ def _draw_edge(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]:
         path = f"M{x1:.1f} {y1:.1f}C{x1:.1f} {low:.1f} {x2:.1f} {low:.1f} {x2:.1f} {y2 + 8:.1f}"
         return [f'<path class="edge{dashed}" d="{path}"/>', _draw_head(x2, y2, "up")]
     x1, y1, x2, y2 = _ends(edge, nodes, placed)
-    if _is_far(edge, placed) and abs(y1 - y2) < 1:
-        high = y1 - nodes[edge.source].height / 2 - 30
-        path = f"M{x1:.1f} {y1:.1f}C{x1 + 40:.1f} {high:.1f} {x2 - 40:.1f} {high:.1f} {x2:.1f} {y2:.1f}"
-    else:
-        half = (x2 - x1) / 2
-        path = f"M{x1:.1f} {y1:.1f}C{x1 + half:.1f} {y1:.1f} {x2 - half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+    path, x, y = f"M{x1:.1f} {y1:.1f}", x1, y1
+    for enters, leaves, high in (*placed.passed.get(edge, ()), (x2, x2, y2)):
+        half = (enters - x) / 2
+        path += f"C{x + half:.1f} {y:.1f} {enters - half:.1f} {high:.1f} {enters:.1f} {high:.1f}H{leaves:.1f}"
+        x, y = leaves, high
     return [f'<path class="edge{dashed}" d="{path}"/>', _draw_head(x2 + 8, y2, "right")]
 
 
@@ -93,13 +86,26 @@ def _draw_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]
     elif is_back(edge, placed.columns):
         x1, _, x2, _, low = _back(edge, nodes, placed)
         x, y = (x1 + x2) / 2, low
+    elif edge in placed.passed:
+        enters, leaves, high = placed.passed[edge][0]
+        x, y = (enters + leaves) / 2, high - 6
     else:
-        x1, y1, x2, y2 = _ends(edge, nodes, placed)
-        x, y = (x1 + x2) / 2, (y1 + y2) / 2 - 6
-        if _is_far(edge, placed) and abs(y1 - y2) < 1:
-            y = y1 - nodes[edge.source].height / 2 - 26
+        x, y = _place_label(edge, nodes, placed)
     shown = f"{quote(label_text(edge))}<title>{quote(edge.label)}</title>"
     return [f'<text class="small halo" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{shown}</text>']
+
+
+def _place_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float]:
+    """Beside an arrow to the next column, where it is level: before its target, or behind its source where the target
+    has other arrows to itself."""
+    x1, y1, x2, y2 = _ends(edge, nodes, placed)
+    middle = (x1 + x2) / 2
+    if abs(y1 - y2) < 2:
+        return middle, y1 - 6
+    crowded = edge.target in placed.crowded
+    if crowded:
+        return middle, y1 - 6 if y2 > y1 else y1 + 15
+    return middle, y2 - 6 if y2 < y1 else y2 + 15
 
 
 def draw_node(node: Node, x: float, y: float) -> list[str]:

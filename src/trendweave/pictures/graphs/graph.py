@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trendweave.pictures.style import LETTER
+from trendweave.pictures.letters import measure
 
 #: A state of a template, one in which trends may end, where trends begin or end, a thing, or a query by its name.
 NodeKind: TypeAlias = Literal["state", "final", "start", "end", "box", "query"]
@@ -32,7 +32,7 @@ class Node:
         """How wide it is drawn."""
         if self.kind in ("start", "end"):
             return 16.0
-        return max(64.0, max((1.1 * LETTER * len(line) for line in self.lines), default=0) + 26)
+        return max(64.0, max((1.04 * measure(line) for line in self.lines), default=0) + 26)
 
     @property
     def height(self) -> float:

@@ -1,18 +1,25 @@
-"""Where nodes stand: in columns from left to right along the arrows, arrows back to earlier columns left aside."""
+"""Where nodes stand: in columns from left to right along the arrows, arrows back to earlier columns left aside.
+
+An arrow over several columns has a place of its own in those between, so that it does not run through nodes.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
+from trendweave.pictures.graphs.alignment import align_rows
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.letters import shorten
+from trendweave.pictures.letters import measure, shorten
 
 #: The widest label that is written beside an arrow, in letters; a longer one loses its middle.
 MOST_LETTERS = 46
-_SMALL_LETTER = 6.5
-_GAP, _BETWEEN = 46.0, 40.0
+_SMALL = 11.5
+_GAP, _BETWEEN = 46.0, 30.0
+#: What an arrow needs that passes a column.
+_PASSING = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +29,27 @@ class Placed:
     Attributes:
         centres: Per node its middle.
         columns: Per node the number of its column.
+        crowded: Nodes to which several arrows with labels lead.
+        passed: Per arrow that leads over several columns, where it enters and leaves each column between, and how high.
         width: That of the drawing.
         height: That of the drawing.
     """
 
     centres: Mapping[str, tuple[float, float]]
     columns: Mapping[str, int]
+    crowded: frozenset[str]
+    passed: Mapping[Edge, tuple[tuple[float, float, float], ...]]
     width: float
     height: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What has a place in a column: a node, or an arrow that passes. What it needs above and below its middle."""
+
+    above: float
+    below: float
+    width: float
 
 
 def label_text(edge: Edge) -> str:
@@ -39,32 +59,45 @@ def label_text(edge: Edge) -> str:
 
 def label_width(edge: Edge) -> float:
     """How wide a label is drawn, about."""
-    return _SMALL_LETTER * len(label_text(edge))
+    return measure(label_text(edge), _SMALL)
 
 
 def place_nodes(graph: Graph) -> Placed:
-    """Find a place for every node."""
+    """Find a place for every node, and for arrows that pass columns."""
     columns = _find_columns(graph)
-    order = _order_columns(graph, columns)
-    nodes = {node.name: node for node in graph.nodes}
-    widths = [max(_room(nodes[name], graph) for name in names) for names in order]
-    gaps = [_find_gap(graph, columns, number) for number in range(len(order) - 1)]
-    centres: dict[str, tuple[float, float]] = {}
-    x = 0.0
-    for number, names in enumerate(order):
-        ys = _stand_below([nodes[name] for name in names], graph)
-        for name, y in zip(names, ys, strict=True):
-            centres[name] = (x + widths[number] / 2, y)
-        x += widths[number] + (gaps[number] if number < len(gaps) else 0)
-    top = min((centres[name][1] - _above(node, graph) for name, node in nodes.items()), default=0.0)
-    bottom = max((centres[name][1] + node.height / 2 for name, node in nodes.items()), default=0.0)
-    centres = {name: (x_there, y - top) for name, (x_there, y) in centres.items()}
-    return Placed(centres, columns, x, bottom - top)
+    slots = {node.name: _slot_of(node, graph) for node in graph.nodes}
+    steps, passing = _split_arrows(graph, columns)
+    for edge, names in passing.items():
+        above = 24.0 if edge.label else _PASSING
+        slots |= {name: _Slot(above, _PASSING, label_width(edge) if edge.label else 0.0) for name in names}
+    places = columns | {name: columns[edge.source] + 1 + i for edge, ns in passing.items() for i, name in enumerate(ns)}
+    order = _order_columns(places, steps)
+    widths = [max(slots[name].width for name in names) for names in order]
+    lefts, x = list[float](), 0.0
+    for number, width in enumerate(widths):
+        lefts.append(x)
+        x += width + (_find_gap(graph, columns, number) if number + 1 < len(widths) else 0)
+    room = {name: (slot.above + _BETWEEN / 2, slot.below + _BETWEEN / 2) for name, slot in slots.items()}
+    ys = align_rows(order, room, steps)
+    top = min((ys[name] - slot.above for name, slot in slots.items()), default=0.0)
+    bottom = max((ys[name] + slot.below for name, slot in slots.items()), default=0.0)
+    centres = {node.name: (_middle(lefts, widths, columns[node.name]), ys[node.name] - top) for node in graph.nodes}
+    passed = {
+        edge: tuple((lefts[places[n]], lefts[places[n]] + widths[places[n]], ys[n] - top) for n in names)
+        for edge, names in passing.items()
+    }
+    labelled = [edge.target for edge in graph.edges if edge.label and edge.source != edge.target]
+    crowded = frozenset(name for name in labelled if labelled.count(name) > 1)
+    return Placed(centres, columns, crowded, passed, x, bottom - top)
 
 
 def is_back(edge: Edge, columns: Mapping[str, int]) -> bool:
     """Whether an arrow leads to an earlier column, or to another node of its own."""
     return edge.source != edge.target and columns[edge.target] <= columns[edge.source]
+
+
+def _middle(lefts: list[float], widths: list[float], column: int) -> float:
+    return lefts[column] + widths[column] / 2
 
 
 def _find_columns(graph: Graph) -> dict[str, int]:
@@ -101,43 +134,49 @@ def _find_columns(graph: Graph) -> dict[str, int]:
     return columns
 
 
-def _order_columns(graph: Graph, columns: Mapping[str, int]) -> list[list[str]]:
-    """Nodes of each column from top to bottom, near those that lead to them."""
-    order: list[list[str]] = [[] for _ in range(max(columns.values(), default=-1) + 1)]
-    for node in graph.nodes:
-        order[columns[node.name]].append(node.name)
+def _split_arrows(
+    graph: Graph, columns: Mapping[str, int]
+) -> tuple[list[tuple[str, str]], dict[Edge, tuple[str, ...]]]:
+    """Arrows forwards as steps from one column to the next, and the names of the places that long ones pass."""
+    steps: list[tuple[str, str]] = []
+    passing: dict[Edge, tuple[str, ...]] = {}
+    for number, edge in enumerate(graph.edges):
+        between = columns[edge.target] - columns[edge.source] - 1
+        if between < 0:
+            continue
+        names = tuple(f"\0{number}-{place}" for place in range(between))
+        if names:
+            passing[edge] = names
+        way = (edge.source, *names, edge.target)
+        steps += pairwise(way)
+    return steps, passing
+
+
+def _order_columns(places: Mapping[str, int], steps: list[tuple[str, str]]) -> list[list[str]]:
+    """Names of each column from top to bottom, near those that lead to them."""
+    order: list[list[str]] = [[] for _ in range(max(places.values(), default=-1) + 1)]
+    for name, column in places.items():
+        order[column].append(name)
+    before = defaultdict[str, list[str]](list)
+    for source, target in steps:
+        before[target].append(source)
     for _ in range(2):
-        places = {name: place / max(len(names), 1) for names in order for place, name in enumerate(names)}
-        for number, names in enumerate(order[1:], 1):
+        heights = {name: place / max(len(names), 1) for names in order for place, name in enumerate(names)}
+        for names in order[1:]:
             wanted = {}
             for name in names:
-                before = [places[e.source] for e in graph.edges if e.target == name and columns[e.source] < number]
-                wanted[name] = sum(before) / len(before) if before else places[name]
+                there = [heights[source] for source in before[name]]
+                wanted[name] = sum(there) / len(there) if there else heights[name]
             names.sort(key=wanted.__getitem__)
-            places |= {name: place / len(names) for place, name in enumerate(names)}
+            heights |= {name: place / len(names) for place, name in enumerate(names)}
     return order
 
 
-def _room(node: Node, graph: Graph) -> float:
-    """The width that a node needs with the label of its loop."""
-    loops = [label_width(edge) for edge in graph.edges if edge.source == edge.target == node.name]
-    return max([node.width, *loops])
-
-
-def _above(node: Node, graph: Graph) -> float:
-    """What a node needs above its middle, with its loop and the label of that."""
+def _slot_of(node: Node, graph: Graph) -> _Slot:
+    """What a node needs, with its loop and the label of that."""
     loops = [edge for edge in graph.edges if edge.source == edge.target == node.name]
-    return node.height / 2 + (0 if not loops else 42 if loops[0].label else 26)
-
-
-def _stand_below(nodes: list[Node], graph: Graph) -> list[float]:
-    """The middles of the nodes of a column, around one line that all columns have."""
-    ys: list[float] = []
-    foot = 0.0
-    for node in nodes:
-        ys.append(foot + _above(node, graph))
-        foot = ys[-1] + node.height / 2 + _BETWEEN
-    return [y - (ys[0] + ys[-1]) / 2 for y in ys]
+    above = node.height / 2 + (0 if not loops else 42 if loops[0].label else 26)
+    return _Slot(above, node.height / 2, max([node.width, *map(label_width, loops)]))
 
 
 def _find_gap(graph: Graph, columns: Mapping[str, int], number: int) -> float:

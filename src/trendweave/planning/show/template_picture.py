@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
-from trendweave.pictures.letters import shorten
+from trendweave.pictures.letters import wrap, wrap_conditions
 from trendweave.pictures.picture import Picture, stack
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan, Template
@@ -56,7 +56,7 @@ def _graph_of_template(prefix: str, title: str, template: Template, plan: Plan) 
     for state in template.states:
         kind: NodeKind = "final" if state.number in free_ends else "state"
         asked = conditions.get(state.variable, [])
-        written = (shorten(" AND ".join(asked), 34),) if asked else ()
+        written = wrap_conditions(asked)
         lines = (names[state.number], *((state.type,) if state.type != names[state.number] else ()), *written)
         nodes.append(Node(f"{prefix}_{state.number}", kind, lines, hint="; ".join([state.type, *asked])))
     if len(free_ends) < len(template.ends):
@@ -72,6 +72,10 @@ def _graph_of_situations(plan: IntervalPlan, title: str) -> Graph:
     for number, situation in enumerate(plan.situations):
         told = label_of(situation)
         name, _, rest = told.partition(": ")
-        nodes.append(Node(f"s{number}", "box", (name, *((shorten(rest, 44),) if rest else ())), hint=told))
+        nodes.append(
+            Node(
+                f"s{number}", "box", (name, *(line for part in rest.split(": ") for line in wrap(part, 34))), hint=told
+            )
+        )
     edges = [Edge(f"s{pair.left}", f"s{pair.right}", "; ".join(names_of(pair.mask))) for pair in plan.pairs]
     return Graph(title, tuple(nodes), tuple(edges))

@@ -87,7 +87,7 @@ def draw_access(access: Access, store: EventStore) -> ReadingPlan:
         Share("bytes", bytes_, access.bytes, f"{_size(bytes_)} of {_size(access.bytes)}"),
         Share("blocks of the light index", *access.blocks, f"{access.blocks[0]:,} of {access.blocks[1]:,}"),
     )
-    reason = access.reason or "; ".join(access.symbols)
+    reason = access.reason or f"every trend has {'; '.join(access.symbols)}"
     return ReadingPlan("how stored events are read", reason, tuple(ways), shares)
 
 
