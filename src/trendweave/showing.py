@@ -18,7 +18,7 @@ from trendweave.operators.operator import Piped
 from trendweave.pictures.frames import make_empty
 from trendweave.pictures.kinds import find_kind, find_numbers, find_others, find_situations
 from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
-from trendweave.pictures.picture import Picture, stack
+from trendweave.pictures.picture import Picture, scroll, stack
 from trendweave.pictures.tables import write_lines, write_rows
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
@@ -148,7 +148,7 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
     few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
     if options or (few and (kind != "windows" or table.num_rows > 1)):
         picture = plot(result if not whole else table, query, **options)
-    return ShownResult(table, rows, picture, whole)
+    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, whole)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -169,7 +169,7 @@ class ShownResult:
         return f"{write_lines(self.table, self.most)}\n{self._count()}"
 
     def _repr_html_(self) -> str:
-        drawn = "" if self.picture is None else f'<div style="max-width: 720px">{self.picture.inline()}</div>'
+        drawn = "" if self.picture is None else f'<div style="max-width: 720px">{scroll(self.picture)}</div>'
         count = f'<div style="opacity: .75; font-size: 12px; margin: 4px 0 10px">{quote(self._count())}</div>'
         return f'<div style="overflow-x: auto">{write_rows(self.table, self.most)}{count}{drawn}</div>'
 
@@ -189,6 +189,15 @@ def _fetch(result: Any) -> tuple[pa.Table, bool]:
     first = result.limit(_MOST_ROWS + 1)
     rows = first.toArrow() if hasattr(first, "toArrow") else as_arrow(first.toPandas())[0]
     return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
+
+
+def _in_zone(table: pa.Table, zone: str | None) -> pa.Table:
+    """The same moments, as clocks of a zone show them."""
+    for place, field in enumerate(table.schema):
+        if zone is not None and pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            column = table.column(place).cast(pa.timestamp(field.type.unit, zone))
+            table = table.set_column(place, field.name, column)
+    return table
 
 
 def _spread(rows: pa.Table, most: int) -> pa.Table:

@@ -209,6 +209,18 @@ def test_rows_beside_a_picture(events: pa.Table, falling: trendweave.Query) -> N
         trendweave.show(falling.run(events), value="x")
 
 
+def test_times_of_shown_rows_are_short_and_in_the_zone_of_the_picture() -> None:
+    start = datetime(2024, 3, 1, 23, tzinfo=UTC)
+    table = pa.table({"window_start": [start, start + timedelta(hours=1)], "count": [1, 2]})
+    page = trendweave.show(table)._repr_html_()
+    assert ">2024-03-01 23:00<" in page
+    assert re.search("window_start <span[^>]*>UTC</span>", page)
+    assert ">2024-03-02 00:00<" in trendweave.show(table, zone="Europe/Berlin")._repr_html_()
+    assert "2024-03-02 00:00:00+01:00" in str(trendweave.show(table, zone="Europe/Berlin"))
+    seconds = table.set_column(0, "window_start", [[start, start + timedelta(seconds=1)]])
+    assert ">2024-03-01 23:00:01<" in trendweave.show(seconds)._repr_html_()
+
+
 def test_many_rows_are_drawn_in_few_places(events: pa.Table) -> None:
     number = 50_000
     wave = [float(place % 100) for place in range(number)]

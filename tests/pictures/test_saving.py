@@ -25,7 +25,9 @@ def test_themes() -> None:
     assert "#ffffff" in SQUARE.svg("light")
     assert "#16191d" in SQUARE.svg("dark")
     assert "prefers-color-scheme: dark" in SQUARE.svg()
-    assert "--jp-content-font-color1" in SQUARE._repr_html_()
+    inside = SQUARE._repr_html_()
+    assert "currentColor" in inside, "the letters of a page are seen on its paper"
+    assert "prefers-color-scheme" not in inside, "a light page may be read on a dark system"
     assert 'class="paper" width' not in SQUARE._repr_html_()
     with pytest.raises(OptionError, match="theme is one of auto, light, dark, not red"):
         SQUARE.svg("red")  # type: ignore[arg-type]
@@ -88,3 +90,9 @@ def test_pictures_below_each_other() -> None:
     assert both.width == 100
     assert both.height > 100
     assert len(list(ElementTree.fromstring(both.svg()).iter("{http://www.w3.org/2000/svg}rect"))) == 3
+
+
+def test_wide_pictures_are_moved_instead_of_being_too_small() -> None:
+    wide = Picture("wide", 1000, 50, ())
+    assert "min-width: 680px" in wide._repr_html_()
+    assert "min-width: 100px" in SQUARE._repr_html_()

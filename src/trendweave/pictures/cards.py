@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trendweave.pictures.highlight import highlight_query
-from trendweave.pictures.picture import Picture
+from trendweave.pictures.picture import Picture, scroll
 from trendweave.pictures.style import FONT, MONO
 from trendweave.pictures.texts import quote
 
@@ -44,7 +44,7 @@ class Card:
             parts.append(f'<pre style="{_PRE}">{highlight_query(_first_lines(self.query))}</pre>')
         if self.facts:
             parts.append(_write_facts(self.facts))
-        parts += [one.inline() for one in self.pictures]
+        parts += [scroll(one) for one in self.pictures]
         for title, text in self.more:
             shown = f'<pre style="{_PRE}; white-space: pre; overflow-x: auto">{quote(text)}</pre>'
             parts.append(f'<details><summary style="cursor: pointer">{quote(title)}</summary>{shown}</details>')

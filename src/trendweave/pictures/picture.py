@@ -13,6 +13,8 @@ from trendweave.pictures.texts import quote
 
 ENDINGS = (".svg", ".html", ".png")
 _BETWEEN = 18
+#: A picture inside of a page is not made smaller than this.
+_LEAST_WIDTH, _LEAST_SCALE = 420.0, 0.68
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -97,7 +99,7 @@ class Picture:
         return f"<Picture {self.title!r}, {self.width:.0f} by {self.height:.0f}: save() writes it>"
 
     def _repr_html_(self) -> str:
-        return self.inline()
+        return scroll(self)
 
     def _write(self, theme: ThemeName, *, alone: bool) -> str:
         size = f"{self.width:g} {self.height:g}"
@@ -111,6 +113,12 @@ class Picture:
             f'aria-label="{quote(self.title)}" style="max-width: {self.width:g}px; width: 100%; height: auto">\n'
             f"<style>{write_style(theme, alone)}</style>\n{paper}{inside}\n</svg>"
         )
+
+
+def scroll(picture: Picture) -> str:
+    """A picture inside of a page; where it would become too small to be read, it is moved sideways instead."""
+    least = min(picture.width, max(_LEAST_WIDTH, _LEAST_SCALE * picture.width))
+    return f'<div style="overflow-x: auto"><div style="min-width: {least:.0f}px">{picture.inline()}</div></div>'
 
 
 def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str = "") -> Picture:

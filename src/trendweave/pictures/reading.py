@@ -75,12 +75,13 @@ def make_reading_plan(plan: ReadingPlan) -> Picture:
         took = f"{way.seconds / size:.3g} {_SHORT[unit]}" + (", chosen" if way.chosen else "")
         colour = _CHOSEN if way.chosen else _OTHER
         weight = ' font-weight="600"' if way.chosen else ""
+        shade = "halo" if way.chosen else "faint halo"
         parts += [
             f'<text{weight} x="{left - 10:.1f}" y="{y + 19:g}" text-anchor="end">'
             f"{quote(shorten(way.name, _MOST_LETTERS))}<title>{quote(way.name)}</title></text>",
             f'<rect x="{left:.1f}" y="{y + 6:g}" width="{width:.1f}" height="{_ROW - 12}" rx="3" fill="{colour}">'
             f"<title>{hint}</title></rect>",
-            f'<text class="{"" if way.chosen else "faint "}halo" x="{left + width + 8:.1f}" y="{y + 19:g}">{took}</text>',
+            f'<text class="{shade}" x="{left + width + 8:.1f}" y="{y + 19:g}">{took}</text>',
         ]
     foot = frame.bottom + 78
     parts.append(f'<text font-weight="600" x="24" y="{foot:g}">what is read</text>')

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-#: "auto" follows the reader: the notebook or page around a picture, else the reader's system.
+#: "auto" follows the reader: the notebook or page around a picture, or the reader's system where it stands alone.
 ThemeName: TypeAlias = Literal["auto", "light", "dark"]
 THEMES: tuple[ThemeName, ...] = ("auto", "light", "dark")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, 'DejaVu Sans', sans-serif"
@@ -38,8 +38,6 @@ class Theme:
 
 LIGHT = Theme("#1f2328", "#5b6570", "#e3e6ea", "#ffffff", "#f4f6f8")
 DARK = Theme("#e6e8eb", "#9aa4af", "#353b43", "#16191d", "#20252b")
-#: What notebooks, editors and documentation sites call the colour of their text; they know best what is around.
-_AROUND = ("--jp-content-font-color1", "--vscode-editor-foreground", "--md-typeset-color")
 
 _RULES = """
 .tw-picture { font-family: FONT; font-size: 13px; color: INK; }
@@ -76,23 +74,21 @@ def write_style(theme: ThemeName, alone: bool = True) -> str:
     """
     if theme != "auto":
         return _fill(DARK if theme == "dark" else LIGHT)
-    light, dark = (_declare(shades, alone) for shades in (LIGHT, DARK))
     names = Theme("var(--tw-ink)", "var(--tw-faint)", "var(--tw-grid)", "var(--tw-paper)", "var(--tw-panel)")
-    rules = f".tw-picture {{ {light} }}\n@media (prefers-color-scheme: dark) {{ .tw-picture {{ {dark} }} }}"
-    if not alone:
-        # A page that says what colour its text is knows better than the system of the reader.
-        known = f"var({_AROUND[0]}, var({_AROUND[1]}, var({_AROUND[2]}, var(--tw-own))))"
+    if alone:
+        light, dark = _declare(LIGHT), _declare(DARK)
+        rules = f".tw-picture {{ {light} }}\n@media (prefers-color-scheme: dark) {{ .tw-picture {{ {dark} }} }}"
+    else:
+        # Letters in the colour of those around are seen on any paper; the reader's system may differ from the page.
         mixed = " ".join(
-            f"--tw-{name}: color-mix(in srgb, {known} {part}%, transparent);"
+            f"--tw-{name}: color-mix(in srgb, currentColor {part}%, transparent);"
             for name, part in (("faint", 70), ("grid", 16), ("panel", 6))
         )
-        rules += f"\n.tw-picture {{ --tw-ink: {known}; {mixed} --tw-paper: transparent; }}"
+        rules = f".tw-picture {{ --tw-ink: currentColor; {mixed} --tw-paper: transparent; }}"
     return f"\n{rules}{_fill(names)}"
 
 
-def _declare(shades: Theme, alone: bool) -> str:
-    if not alone:
-        return f"--tw-own: {shades.ink};"
+def _declare(shades: Theme) -> str:
     return (
         f"--tw-ink: {shades.ink}; --tw-faint: {shades.faint}; --tw-grid: {shades.grid}; "
         f"--tw-paper: {shades.paper}; --tw-panel: {shades.panel};"

@@ -12,33 +12,51 @@ from trendweave.pictures.texts import describe_trend, quote
 
 _CELL = "padding: 3px 12px; border: none; border-bottom: 1px solid rgba(128, 128, 128, .25)"
 _MOST_LETTERS = 120
+#: What is no longer than this stands in one line.
+_SHORT, _NO_BREAK = 40, "; white-space: nowrap"
 
 
 def write_rows(table: pa.Table, most: int) -> str:
-    """Write the first rows as an HTML table; numbers stand to the right.
+    """Write the first rows as an HTML table; numbers stand to the right, and zones of times in the head.
 
     Args:
         table: The rows.
         most: How many are written.
     """
-    right = [_stands_right(field.type) for field in table.schema]
+    first = table.slice(0, most)
+    columns = [_write_column(column) for column in first.columns]
+    sides = [_side(_stands_right(field.type)) for field in table.schema]
     head = "".join(
-        f'<th style="{_CELL}; text-align: {_side(one)}">{quote(name)}</th>'
-        for name, one in zip(table.column_names, right, strict=True)
+        f'<th style="{_CELL}; text-align: {side}">{quote(field.name)}{_write_zone(field.type)}</th>'
+        for field, side in zip(table.schema, sides, strict=True)
     )
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td style="{_CELL}; text-align: {_side(one)}">{quote(_shorten(cell))}</td>'
-            for cell, one in zip(row, right, strict=True)
+            f'<td style="{_CELL}; text-align: {side}{_NO_BREAK if len(cell) <= _SHORT else ""}">{quote(cell)}</td>'
+            for cell, side in zip(row, sides, strict=True)
         )
         + "</tr>"
-        for row in _read_cells(table, most)
+        for row in zip(*columns, strict=True)
     )
     return (
         f'<table style="border-collapse: collapse; font: 13px {FONT}; border: none"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
+
+
+def _write_column(column: pa.ChunkedArray) -> list[str]:
+    values = column.to_pylist()
+    if not pa.types.is_timestamp(column.type):
+        return [_shorten(_write_cell(value)) for value in values]
+    moments = [value for value in values if value is not None]
+    finest = "minutes" if all(one.second == one.microsecond == 0 for one in moments) else "auto"
+    return ["-" if one is None else one.replace(tzinfo=None).isoformat(" ", finest) for one in values]
+
+
+def _write_zone(kind: pa.DataType) -> str:
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    return "" if zone is None else f' <span style="font-weight: normal; opacity: .7">{quote(zone)}</span>'
 
 
 def write_lines(table: pa.Table, most: int) -> str:

@@ -38,6 +38,11 @@ class WorkloadSession(PushSession, Generic[R]):
         super().__init__(make_engine(rules), watermark, state)
         self._rules, self._make_engine = rules, make_engine
 
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        return Card(type(self).__name__, "", self._facts(), (), (("queries", self._engine.text),)).html()
+
     @property
     def workload(self) -> R:
         """The queries that it has now."""
