@@ -19,7 +19,7 @@ from trendweave.pictures.frames import make_empty
 from trendweave.pictures.kinds import find_kind, find_numbers, find_others, find_situations
 from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
 from trendweave.pictures.picture import Picture, scroll, stack
-from trendweave.pictures.tables import write_lines, write_rows
+from trendweave.pictures.tables import find_zones, write_lines, write_rows
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
 from trendweave.pictures.trends import describe_shown, make_trend_lanes
@@ -170,7 +170,9 @@ class ShownResult:
 
     def _repr_html_(self) -> str:
         drawn = "" if self.picture is None else f'<div style="max-width: 720px">{scroll(self.picture)}</div>'
-        count = f'<div style="opacity: .75; font-size: 12px; margin: 4px 0 10px">{quote(self._count())}</div>'
+        zones = find_zones(self.table.schema)
+        told = "; ".join([self._count(), *([f"times in {', '.join(zones)}"] if zones else [])])
+        count = f'<div style="opacity: .75; font-size: 12px; margin: 4px 0 10px">{quote(told)}</div>'
         return f'<div style="overflow-x: auto">{write_rows(self.table, self.most)}{count}{drawn}</div>'
 
     def _count(self) -> str:

@@ -214,7 +214,7 @@ def test_times_of_shown_rows_are_short_and_in_the_zone_of_the_picture() -> None:
     table = pa.table({"window_start": [start, start + timedelta(hours=1)], "count": [1, 2]})
     page = trendweave.show(table)._repr_html_()
     assert ">2024-03-01 23:00<" in page
-    assert re.search("window_start <span[^>]*>UTC</span>", page)
+    assert "2 rows; times in UTC" in page
     assert ">2024-03-02 00:00<" in trendweave.show(table, zone="Europe/Berlin")._repr_html_()
     assert "2024-03-02 00:00:00+01:00" in str(trendweave.show(table, zone="Europe/Berlin"))
     seconds = table.set_column(0, "window_start", [[start, start + timedelta(seconds=1)]])

@@ -53,6 +53,8 @@ def test_a_notebook_becomes_a_page() -> None:
 
 @with_extra
 def test_it_is_built_without_a_warning_and_asks_no_other_server(pages: Path) -> None:
+    from tools.site.finishing import finish
+
     config = (ROOT / "zensical.toml").read_text(encoding="utf-8")
     place = pages.parent / "zensical.toml"
     place.write_text(config.replace('"build/docs"', '"docs"').replace('"build/site"', '"site"'), encoding="utf-8")
@@ -62,9 +64,24 @@ def test_it_is_built_without_a_warning_and_asks_no_other_server(pages: Path) -> 
     site = pages.parent / "site"
     shown = (site / "grammar.html").read_text(encoding="utf-8")
     assert shown.count('<svg class="railroad-diagram"') > 60
+    finish(site)
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert re.findall(r"<(?:script|img|link|iframe)[^>]*(?:src|href)=\"?https?:[^\"' >]+", text) == [], page.name
+        (script,) = re.findall(r'<script src="([^"]*worker_from_disk\.js)"', text)
+        assert (page.parent / script).is_file(), "search works on pages that are opened from the disk"
+
+
+def test_pages_that_ask_another_server_are_refused(tmp_path: Path) -> None:
+    from tools.site.finishing import finish
+
+    page = tmp_path / "a.html"
+    page.write_text('<a href="https://x.org">read</a><link rel="next" href="b.html">', encoding="utf-8")
+    finish(tmp_path)
+    for asks in ('<img alt="x" src="https://x.org/a.png">', "<script src=//x.org/a.js></script>"):
+        page.write_text(asks, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"a\.html loads something from another server: <(img|script)"):
+            finish(tmp_path)
 
 
 @with_extra

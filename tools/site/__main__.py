@@ -1,4 +1,4 @@
-"""Make the site: `python -m tools.site`. It needs no network, and any warning is an error."""
+"""Make the site: `python -m tools.site`. It needs no network, nor do its readers, and any warning is an error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.site.finishing import finish
 from tools.site.gathering import gather
 from tools.site.places import ROOT
 
@@ -16,6 +17,8 @@ def main() -> int:
     gather(PAGES, run_notebooks=True)
     command = [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"]
     done = subprocess.run([*command, "--config-file", str(ROOT / "zensical.toml")], cwd=ROOT, check=False)
+    if done.returncode == 0:
+        finish(ROOT / "build" / "site")
     return done.returncode
 
 

@@ -41,7 +41,8 @@ def gather(into: Path, run_notebooks: bool = False) -> None:
         _write(into / place, _fill_markers(rewrite(text, source, pages, into), api))
     for page in api:
         _write(into / page.place, page.text)
-    shutil.copytree(Path(__file__).parent / "style", into / "style")
+    for folder in ("style", "scripts"):
+        shutil.copytree(Path(__file__).parent / folder, into / folder)
 
 
 def _write(path: Path, text: str) -> None:

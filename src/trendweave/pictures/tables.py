@@ -17,7 +17,8 @@ _SHORT, _NO_BREAK = 40, "; white-space: nowrap"
 
 
 def write_rows(table: pa.Table, most: int) -> str:
-    """Write the first rows as an HTML table; numbers stand to the right, and zones of times in the head.
+    """Write the first rows as an HTML table; numbers stand to the right, and times are
+    written without their zones, which `find_zones` tells.
 
     Args:
         table: The rows.
@@ -27,7 +28,7 @@ def write_rows(table: pa.Table, most: int) -> str:
     columns = [_write_column(column) for column in first.columns]
     sides = [_side(_stands_right(field.type)) for field in table.schema]
     head = "".join(
-        f'<th style="{_CELL}; text-align: {side}">{quote(field.name)}{_write_zone(field.type)}</th>'
+        f'<th style="{_CELL}; text-align: {side}">{quote(field.name)}</th>'
         for field, side in zip(table.schema, sides, strict=True)
     )
     body = "".join(
@@ -54,9 +55,10 @@ def _write_column(column: pa.ChunkedArray) -> list[str]:
     return ["-" if one is None else one.replace(tzinfo=None).isoformat(" ", finest) for one in values]
 
 
-def _write_zone(kind: pa.DataType) -> str:
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
-    return "" if zone is None else f' <span style="font-weight: normal; opacity: .7">{quote(zone)}</span>'
+def find_zones(schema: pa.Schema) -> list[str]:
+    """The zones of times."""
+    zones = [field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz is not None]
+    return list(dict.fromkeys(zones))
 
 
 def write_lines(table: pa.Table, most: int) -> str:

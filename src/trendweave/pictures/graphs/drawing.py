@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trendweave.pictures.frames import draw_title
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.graphs.layers import Placed, is_back, label_text, label_width, place_nodes
+from trendweave.pictures.graphs.layers import LABEL_HEIGHT, Placed, is_back, label_lines, label_width, place_nodes
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import quote
 
@@ -31,8 +31,12 @@ def make_graph(graph: Graph) -> Picture:
     parts.append("</g>")
     beyond = max((label_width(edge) / 2 for edge in graph.edges if is_back(edge, placed.columns)), default=0)
     width = max(placed.width, _TITLE_LETTER * len(graph.title), beyond * 2, 240.0) + 2 * _PAD
-    feet = [_back(edge, nodes, placed)[4] for edge in graph.edges if is_back(edge, placed.columns)]
-    height = top + max([placed.height, *(foot + 6 for foot in feet)]) + 22 if graph.nodes else top - 4
+    feet = [
+        _back(edge, nodes, placed)[4] + LABEL_HEIGHT * len(label_lines(edge)) - 8
+        for edge in graph.edges
+        if is_back(edge, placed.columns)
+    ]
+    height = top + max([placed.height, *feet]) + 22 if graph.nodes else top - 4
     return Picture(graph.title or "template", width, height, tuple(parts))
 
 
@@ -80,32 +84,42 @@ def _draw_head(x: float, y: float, way: str) -> str:
 def _draw_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> list[str]:
     if not edge.label:
         return []
+    below = False
     if edge.source == edge.target:
         x, y = placed.centres[edge.source]
         y -= nodes[edge.source].height / 2 + 28
     elif is_back(edge, placed.columns):
         x1, _, x2, _, low = _back(edge, nodes, placed)
-        x, y = (x1 + x2) / 2, low
+        x, y, below = (x1 + x2) / 2, low, True
     elif edge in placed.passed:
         enters, leaves, high = placed.passed[edge][0]
         x, y = (enters + leaves) / 2, high - 6
     else:
-        x, y = _place_label(edge, nodes, placed)
-    shown = f"{quote(label_text(edge))}<title>{quote(edge.label)}</title>"
-    return [f'<text class="small halo" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{shown}</text>']
+        x, y, below = _place_label(edge, nodes, placed)
+    lines = label_lines(edge)
+    if not below:
+        y -= LABEL_HEIGHT * (len(lines) - 1)
+    shown = "".join(
+        f'<tspan x="{x:.1f}" dy="{LABEL_HEIGHT if number else 0:g}">{quote(line)}</tspan>'
+        for number, line in enumerate(lines)
+    )
+    hint = f"<title>{quote(edge.label)}</title>"
+    return [f'<text class="small halo" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{shown}{hint}</text>']
 
 
-def _place_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float]:
-    """Beside an arrow to the next column, where it is level: before its target, or behind its source where the target
-    has other arrows to itself."""
+def _place_label(edge: Edge, nodes: dict[str, Node], placed: Placed) -> tuple[float, float, bool]:
+    """Where the label of an arrow to the next column stands, and whether that is below the arrow.
+
+    It is beside the arrow where that is level, before its target; where other labels lead there, too, it is beside the
+    middle of the arrow, on the side that they do not come from."""
     x1, y1, x2, y2 = _ends(edge, nodes, placed)
     middle = (x1 + x2) / 2
     if abs(y1 - y2) < 2:
-        return middle, y1 - 6
-    crowded = edge.target in placed.crowded
-    if crowded:
-        return middle, y1 - 6 if y2 > y1 else y1 + 15
-    return middle, y2 - 6 if y2 < y1 else y2 + 15
+        return middle, y1 - 6, False
+    if edge.target in placed.crowded:
+        aside, high = middle + label_width(edge) / 2 + 4, (y1 + y2) / 2
+        return (aside, high - 4, False) if y2 > y1 else (aside, high + 14, True)
+    return (middle, y2 - 6, False) if y2 < y1 else (middle, y2 + 15, True)
 
 
 def draw_node(node: Node, x: float, y: float) -> list[str]:

@@ -12,10 +12,12 @@ from itertools import pairwise
 
 from trendweave.pictures.graphs.alignment import align_rows
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.letters import measure, shorten
+from trendweave.pictures.letters import measure, wrap
 
-#: The widest label that is written beside an arrow, in letters; a longer one loses its middle.
-MOST_LETTERS = 46
+#: The letters of a line of a label, about.
+_LINE = 26
+#: How high a line of a label is.
+LABEL_HEIGHT = 14.0
 _SMALL = 11.5
 _GAP, _BETWEEN = 46.0, 30.0
 #: What an arrow needs that passes a column.
@@ -52,14 +54,14 @@ class _Slot:
     width: float
 
 
-def label_text(edge: Edge) -> str:
-    """The label of an arrow, as long as there is place for it."""
-    return shorten(edge.label, MOST_LETTERS)
+def label_lines(edge: Edge) -> tuple[str, ...]:
+    """The label of an arrow, in lines."""
+    return wrap(edge.label, _LINE, ("AND",))
 
 
 def label_width(edge: Edge) -> float:
     """How wide a label is drawn, about."""
-    return measure(label_text(edge), _SMALL)
+    return max((measure(line, _SMALL) for line in label_lines(edge)), default=0.0)
 
 
 def place_nodes(graph: Graph) -> Placed:
@@ -68,7 +70,7 @@ def place_nodes(graph: Graph) -> Placed:
     slots = {node.name: _slot_of(node, graph) for node in graph.nodes}
     steps, passing = _split_arrows(graph, columns)
     for edge, names in passing.items():
-        above = 24.0 if edge.label else _PASSING
+        above = _PASSING + LABEL_HEIGHT * len(label_lines(edge))
         slots |= {name: _Slot(above, _PASSING, label_width(edge) if edge.label else 0.0) for name in names}
     places = columns | {name: columns[edge.source] + 1 + i for edge, ns in passing.items() for i, name in enumerate(ns)}
     order = _order_columns(places, steps)
@@ -175,11 +177,19 @@ def _order_columns(places: Mapping[str, int], steps: list[tuple[str, str]]) -> l
 def _slot_of(node: Node, graph: Graph) -> _Slot:
     """What a node needs, with its loop and the label of that."""
     loops = [edge for edge in graph.edges if edge.source == edge.target == node.name]
-    above = node.height / 2 + (0 if not loops else 42 if loops[0].label else 26)
+    above = node.height / 2
+    if loops:
+        above += 26 + max(LABEL_HEIGHT * len(label_lines(loop)) for loop in loops)
+    elif any(edge.label and node.name in (edge.source, edge.target) for edge in graph.edges):
+        # Labels before and behind it may be higher than itself.
+        above = max(above, 6 + max(LABEL_HEIGHT * len(label_lines(edge)) for edge in graph.edges))
     return _Slot(above, node.height / 2, max([node.width, *map(label_width, loops)]))
 
 
 def _find_gap(graph: Graph, columns: Mapping[str, int], number: int) -> float:
     """The way between two columns, as wide as the labels of the arrows that lead over it."""
     over = [edge for edge in graph.edges if columns[edge.source] == number and columns[edge.target] == number + 1]
-    return max([_GAP, *(label_width(edge) + 34 for edge in over if edge.label)])
+    labelled = [edge for edge in over if edge.label]
+    # Labels of arrows that meet stand beside the middle of their arrows.
+    wide = 1.6 if len({edge.target for edge in labelled}) < len(labelled) else 1.0
+    return max([_GAP, *(wide * label_width(edge) + 34 for edge in labelled)])
