@@ -179,7 +179,7 @@ WITHOUT_SPARK = "import sys; sys.modules['pyspark'] = None; from trendweave.cli 
 def test_without_pyspark(query_file: Path, tmp_path: Path) -> None:
     write_table(EVENTS, tmp_path / "events.parquet")
     command = [sys.executable, "-c", WITHOUT_SPARK, "run", str(query_file), "--runner", "spark", "--events"]
-    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=300)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         "Spark is not installed: there is no Python package pyspark\n"
@@ -191,7 +191,7 @@ def test_without_pyspark_a_query_runs_in_process(query_file: Path, tmp_path: Pat
     """As it does on the base install, where nobody has to know of runners."""
     write_table(EVENTS, tmp_path / "events.parquet")
     command = [sys.executable, "-c", WITHOUT_SPARK, "run", str(query_file), *COLUMNS, "--events"]
-    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=300)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[1] == "0,10,3,10"
 
@@ -203,7 +203,7 @@ def test_without_java(query_file: Path, tmp_path: Path) -> None:
         [sys.executable, "-m", "trendweave", "run", str(query_file), "--events", str(tmp_path / "events.parquet")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env=os.environ | {"JAVA_HOME": str(tmp_path)},
     )
     assert (result.returncode, result.stdout) == (1, "")

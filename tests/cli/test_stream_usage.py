@@ -55,7 +55,7 @@ def test_wrong_usage(tmp_path: Path, options: list[str], said: str) -> None:
 def test_a_wrong_query_is_told_before_spark_starts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trendweave", "stream", "-", *FILES]
     done = subprocess.run(
-        command, input="RETURN COUNT(*) PATTERN", capture_output=True, text=True, timeout=60, cwd=tmp_path
+        command, input="RETURN COUNT(*) PATTERN", capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("language error\nTW101")

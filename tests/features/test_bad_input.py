@@ -86,9 +86,9 @@ def test_one_event_per_window_a_million_times():
     events = pa.table(
         {"time": pa.array(np.arange(1_000_000)), "type": pa.array(["A"]).take(pa.array(np.zeros(1_000_000, int)))}
     )
-    began = clock.monotonic()
+    began = clock.process_time()
     found = trendweave.query(f"{COUNT} WITHIN 1 second SLIDE 1 second").run(events)
-    assert clock.monotonic() - began < 30
+    assert clock.process_time() - began < 30
     assert found.num_rows == 1_000_000
     assert found["count"].unique().to_pylist() == [1]
     assert found["window_start"].equals(events["time"])

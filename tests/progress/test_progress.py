@@ -51,7 +51,7 @@ def _looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wait_for(ready: Callable[[], object]) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not ready():
         assert time.monotonic() < end, "nothing was shown"
         time.sleep(0.005)

@@ -7,15 +7,16 @@ import subprocess
 import sys
 import threading
 from contextvars import ContextVar
-from time import monotonic, sleep
+from time import sleep
 
 import pytest
 
 from trendweave.runners.interruptible import interruptible
 
-#: Every pair of events is compared by compiled code: minutes of work in one call.
+#: Every pair of events is compared by compiled code: minutes of work in one call. Ctrl-C comes when it has computed for
+#: half a second, and is measured by what it computes from then on, as the machine has other work, too.
 PROGRAM = """
-import signal, sys, time
+import os, signal, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, pyarrow as pa, trendweave
 query = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x AND A.y < NEXT(A).y")
@@ -25,11 +26,18 @@ def events(count):
     return pa.table({"time": np.arange(count), "type": ["A"] * count, **columns})
 query.run(events(50), numbers="float64")
 many = events(400_000)
-print("ready", flush=True)
+ready = time.process_time()
+pressed = []
+def press():
+    while time.process_time() < ready + 0.5:
+        time.sleep(0.05)
+    pressed.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
 try:
     query.run(many, numbers="float64")
 except KeyboardInterrupt:
-    print("interrupted", flush=True)
+    print("interrupted after", time.process_time() - pressed[0], flush=True)
 print(query.run(events(3), numbers="int64").num_rows, flush=True)
 """
 
@@ -38,16 +46,12 @@ def test_a_run_ends_within_a_second() -> None:
     process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        sleep(1)
-        began = monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
-        # The machine has other work, too.
-        assert monotonic() - began < 3
+        said, _, seconds = process.stdout.readline().rpartition(" ")
+        assert said == "interrupted after"
+        assert float(seconds) < 1
         # The process goes on, and the thread that is left does not keep it from ending.
         assert process.stdout.readline() == "1\n"
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     finally:
         process.kill()
         process.wait()
