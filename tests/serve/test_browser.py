@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.serving_here import Server, serve_here
+from tests.serve.serving_here import Server, serve_here, wait_until
 from trendweave.serve.serving import Limits, Serving
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -73,6 +73,8 @@ def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
     assert lines[2].rstrip() == "           ^^^^^^^^^^"
     assert "".join(one.inner_text() for one in page.query_selector_all(".wrong-place")) == "10 parsecs"
 
+    inside = "one => one.scrollWidth <= one.closest('section').clientWidth"
+    assert problem.evaluate(inside)
     page.press("#query-text", "F8")
     assert page.evaluate("getSelection().toString()") == "10 parsecs"
     page.keyboard.type("5 s")
@@ -109,6 +111,12 @@ def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
     assert page.eval_on_selector("#rows td.number-cell", "one => getComputedStyle(one).textAlign") == "right"
     page.keyboard.press("Alt+PageDown")
     assert "rows 51 to 100 of 200" in page.inner_text("#panel-rows")
+
+    assert not page.is_visible("#old-rows")
+    page.fill("#query-text", COUNTED + " ")
+    assert page.is_visible("#old-rows"), "rows of another query say so"
+    page.fill("#query-text", COUNTED)
+    assert not page.is_visible("#old-rows")
 
     page.keyboard.press("Alt+2")
     assert page.is_visible("#picture svg")
@@ -180,6 +188,42 @@ def test_light_and_dark(page: Any) -> None:
     page.wait_for_selector("html[data-ready]")
     assert page.input_value("#theme") == "light"
     assert page.input_value("#source") == "file:stock.csv"
+
+
+def test_a_text_without_end_stays_plain_and_a_blank_one_is_no_mistake(page: Any) -> None:
+    write(page, "RETURN x AS y, " * 10_000)
+    assert len(page.query_selector_all("#shown-text span")) == 1
+    page.wait_for_selector(".problem:has-text('at most 100,000')")
+    write(page, " ")
+    page.wait_for_selector(".problem", state="detached")
+    assert "Write a query" in page.text_content("#plan")
+
+
+@pytest.mark.parametrize("panel", ["rows", "live"])
+def test_a_narrow_window_has_room_for_all(page: Any, panel: str) -> None:
+    page.set_viewport_size({"width": 380, "height": 800})
+    page.click(f"#tab-{panel}")
+    assert page.evaluate("document.documentElement.scrollWidth") == 380
+
+
+@pytest.mark.nightly
+def test_eight_tabs_watch_at_once(browser: Any) -> None:
+    """A browser has six connections to a server, and no stream keeps one."""
+    context = browser.new_context()
+    with serve_here(Serving(limits=Limits(streams=8))) as running:
+        tabs = [context.new_page() for _ in range(8)]
+        for tab in tabs:
+            tab.goto(running.address)
+            tab.wait_for_selector("html[data-ready]")
+            tab.click("#tab-live")
+            tab.select_option("#live-rate", "20")
+            tab.click("#live-start")
+        for tab in tabs:
+            tab.wait_for_selector("#live .spark path.rate", timeout=60_000)
+        assert all(tab.is_visible("#live-stop") for tab in tabs)
+        assert running.lanes.streams.running == 8
+        context.close()
+        wait_until(lambda: running.lanes.streams.running == 0)
 
 
 def test_everything_that_can_be_used_has_a_name(page: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     (served / "link.csv").symlink_to(tmp_path / "secret.csv")
     (served / "text.csv").symlink_to(served / "notes.txt")
     (served / "away").symlink_to(tmp_path / "elsewhere")
+    Path(os.fsdecode(os.fsencode(served) + b"/\xff.csv")).write_text("x")
     (served / "circle.csv").symlink_to(served / "circle.csv")
     (served / "inside.csv").symlink_to(served / "a.csv")
     return served

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -17,6 +18,7 @@ import pytest
 
 from tests.serve.serving_here import FALLING, STOCK, Server, asked, serve_here, wait_until
 from trendweave.serve.lanes import Busy, Lane
+from trendweave.serve.pieces import Pieces
 from trendweave.serve.serving import Limits, Serving, is_loopback
 from trendweave.serve.starting import with_token
 
@@ -143,6 +145,77 @@ def test_streams_are_told_as_they_go_and_end_with_their_tab(server: Server) -> N
         connection.close()
 
     wait_until(lambda: server.lanes.streams.running == 0 and not any(map(is_there, processes)), 5)
+
+
+def test_pages_take_answers_in_pieces(server: Server) -> None:
+    piece = server.post("begin/run", asked(FALLING)).json
+    messages = piece["messages"]
+    while piece["ticket"]:
+        piece = server.post("more", {"ticket": piece["ticket"]}).json
+        messages += piece["messages"]
+    assert [len(one["rows"]) for one in messages if one["event"] == "rows"] == [20]
+    assert messages[-1]["event"] == "result"
+
+    outside = server.post("begin/run", asked(FALLING, source={"kind": "file", "name": "../secret.csv"})).json
+    assert "there is no file" in str(outside["messages"])
+    for wrong in ({"ticket": "none"}, {}, []):
+        assert "does not know" in server.post("more", wrong).json["message"]
+    wait_until(lambda: not server.app.app.state.pieces.tickets)
+
+
+def test_a_page_that_leaves_between_pieces_ends_its_stream(server: Server) -> None:
+    ticket = server.post("begin/live", asked(FALLING, stream=SLOW)).json["ticket"]
+    wait_until(lambda: server.lanes.streams.running == 1)
+    (process,) = (one.number for one in server.lanes.streams._running)
+    body = json.dumps({"ticket": ticket}).encode()
+    head = (
+        f"POST /api/more HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port)) as tab:
+        tab.sendall(head.replace("Host: x", f"Host: 127.0.0.1:{server.port}").encode() + body)
+    wait_until(lambda: server.lanes.streams.running == 0 and not is_there(process), 5)
+    assert server.app.app.state.pieces.tickets == ()
+
+
+def test_answers_that_nobody_asks_for_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    async def talk(number: int) -> AsyncGenerator[dict[str, Any], None]:
+        try:
+            for place in range(number):
+                yield {"place": place}
+        finally:
+            closed.append(number)
+
+    async def forget() -> None:
+        pieces = Pieces()
+        for number in (1, 1_000):
+            pieces.begin(talk(number))
+        while pieces.tickets:
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr("trendweave.serve.pieces._PATIENCE", 0.1)
+    asyncio.run(forget())
+    assert sorted(closed) == [1, 1_000]
+
+
+def test_pieces_have_all_messages_in_order() -> None:
+    async def talk() -> AsyncGenerator[dict[str, Any], None]:
+        for place in range(350):
+            yield {"place": place}
+
+    async def take_all() -> list[int]:
+        pieces = Pieces()
+        ticket = pieces.begin(talk())
+        found: list[int] = []
+        piece: dict[str, Any] = {"ticket": ticket}
+        while piece["ticket"]:
+            piece = await pieces.take(ticket)
+            assert len(piece["messages"]) <= 100
+            found += [message["place"] for message in piece["messages"]]
+        return found
+
+    assert asyncio.run(take_all()) == list(range(350))
 
 
 @pytest.mark.nightly

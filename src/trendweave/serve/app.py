@@ -22,7 +22,8 @@ from trendweave.serve.folders import Refused, list_files, read_queries
 from trendweave.serve.guard import Guard
 from trendweave.serve.lanes import Busy, Lane
 from trendweave.serve.messages import MessageLines
-from trendweave.serve.requests import read_request
+from trendweave.serve.pieces import Pieces
+from trendweave.serve.requests import read_json, read_request
 from trendweave.serve.samples import list_samples
 from trendweave.serve.serving import Serving
 from trendweave.serve.words import list_words
@@ -66,11 +67,13 @@ def make_app(serving: Serving) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         lanes = app.state.lanes = Lanes.of(serving)
+        pieces = app.state.pieces = Pieces()
         starting = asyncio.ensure_future(asyncio.gather(lanes.quick.prepare(), lanes.runs.prepare()))
         try:
             yield
         finally:
             await asyncio.gather(starting, return_exceptions=True)
+            await pieces.close()
             await lanes.close()
 
     routes = [
@@ -79,6 +82,11 @@ def make_app(serving: Serving) -> ASGIApp:
         Route("/api/about", _tell_about),
         *(Route(f"/api/{kind}", _answer_at_once, methods=["POST"], name=kind) for kind in ("check", "columns", "plan")),
         *(Route(f"/api/{kind}", _answer_in_lines, methods=["POST"], name=kind) for kind in ("run", "live")),
+        *(
+            Route(f"/api/begin/{kind}", _begin_pieces, methods=["POST"], name=f"begin {kind}")
+            for kind in ("run", "live")
+        ),
+        Route("/api/more", _give_piece, methods=["POST"]),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     handlers: Any = {Refused: _tell_refused, Busy: _tell_busy}
@@ -127,11 +135,34 @@ async def _answer_at_once(request: Request) -> Response:
 
 
 async def _answer_in_lines(request: Request) -> Any:
+    return MessageLines(await _start(request))
+
+
+async def _begin_pieces(request: Request) -> Response:
+    pieces: Pieces = request.app.state.pieces
+    return await _send_piece(request, pieces.begin(await _start(request)))
+
+
+async def _give_piece(request: Request) -> Response:
+    serving: Serving = request.app.state.serving
+    asked = await read_json(request, serving.limits.request)
+    return await _send_piece(request, str(asked.get("ticket")) if isinstance(asked, dict) else "")
+
+
+async def _send_piece(request: Request, ticket: str) -> Response:
+    pieces: Pieces = request.app.state.pieces
+    piece = await pieces.take(ticket)
+    if await request.is_disconnected():  # the tab was closed, or what it watched was stopped
+        pieces.leave(ticket)
+    return JSONResponse(piece)
+
+
+async def _start(request: Request) -> AsyncGenerator[dict[str, Any], None]:
+    """The messages of a run or a stream."""
     kind = request.url.path.rpartition("/")[2]
     job = await read_request(request, kind, request.app.state.serving)
     lanes: Lanes = request.app.state.lanes
-    lane = lanes.runs if kind == "run" else lanes.streams
-    return MessageLines(_with_busy(lane.run(job)))
+    return _with_busy((lanes.runs if kind == "run" else lanes.streams).run(job))
 
 
 async def _with_busy(messages: AsyncGenerator[dict[str, Any], None]) -> AsyncGenerator[dict[str, Any], None]:

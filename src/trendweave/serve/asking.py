@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trendweave.serve.folders import Refused
+from trendweave.serve.texts import can_be_sent
 
 KINDS = ("sample", "file", "store")
 #: How times of a file may be written, where there is no pattern such as %d.%m.%Y.
@@ -160,8 +161,7 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
 
 def _text(given: Mapping[str, Any], word: str, default: str = "") -> str:
     value = given.get(word, default)
-    # Half of a pair of surrogates, which JSON can hold, could not be sent back.
-    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
+    if not isinstance(value, str) or not can_be_sent(value):
         raise Refused(f"{word} is no text")
     return value
 

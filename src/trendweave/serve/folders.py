@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from trendweave.serve.texts import can_be_sent
+
 ENDINGS = (".parquet", ".csv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 _MOST_FILES = 1_000
 _MOST_LOOKED_AT = 50_000
@@ -65,7 +67,7 @@ def find_file(folder: Path | None, name: str) -> Path:
         raise unknown
     root = folder.resolve()
     parts = Path(name).parts
-    if any(part.startswith((".", "_")) for part in parts):
+    if not all(map(_is_shown, parts)):
         raise unknown
     try:
         path = root.joinpath(*parts).resolve(strict=True)
@@ -80,13 +82,17 @@ def find_file(folder: Path | None, name: str) -> Path:
 def _walk(root: Path) -> Iterator[Path]:
     looked_at = 0
     for where, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        folders[:] = sorted(filter(_is_shown, folders))
         for name in sorted(names):
             looked_at += 1
             if looked_at > _MOST_LOOKED_AT:
                 return
-            if not name.startswith((".", "_")):
+            if _is_shown(name):
                 yield Path(where) / name
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith((".", "_")) and can_be_sent(name)
 
 
 def _lies_in(path: Path, root: Path) -> bool:

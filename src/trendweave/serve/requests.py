@@ -23,17 +23,7 @@ async def read_request(request: Request, kind: str, serving: Serving) -> dict[st
     Raises:
         Refused: The request is not of the right form, or too large.
     """
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        # Forms of other pages cannot send this without being asked first.
-        raise Refused("requests are JSON")
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            body = await _read_body(request, serving.limits.request)
-        asked = json.loads(body)
-    except TimeoutError:
-        raise Refused(f"a request comes within {_PATIENCE:g} seconds") from None
-    except (ValueError, RecursionError):
-        raise Refused("the request is no JSON") from None
+    asked = await read_json(request, serving.limits.request)
     read_asked(asked, serving.limits.rules)
     return {
         "kind": kind,
@@ -42,6 +32,24 @@ async def read_request(request: Request, kind: str, serving: Serving) -> dict[st
         "stores": serving.stores,
         "limits": asdict(serving.limits),
     }
+
+
+async def read_json(request: Request, most: int) -> Any:
+    """The body of a request.
+
+    Raises:
+        Refused: It is no JSON, has more bytes than `most`, or takes too long to come.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        # Forms of other pages cannot send this without being asked first.
+        raise Refused("requests are JSON")
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return json.loads(await _read_body(request, most))
+    except TimeoutError:
+        raise Refused(f"a request comes within {_PATIENCE:g} seconds") from None
+    except (ValueError, RecursionError):
+        raise Refused("the request is no JSON") from None
 
 
 async def _read_body(request: Request, most: int) -> bytes:

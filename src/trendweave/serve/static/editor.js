@@ -92,7 +92,9 @@ export class Editor {
     this.offered = complete(this.text, this.area.selectionStart, this.known);
     const { word, found, start } = this.offered;
     const afterDot = this.text[start - 1] === ".";
-    if (!found.length || (!asked && !word && !afterDot)) { this.close(); return; }
+    // A unit that is written out needs no other one.
+    const isWhole = this.known.language.units.includes(word.toLowerCase());
+    if (!found.length || (!asked && ((!word && !afterDot) || isWhole))) { this.close(); return; }
     this.list.replaceChildren(...found.map((one, place) => make("li", {
       role: "option", id: `completion-${place}`, "aria-selected": "false",
       onmousedown: (event) => { event.preventDefault(); this.take(place); },

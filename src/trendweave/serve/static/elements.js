@@ -43,6 +43,9 @@ export function takeDrawing(text) {
 
 export const count = (number) => Number(number).toLocaleString("en-US");
 
+/** A length of time as people say it. */
+export const seconds = (number) => (number < 0.1 ? `${Math.round(number * 1000)} ms` : `${number.toFixed(number < 10 ? 2 : 1)} s`);
+
 /** Tabs as people expect them: arrows move, Home and End jump, one of them is in the order of Tab. */
 export function arrowKeys(list) {
   list.addEventListener("keydown", (event) => {

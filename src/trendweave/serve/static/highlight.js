@@ -2,13 +2,18 @@
 
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*'?|"(?:[^"]|"")*"?)|(`(?:[^`]|``)*`?)|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_][\w]*(?:-[A-Za-z]+)*)|(\s+)|(.)/gsu;
 
+/** Longer texts stay black, so that typing stays quick. */
+const MOST_COLOURED = 30_000;
+
 export function makeHighlighter(language) {
   const upper = (list) => new Set(list.map((word) => word.toUpperCase()));
   const words = upper([...language.clauses.flatMap((one) => one.split(/[\s]/)), ...language.words]);
   const calls = upper([...language.aggregates, ...language.functions]);
   const others = upper([...language.strategies, ...language.relations]);
   return function pieces(text, types) {
+    if (text.length > MOST_COLOURED) return [{ start: 0, text, kind: "" }];
     const found = [];
+    let last = "";
     for (const match of text.matchAll(TOKEN)) {
       const [whole, comment, quoted, , number, word] = match;
       let kind = "";
@@ -16,13 +21,13 @@ export function makeHighlighter(language) {
       else if (quoted) kind = "quoted";
       else if (number) kind = "number";
       else if (word) {
-        const before = text[match.index - 1];
         const name = word.toUpperCase();
-        if (before === "." || /\bAS\s+$/i.test(text.slice(0, match.index))) kind = "";
+        if (last === "." || last.toUpperCase() === "AS") kind = "";
         else if (calls.has(name) && /^\s*\(/.test(text.slice(match.index + word.length))) kind = "call";
         else if (words.has(name) || others.has(name)) kind = "word";
         else if (types.has(word)) kind = "type";
       }
+      if (whole.trim()) last = whole;
       found.push({ start: match.index, text: whole, kind });
     }
     return found;

@@ -2,8 +2,11 @@
 
 import { $, count, make } from "./elements.js";
 import { cell, head } from "./table.js";
+import { drawRates } from "./rates.js";
 import { listen } from "./server.js";
 
+/** Columns that all queries of a workload may have. */
+const COMMON = ["query", "window_start", "window_end"];
 const KEPT_ROWS = 200;
 const KEPT_QUERIES = 8;
 const KEPT_ALERTS = 50;
@@ -75,23 +78,27 @@ export class Live {
     this.several = begin?.several ?? false;
     this.known = begin?.columns ?? [];
     // Queries of a workload have columns of their own, of which each row has few: these are told in words.
-    this.columns = this.several ? [this.known[0], { name: "row", type: "what it tells", kind: "text" }] : this.known;
+    this.common = this.known.map((column, place) => place).filter((place) => !this.several || COMMON.includes(this.known[place].name));
+    const common = this.common.map((place) => this.known[place]);
+    this.columns = this.several ? [...common, { name: "row", type: "what it tells", kind: "text" }] : common;
     this.state = make("p", { class: "quiet" }, begin ? "" : "starting ...");
     this.tiles = {};
     const tile = (id, name, kind = "") => {
       this.tiles[id] = make("b", {}, "0");
       return make("div", { class: `tile ${kind}` }, make("span", {}, name), this.tiles[id]);
     };
+    const dropped = tile("dropped", "events of no use");
+    dropped.hidden = true;
     this.progress = make("progress", { max: begin?.total || 1, value: 0, "aria-label": "Events replayed" });
-    this.spark = make("div", { class: "drawing" });
+    this.spark = make("div");
     this.perQuery = make("p", { class: "quiet" });
     this.body = make("tbody");
     this.alerts = make("tbody");
     this.alertBox = make("div", { hidden: true }, make("h3", {}, "Latest alerts"), this.table(this.alerts, "Latest alerts"));
-    $("live-columns").replaceChildren(...this.known.filter((one) => one.kind === "number").map((one) => make("option", { value: one.name })));
+    if (begin) offerColumns(this.known);
     $("live").replaceChildren(this.state, this.progress,
       make("div", { class: "tiles" }, tile("rate", "events a second"), tile("sent", "events"), tile("watermark", "watermark", "time"),
-        tile("windows", "windows closed"), tile("rows", "rows"), tile("late", "late events"), tile("dropped", "of no use"), tile("alerts", "alerts")),
+        tile("windows", "windows closed"), tile("rows", "rows"), tile("late", "late events"), tile("alerts", "alerts"), dropped),
       this.spark, this.perQuery, this.alertBox,
       ...(begin ? [make("h3", {}, "Latest rows"), this.table(this.body, "Latest rows")] : []));
   }
@@ -108,8 +115,8 @@ export class Live {
 
   cellsOf(row) {
     if (!this.several) return row.cells;
-    const told = row.cells.map((text, place) => place && text !== null ? `${this.known[place].name} ${text}` : null);
-    return [row.cells[0], told.filter(Boolean).join(",  ")];
+    const told = row.cells.map((text, place) => text === null || this.common.includes(place) ? null : `${this.known[place].name} ${text}`);
+    return [...this.common.map((place) => row.cells[place]), told.filter(Boolean).join(", ")];
   }
 
   update(tick) {
@@ -118,6 +125,7 @@ export class Live {
     show("watermark", tick.watermark ?? "none");
     for (const id of ["sent", "windows", "rows", "late", "dropped", "alerts"]) show(id, count(tick[id]));
     this.tiles.alerts.parentElement.classList.toggle("hot", tick.alerts > 0);
+    this.tiles.dropped.parentElement.hidden = !tick.dropped;
     this.tiles.late.parentElement.classList.toggle("hot", tick.late > 0);
     this.progress.value = tick.sent;
     this.state.textContent = `${Math.floor(100 * tick.sent / Math.max(1, tick.total))}% of ${count(tick.total)} events`;
@@ -126,7 +134,7 @@ export class Live {
     this.perQuery.textContent = queries.slice(0, KEPT_QUERIES).map(([name, rows]) => `${name}: ${count(rows)} rows`).join("  ·  ") + more;
     this.rates.push(tick.rate);
     if (this.rates.length > KEPT_RATES) this.rates.shift();
-    this.spark.replaceChildren(sparkline(this.rates));
+    this.spark.replaceChildren(drawRates(this.rates));
     const alerts = tick.new.filter((row) => row.alert);
     this.body.prepend(...tick.new.map((row) => this.row(row)).reverse());
     this.alerts.prepend(...alerts.map((row) => this.row(row)).reverse());
@@ -137,26 +145,8 @@ export class Live {
   }
 }
 
-/** The last rates as a line. */
-function sparkline(rates) {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  svg.setAttribute("viewBox", `0 0 ${KEPT_RATES} 40`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("class", "spark");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Events a second, now ${Math.round(rates.at(-1))}`);
-  const most = Math.max(1, ...rates) * 1.1;
-  const points = rates.map((rate, place) => `${place} ${(38 - 36 * rate / most).toFixed(2)}`);
-  const add = (kind, path) => {
-    const made = document.createElementNS(space, "path");
-    made.setAttribute("class", kind);
-    made.setAttribute("d", path);
-    svg.append(made);
-  };
-  if (points.length > 1) {
-    add("area", `M0 38L${points.join("L")}L${rates.length - 1} 38Z`);
-    add("rate", `M${points.join("L")}`);
-  }
-  return svg;
+/** Columns of rows that alerts may compare. */
+export function offerColumns(columns) {
+  const names = new Set(columns.filter((one) => one.kind === "number").map((one) => one.name));
+  $("live-columns").replaceChildren(...[...names].map((value) => make("option", { value })));
 }

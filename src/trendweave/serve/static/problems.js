@@ -4,6 +4,7 @@ import { $, make } from "./elements.js";
 
 export function showProblems(answer, goTo) {
   const place = $("problems");
+  place.classList.remove("old");
   if (answer.event === "problems") {
     const shown = answer.problems.map((problem) => make("button", {
       type: "button", class: "problem", onclick: () => goTo(problem), title: "Go to the place",
@@ -15,9 +16,15 @@ export function showProblems(answer, goTo) {
   } else place.replaceChildren();
 }
 
+/** What was told of an earlier text, until the new one is checked. */
+export function ageProblems() {
+  $("problems").classList.add("old");
+}
+
 function lines(text) {
   return text.split("\n").map((line, number) => {
-    const kind = /^\s*\^+$/.test(line) ? "caret" : line.startsWith("  way out:") ? "way-out" : "";
-    return make("span", { class: kind }, number ? "\n" + line : line);
+    if (number === 0) return make("span", { class: "told" }, line);
+    if (line.startsWith("  way out:")) return make("span", { class: "told way-out" }, line);
+    return make("span", { class: /^\s*\^+$/.test(line) ? "caret" : "" }, line + "\n");
   });
 }

@@ -4,6 +4,7 @@ import { $, count, make } from "./elements.js";
 import { quoteName } from "./completion.js";
 import { keep, kept } from "./memory.js";
 import { ask } from "./server.js";
+import { shortType } from "./table.js";
 
 export class Sources {
   constructor(about, write, changed) {
@@ -15,7 +16,7 @@ export class Sources {
     this.months = [];
     this.fill();
     $("source").addEventListener("change", () => this.choose());
-    for (const id of ["events", "month", "times"]) $(id).addEventListener("change", () => this.look());
+    for (const id of ["events", "month", "times", "pattern"]) $(id).addEventListener("change", () => this.look());
     for (const id of ["time-column", "type-column"]) $(id).addEventListener("change", () => { this.picked = true; this.look(); });
   }
 
@@ -42,16 +43,18 @@ export class Sources {
     const month = this.months[Number($("month").value)];
     const columns = this.picked
       ? { time: $("time-column").value, type: $("type-column").value, untyped: !$("type-column").value } : {};
-    return { kind: this.kind, name: this.name, events: this.events, times: $("times").value, ...columns,
+    return { kind: this.kind, name: this.name, events: this.events, times: this.times, ...columns,
       ...(month ? { start: month.start, end: month.end } : {}) };
   }
 
   get events() { return Math.min(1_000_000, Math.max(1, Math.round(Number($("events").value)) || 20_000)); }
 
+  get times() { return $("times").value === "pattern" ? $("pattern").value.trim() || "iso" : $("times").value; }
+
   arrange() {
     $("events-field").hidden = !this.sample?.events;
     $("month-field").hidden = true;
-    $("times-field").hidden = true;
+    $("times-field").hidden = $("pattern-field").hidden = true;
     $("times").value = "";
     if (this.sample?.events) $("events").value = this.sample.events;
     this.picked = false;
@@ -70,26 +73,41 @@ export class Sources {
   async look() {
     const asked = this.asking = {};
     $("source-facts").textContent = "reading ...";
+    $("pattern-field").hidden = $("times").value !== "pattern";
     let answer;
     try { answer = await ask("columns", { source: this.asked }); } catch { answer = { event: "refused", message: "the server does not answer" }; }
     if (this.asking !== asked) return;
-    if (answer.event !== "columns") {
-      this.columns = [];
-      this.types = [];
-      $("source-facts").textContent = answer.message ?? answer.problems?.[0]?.message ?? "these events cannot be read";
-      $("columns").replaceChildren();
-    } else this.show(answer);
+    if (answer.event === "columns") this.show(answer);
+    else this.complain(answer);
     this.changed(false);
+  }
+
+  /** Events that cannot be read; how their times are written may be chosen anew. */
+  complain(answer) {
+    this.columns = [];
+    this.types = [];
+    const [problem] = answer.problems ?? [];
+    $("source-facts").textContent = "";
+    this.warn("stopped", answer.message ?? [problem?.message ?? "these events cannot be read", problem?.hint].filter(Boolean).join("; "));
+    if (!$("times").value) for (const id of ["columns", "time-column", "type-column"]) $(id).replaceChildren();
+  }
+
+  warn(kind, text) {
+    $("source-note").className = kind;
+    $("source-note").textContent = text;
+    $("source-note").hidden = !text;
   }
 
   show(answer) {
     this.columns = answer.columns;
     this.types = answer.types;
+    const what = this.kind === "store" ? "stored events" : "events";
     const range = answer.first ? `, ${answer.first} to ${answer.last}` : "";
-    $("source-facts").textContent = `${count(answer.rows)} events${range}${answer.types.length > 1 ? `, types ${answer.types.join(", ")}` : ""}`;
+    $("source-facts").textContent = `${count(answer.rows)} ${what}${range}${answer.types.length > 1 ? `, types ${answer.types.join(", ")}` : ""}`;
+    this.warn("note", answer.note);
     $("columns").replaceChildren(...answer.columns.map((column) => make("li", {}, make("button", {
       type: "button", title: column.type, onclick: () => this.write(quoteName(column.name)),
-    }, column.name, " ", make("small", {}, column.type.replace(/\[.*|\(.*/, ""))))));
+    }, column.name, " ", make("small", {}, shortType(column.type))))));
     const options = (chosen, none) => [...(none ? [make("option", { value: "" }, "none")] : []),
       ...answer.columns.map((column) => make("option", { value: column.name, selected: column.name === chosen }, column.name))];
     $("time-column").replaceChildren(...options(answer.time, false));

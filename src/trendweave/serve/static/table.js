@@ -9,9 +9,16 @@ export function cell(text, column) {
   return make("td", { class: `${column.kind}-cell`, title: text.length > 60 ? text : "" }, text);
 }
 
+/** The type of a column in a word or two. */
+export function shortType(type) {
+  const zone = /^timestamp.*tz=(.*)\]$/.exec(type)?.[1];
+  if (zone) return `timestamp, ${zone}`;
+  return type.replace(/^list<.*/, "list").replace(/^decimal.*/, "decimal").replace(/[[(<].*/, "");
+}
+
 export function head(columns, first = null) {
   const cells = columns.map((column) => make("th", { scope: "col", class: `${column.kind}-cell` }, column.name,
-    make("small", {}, column.type.replace(/^list<.*/, "events"))));
+    make("small", { title: column.type }, shortType(column.type))));
   return make("thead", {}, make("tr", {}, ...(first ? [first] : []), ...cells));
 }
 
