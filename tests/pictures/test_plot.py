@@ -49,7 +49,9 @@ def listing() -> trendweave.Query:
 
 
 def texts(picture: Picture) -> list[str]:
-    return [element.text or "" for element in ElementTree.fromstring(picture.svg()).iter(f"{SVG}text")]
+    """Texts, those in several lines as one."""
+    found = ElementTree.fromstring(picture.svg()).iter(f"{SVG}text")
+    return [one.text or " ".join(line.text or "" for line in one.iter(f"{SVG}tspan")) for one in found]
 
 
 def count(picture: Picture, tag: str) -> int:
