@@ -5,6 +5,7 @@ VENV := .venv
 PACKAGES := $(VENV)/.packages-installed
 JAVA := $(VENV)/java-home
 KAFKA := $(VENV)/.kafka-asked-for
+CHROMIUM := $(VENV)/.chromium-asked-for
 
 # Another version of Spark for `make test-spark`, in an environment of its own.
 SPARK ?= 4.0
@@ -19,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka lint docs release-check bench bench-compare compare-flink clean
+.PHONY: help demo test test-spark kafka chromium lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -27,7 +28,7 @@ help: ## Show this list
 demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
 
-test: $(JAVA) $(KAFKA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
+test: $(JAVA) $(KAFKA) $(CHROMIUM) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
 	$(WITH_SPARK) $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-spark: $(JAVA) $(SPARK_PACKAGES) ## Run one query of each kind with another Spark (SPARK=4.0 or 4.1)
@@ -37,6 +38,10 @@ test-spark: $(JAVA) $(SPARK_PACKAGES) ## Run one query of each kind with another
 kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
 	$(VENV)/bin/python tools/ensure_kafka.py
 	@touch $(KAFKA)
+
+chromium: $(PACKAGES) ## Find or unpack a browser for the tests, or try again where that failed
+	$(VENV)/bin/python tools/ensure_chromium.py
+	@touch $(CHROMIUM)
 
 lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff format --check .
@@ -59,7 +64,7 @@ compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP libra
 	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink
 
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) .venv-spark-* .kafka .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
+	rm -rf $(VENV) .venv-spark-* .kafka .chromium .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt
@@ -85,4 +90,9 @@ $(JAVA): $(PACKAGES) tools/ensure_java.py
 # Once: it leaves jars or a reason, never fails, and without Kafka its tests skip.
 $(KAFKA): $(PACKAGES) tools/ensure_kafka.py
 	@$(VENV)/bin/python tools/ensure_kafka.py
+	@touch $@
+
+# Once, too: it leaves the path of a browser or a reason, never fails, and without a browser its tests skip.
+$(CHROMIUM): $(PACKAGES) tools/ensure_chromium.py
+	@$(VENV)/bin/python tools/ensure_chromium.py
 	@touch $@

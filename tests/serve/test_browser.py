@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.serve.browser import find_browser
 from tests.serve.serving_here import Server, serve_here, wait_until
 from trendweave.serve.serving import Limits, Serving
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
+BROWSER, WHY_NOT = find_browser()
 COUNTED = "RETURN COUNT(*) AS n\nPATTERN Stock S+\nWITHIN 2 seconds SLIDE 2 seconds"
 MARKUP = "<img src=x onerror=alert(1)>"
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser is installed; one of {', '.join(NAMES)} would do")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
 
 @pytest.fixture(scope="module")
