@@ -5,7 +5,8 @@ Every fenced block is run, or says why not in a comment before it (`<!-- not run
 - `python`: the blocks of a page share their names; `python spark` needs a session, which is called `spark`
 - `text`: what the block before it prints; or, where it begins with `trendweave`, usage, whose options must be there
 - `sql`: a query, which must be planned
-- `console`: `$ cat FILE` shows a file that the commands after it find, `$ trendweave ...` a command and what it prints
+- `console`: `$ cat FILE` shows a file that the commands after it find, `$ trendweave ...` a command and what it prints;
+  `$ trendweave serve` is ended when it has printed that. The current folder is shown as /home/me
 - `sh`: targets of `make`
 """
 
@@ -15,6 +16,9 @@ import contextlib
 import io
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,8 +114,24 @@ def _run_console(code: str, at: str) -> None:
             Path(words[1]).write_text(shown, encoding="utf-8")
             continue
         assert words[0] == "trendweave", at
+        if words[1] == "serve":
+            assert _serve(words[2:], shown.rstrip().count("\n") + 1) == shown.rstrip(), f"{at}: {command}"
+            continue
         result = CliRunner().invoke(app, words[1:], env={"COLUMNS": "120"})
         assert result.output.rstrip() == shown.rstrip(), f"{at}: {command}"
+
+
+def _serve(words: list[str], lines: int) -> str:
+    """The first lines that a server prints, at any port that is free, as if it had the usual one."""
+    command = [sys.executable, "-m", "trendweave", "serve", *words, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            printed = "".join(server.stdout.readline() for _ in range(lines))
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+    return re.sub(r":\d+/", ":8760/", printed).replace(str(Path.cwd()), "/home/me").rstrip()
 
 
 def _check_usage(code: str, at: str) -> None:

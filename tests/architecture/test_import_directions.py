@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
     "events": {"errors"},
+    "table_files": {"errors"},
     "devices": {"errors"},
     "language": {"errors"},
     "planning": {"errors", "events", "language", "pictures"},
@@ -29,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "expressions": {"errors", "events", "language", "planning.plan", "kept_code"},
     "kept_code": set(),
     "kernels": {"kept_code"},
-    "rows": {"errors", "events", "language", "planning", "expressions", "kernels"},
+    "rows": {"errors", "events", "language", "planning", "expressions", "kernels", "table_files"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
     "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
     "programs": {
@@ -64,9 +65,9 @@ ROOMS: dict[str, set[str]] = {
     # and months are read as everywhere else.
     "serve": {
         *("__init__", "workload", "errors", "language", "pictures", "datasets"),
-        *("rows.given_times", "rows.table_kinds", "store.layout.moments"),
+        *("rows.given_times", "store.layout.moments", "table_files"),
     },
-    "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets", "serve"},
+    "cli": {"__init__", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"},
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
         "workload",

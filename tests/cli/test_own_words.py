@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 
 from tests.cli.command import trendweave
 from trendweave.cli.files import write_table
-from trendweave.cli.own_words import translate
+from trendweave.cli.own_words import show_warnings, translate
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,20 @@ def test_warnings_of_a_run(tmp_path: Path) -> None:
     result = trendweave("run", "-q", "RETURN COUNT(*) PATTERN A+", *events)
     assert result.returncode == 0
     assert "give --time-unit ms if they are milliseconds" in " ".join(result.stderr.split())
+
+
+def test_others_hear_warnings_in_words_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+    heard = list[str]()
+    listener = logging.Handler()
+    listener.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("trendweave")
+    before = logger.handlers[:]
+    try:
+        show_warnings()
+        show_warnings()
+        logger.addHandler(listener)
+        logger.warning("give time_unit=%r", "ms")
+    finally:
+        logger.handlers[:] = before
+    assert heard == ["give time_unit='ms'"]
+    assert capsys.readouterr().err.count("--time-unit ms") == 1

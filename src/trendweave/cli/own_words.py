@@ -31,18 +31,24 @@ _WORDS = "max_trends|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_k
 _NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
 
 
+class _OwnWords(logging.Formatter):
+    """Messages in the words of the command line. Records stay as they are, as others may handle them too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return translate(super().format(record))
+
+
 def show_warnings() -> Console:
     """Show what the package warns of on stderr, in the words of the command line; the console that does."""
     errors = Console(stderr=True)
     handler = RichHandler(console=errors, show_time=False, show_path=False)
-    handler.addFilter(_translate_record)
-    logging.getLogger("trendweave").addHandler(handler)
+    handler.setFormatter(_OwnWords("%(message)s"))
+    logger = logging.getLogger("trendweave")
+    # Where several commands run in one process, the last one shows what is warned of.
+    for before in [one for one in logger.handlers if isinstance(one.formatter, _OwnWords)]:
+        logger.removeHandler(before)
+    logger.addHandler(handler)
     return errors
-
-
-def _translate_record(record: logging.LogRecord) -> bool:
-    record.msg, record.args = translate(record.getMessage()), ()
-    return True
 
 
 def in_own_words(error: TrendweaveError) -> TrendweaveError:

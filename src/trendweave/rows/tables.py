@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
-from trendweave.rows.table_kinds.files import read_file
 from trendweave.rows.table_kinds.pandas_frames import as_pandas, write_counts
+from trendweave.table_files import read_file
 
 
 def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:

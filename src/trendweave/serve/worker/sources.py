@@ -12,11 +12,11 @@ from trendweave import EventStore, IntervalPlan, Query, Workload, datasets
 from trendweave.errors import DataError
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.reading import TIME_UNITS, TimeReading, read_times
-from trendweave.rows.table_kinds.files import read_file
 from trendweave.serve.asking import Source
 from trendweave.serve.folders import Refused, find_file
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.worker.job import Job
+from trendweave.table_files import read_file
 
 _SAMPLES = {sample.name: sample for sample in SAMPLES}
 _SEED = 1

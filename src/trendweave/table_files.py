@@ -1,4 +1,4 @@
-"""Events that are the path of a file, by its ending."""
+"""Tables in files, told apart by their ending: Parquet, CSV, JSON lines, Arrow."""
 
 from __future__ import annotations
 
