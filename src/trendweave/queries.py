@@ -365,6 +365,10 @@ class _Asked:
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         from trendweave.programs.bind import bind
 
+        if settings.order_by:
+            from trendweave.planning.checks.operators import check_order
+
+            raise_problems(check_order(settings.order_by, schema_of(schema)), self.query.source)
         return bind(self.query.plan, schema, self.time, self.type, settings)
 
     def wishes(self) -> tuple[Wish, ...]:

@@ -57,3 +57,11 @@ def test_stores(millis: str, tmp_path: Path) -> None:
 
     assert "2 rows were added" in added.stdout
     assert found.stdout.splitlines()[1] == "2025-12-24 18:00:00.000Z,2025-12-24 19:00:00.000Z,1"
+
+
+def test_events_of_one_time_are_ordered_by_a_column(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("time,type,number\n1766601000,B,2\n1766601000,A,1\n", encoding="utf-8")
+    asked = ("run", "-q", QUERY, "--events", str(tmp_path / "events.csv"), "--runner", "local")
+
+    assert trendweave(*asked, "--order-by", "number").stdout.splitlines()[1:] == ["1766599200,1766602800,1"]
+    assert "unless --order-by names a column" in " ".join(trendweave(*asked).stderr.split())

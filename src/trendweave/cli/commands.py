@@ -21,6 +21,7 @@ from trendweave.cli.options import (
     MaxTrends,
     Memory,
     NumberFormat,
+    OrderOption,
     QueryFile,
     QueryText,
     Runner,
@@ -160,6 +161,7 @@ def run(
     memory: Memory = None,
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
+    order_by: OrderOption = None,
 ) -> None:
     """Run a query, or many, on files of events, or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
@@ -189,6 +191,7 @@ def run(
         max_trends,
         memory,
         read_times(time_unit, time_format),
+        order_by,
     )
     check_show(asked)
     errors = show_warnings()

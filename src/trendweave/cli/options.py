@@ -142,6 +142,10 @@ TimeFormatOption = Annotated[
     str | None,
     typer.Option(metavar="FORMAT", help="How times are written that are text: iso, or such as '%d.%m.%Y %H:%M:%S'."),
 ]
+OrderOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column that orders events of one time; may be repeated."),
+]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of this machine (local[*]) without it.")]
 Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")]

@@ -43,12 +43,15 @@ class FileRun:
     max_trends: int | None = None
     memory: str | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
+    order_by: Sequence[str] | None = None
 
     @property
     def options(self) -> Options:
         """Options of `run`."""
         options: Options = {"numbers": self.numbers}
         add_times(options, self.times)
+        if self.order_by:
+            options["order_by"] = self.order_by
         if self.exchange is not None:
             options["exchange"] = self.exchange.value
         if self.device is not None:

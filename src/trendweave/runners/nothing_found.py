@@ -132,7 +132,10 @@ def _why_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None
         return unmet
     times = pc.min_max(events.column(time)).as_py() if time in events.column_names else {"min": 0, "max": 1}
     if events.num_rows > 1 and times["min"] == times["max"]:
-        return f"all {events.num_rows:,} events have the same time, and events of one time never follow each other"
+        return (
+            f"all {events.num_rows:,} events have the same time, and events of one time never follow each other, "
+            "unless order_by= names a column that orders them"
+        )
     return f"no trend of {events.num_rows:,} events lies in one window and meets all conditions between events"
 
 

@@ -7,7 +7,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
@@ -40,6 +40,7 @@ from trendweave.runners.option_values import (
     read_word,
     refuse,
 )
+from trendweave.runners.order_of_ties import read_order
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -77,6 +78,10 @@ class Options(TypedDict, total=False):
     """How times are written that are text: "iso" for 2024-05-01T12:30:59.5+02:00 and its shorter forms, or as Python's
     `strptime` has it, such as "%d.%m.%Y %H:%M:%S" or "%d/%b/%Y:%H:%M:%S %z". Without a zone they are UTC. They are read
     as timestamps; a text that is none is NULL. Everywhere but on stores, which take it when events are appended."""
+    order_by: str | Sequence[str] | None
+    """A column, or several, that order events of one time: they then follow each other in this order, NULL first.
+    Without it, and where these are equal too, events of one time never follow each other. Windows go by times alone.
+    Trend queries, everywhere but on stores and in workloads."""
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
     whichever is estimated to be the fastest. The rows are the same. Everywhere."""
@@ -139,7 +144,7 @@ class Place(Enum):
 
 _ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
 _OF_TIMES = ("time_unit", "time_format")
-_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
+_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES, "order_by")
 _IN_BATCH = (
     "progress",
     "metrics",
@@ -162,15 +167,23 @@ _TAKEN: dict[Place, tuple[str, ...]] = {
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
     Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
 }
+
+
+def _less(names: tuple[str, ...], *others: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in others)
+
+
 #: Places that compute in this process.
 _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
+#: Places where events come piece by piece.
+_IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
-    place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
+    place: tuple(dict.fromkeys((*_less(taken, "order_by"), "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
 }
 #: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
 _OF_OPERATORS: dict[Place, tuple[str, ...]] = {
-    place: tuple(name for name in taken if place is Place.SPARK_STREAM or name not in ("metrics", "observation"))
+    place: _less(taken, "order_by", *(() if place is Place.SPARK_STREAM else ("metrics", "observation")))
     for place, taken in _TAKEN.items()
 }
 
@@ -204,6 +217,7 @@ class Settings:
     using: Using = "auto"
     spark: Any = None
     times: TimeReading = AS_THEY_ARE
+    order_by: tuple[str, ...] = ()
 
 
 _DEFAULTS = Settings()
@@ -229,7 +243,8 @@ def make_settings(
     """
     _check_names(given, place, _TAKEN)
     options = _find_options(place, given, read_setting, _TAKEN[place])
-    return _make(place, options, _detection(plan, options))
+    made = _make(place, options, _detection(plan, options))
+    return replace(made, order_by=read_order(plan, place in _IN_PIECES, options.get("order_by")))
 
 
 def make_workload_settings(
@@ -343,6 +358,11 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
         message = f"a store has its times already, and {unknown[0]} says how to read others"
         raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
+    if unknown == ["order_by"]:
+        where = "a workload" if taken is _OF_WORKLOADS else "operators" if taken is _OF_OPERATORS else "a store"
+        message = f"order_by is an option of queries that run alone on a table or a stream, not of {where}"
+        hint = {"a store": "run it on store.scan().to_table(), or store finer times"}.get(where, "run queries alone")
+        raise refuse(message, hint)
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"

@@ -11,6 +11,7 @@ from trendweave.cli.options import (
     DeviceOption,
     Master,
     NumberFormat,
+    OrderOption,
     QueryFile,
     QueryText,
     Settings,
@@ -75,6 +76,7 @@ def stream(
     device: DeviceOption = None,
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
+    order_by: OrderOption = None,
 ) -> None:
     """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.

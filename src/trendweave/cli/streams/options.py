@@ -105,6 +105,7 @@ class StreamOptions:
     device: Device | None = None
     time_unit: TimeUnit | None = None
     time_format: str | None = None
+    order_by: list[str] | None = None
 
     @property
     def title(self) -> str:
@@ -172,6 +173,7 @@ class StreamOptions:
             sharing=sharing,
             device=None if self.device is None else self.device.value,
             times=read_times(self.time_unit, self.time_format),
+            order_by=self.order_by,
         )
 
     def _make_source(self) -> Source:

@@ -76,6 +76,7 @@ class StreamRun:
     sharing: Literal["auto", "always", "never"] | None = None
     device: Literal["cpu", "threads", "gpu", "auto"] | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
+    order_by: Sequence[str] | None = None
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Put the query on its stream; nothing runs yet."""
@@ -89,6 +90,8 @@ class StreamRun:
             "device": self.device,
         }
         add_times(options, self.times)
+        if self.order_by:
+            options["order_by"] = self.order_by
         if isinstance(self.asked, Workload):
             options["sharing"] = self.sharing
         found: DataFrame = self.asked.run(events, self.time, self.find_type(events.columns), **options)

@@ -47,7 +47,7 @@ def check_operator(plan: OperatorPlan, schema: Schema, time: str) -> list[Proble
         _check_condition(plan.condition, lambda path, span: find_column(schema, path, span, problems), problems)
         return problems
     problems += _check_columns(plan.keys, schema, "be a key")
-    problems += _check_columns(plan.order_by, schema, "order events")
+    problems += check_order(plan.order_by, schema)
     problems += _check_aggregates(plan, schema)
     names = (*plan.keys, *WINDOW_COLUMNS, time, *output_names(plan))
     return problems + _check_twice(names, "rename an aggregate with AS")
@@ -67,7 +67,7 @@ def check_sides(plan: JoinPlan, left: Schema, right: Schema, time: str) -> list[
     for schema in (left,) if same else (left, right):
         problems += check_time(schema, time) if schema is right and not same else []
         problems += _check_columns(plan.keys, schema, "be a key")
-        problems += _check_columns(plan.order_by, schema, "order events")
+        problems += check_order(plan.order_by, schema)
     if not same:
         problems += _check_alike((time, *plan.keys), left, right)
     sides = {"left": left, "right": right}
@@ -83,6 +83,11 @@ def check_sides(plan: JoinPlan, left: Schema, right: Schema, time: str) -> list[
         _check_condition(plan.condition, column, problems)
     shown = [f"{side}_{name}" for side, schema in sides.items() for name in schema if name not in plan.keys]
     return problems + _check_twice((time, *plan.keys, *shown), "rename the column of a table")
+
+
+def check_order(names: Iterable[str], schema: Schema) -> list[Problem]:
+    """Problems of columns that are to order events."""
+    return _check_columns(names, schema, "order events")
 
 
 def check_time(schema: Schema, time: str) -> list[Problem]:

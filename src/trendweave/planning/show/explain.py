@@ -13,7 +13,7 @@ from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_
 _LABEL = 13
 _BY_WINDOW = "rows are copied into their windows: what is under NOT, or which reading counts, depends on the window"
 
-_SAME_TIME = "events of one time never follow each other, whatever their order in the table"
+_SAME_TIME = "events of one time never follow each other, unless order_by= names a column that orders them"
 
 
 def explain_text(plan: Plan) -> str:
