@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections import Counter
 from dataclasses import asdict, replace
@@ -21,6 +22,7 @@ from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
 from trendweave.serve.worker.alerts import find_alerts
 from trendweave.serve.worker.jobs import run_job
+from trendweave.serve.worker.said import Said
 
 LIMITS = Limits()
 MATCHES = "RETURN EACH S.price PATTERN Stock S WHERE S.price > 100 WITHIN 1 minute"
@@ -243,6 +245,16 @@ def test_a_stored_month_is_asked_and_nothing_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", [{"kind": "sample", "name": "__init__"}, {"kind": "sample", "name": "os"}, None])
 def test_unknown_sources_are_refused(source: Any) -> None:
     assert only(do("run", asked(FALLING, source=source)), "refused")["message"]
+
+
+def test_what_the_package_says_is_told_to_the_page() -> None:
+    told: list[str] = []
+    stream = io.StringIO()
+    said = Said(stream, told.append)
+    print("trendweave: compiling takes some seconds, once, and is kept in /folder", file=said)
+    print("something else", file=said, flush=True)
+    assert told == ["compiling takes some seconds"]
+    assert stream.getvalue().count("\n") == 2
 
 
 def test_without_a_query_nothing_runs() -> None:

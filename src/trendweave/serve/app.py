@@ -128,7 +128,7 @@ async def _answer_at_once(request: Request) -> Response:
     lanes: Lanes = request.app.state.lanes
     found: list[dict[str, Any]] = []
     async with aclosing(lanes.quick.run(job)) as messages:
-        found = [message async for message in messages if message["event"] not in ("waiting", "working")]
+        found = [message async for message in messages if message["event"] not in ("waiting", "working", "doing")]
     notes = [note for message in found if message["event"] == "notes" for note in message["notes"]]
     answer = next(message for message in found if message["event"] != "notes")
     return JSONResponse({**answer, "notes": notes})

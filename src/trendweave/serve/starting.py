@@ -35,7 +35,7 @@ def start(serving: Serving, tell: Callable[[str], None]) -> None:
     serving = with_token(replace(serving, port=listening.getsockname()[1]))
     config = uvicorn.Config(
         make_app(serving),
-        log_level="warning",
+        log_level="error",  # upgrades that are asked for would be told as a missing package
         access_log=False,  # addresses may hold the token
         server_header=False,
         proxy_headers=False,

@@ -62,6 +62,7 @@ export class Live {
         this.tell(`All ${count(message.sent)} events were replayed: ${count(message.rows)} rows, ${count(message.alerts)} alerts, ${count(message.late)} late.`);
         break;
       case "waiting": this.tell("waiting for others ..."); break;
+      case "doing": this.tell(`${message.what} ...`); break;
       case "problems": this.ended = true; this.failed(message); this.complain(message.problems[0].message, message.problems[0].hint); break;
       case "refused": case "stopped": this.ended = true; this.complain(message.message, ""); break;
     }

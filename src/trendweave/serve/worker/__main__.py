@@ -7,18 +7,22 @@ import os
 import resource
 import signal
 import sys
+import threading
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from trendweave.serve.worker.jobs import run_job
+from trendweave.serve.worker.said import Said
 
 #: The process ends by itself so many seconds after the server should have ended it, as when the server has died.
 _GRACE = 10.0
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def main() -> None:
     """Run jobs until the server closes its end."""
     answers = _take_standard_output()
+    sys.stderr = cast("TextIO", Said(sys.stderr, lambda what: _write(answers, {"event": "doing", "what": what})))
     _limit_memory(int(sys.argv[1]))
     for line in sys.stdin:
         job = json.loads(line)
@@ -46,8 +50,9 @@ def _limit_memory(memory: int) -> None:
 
 
 def _write(answers: TextIO, message: dict[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
+    with _ONE_AT_A_TIME:  # what is said may come from another thread
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
 
 
 if __name__ == "__main__":
