@@ -482,11 +482,10 @@ class _Asked:
         return make_workload_settings(plans, place, options, read_setting)
 
     def tell(self, events: pa.Table, rows: int) -> None:
-        from trendweave.runners.nothing_found import tell_of_nothing_at_all
+        from trendweave.runners.nothing_found import tell_of_rules
 
-        if not rows:
-            plans = {rule.name: rule.query.plan for rule in self.workload.rules}
-            tell_of_nothing_at_all(plans, events, self._type_column)
+        plans = {rule.name: rule.query.plan for rule in self.workload.rules}
+        tell_of_rules(plans, events, self._type_column, rows)
 
     def order(self, rows: pa.Table) -> pa.Table:
         from trendweave.results.united_columns import in_order

@@ -73,6 +73,7 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
         ("RETURN TRENDS(x) PATTERN SEQ(A+, B)", "svg", "<circle"),
         ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "html", "count over time"),
         ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "svg", "start of the window"),
+        ("RETURN COUNT(*) PATTERN A+", "svg", "</title></rect>"),
     ],
 )
 def test_pictures_of_trends_and_windows(events: Path, tmp_path: Path, text: str, ending: str, shows: str) -> None:
@@ -96,14 +97,12 @@ def test_pictures_stay_few_and_small() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("RETURN COUNT(*) PATTERN A+", ("--show", "a.html"), "the query returns none"),
+        ("RETURN EACH A.s PATTERN A", ("--show", "a.svg"), "leave --show out"),
         ("RETURN TRENDS PATTERN A+", ("--show", "a.gif"), "name an .html, .svg or .png file"),
         ("RETURN TRENDS PATTERN A+", ("--show", "nowhere/a.html"), "in a folder that is there"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_before_anything_runs(
-    events: Path, text: str, options: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_drawn_is_told(events: Path, text: str, options: tuple[str, ...], said: str) -> None:
     result = run(text, events, *options)
     assert result.returncode == 1
     assert said in " ".join(result.stderr.split())

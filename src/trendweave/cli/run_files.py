@@ -20,6 +20,7 @@ from trendweave.cli.failure import Failure
 from trendweave.cli.options import Device, Exchange, Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.pictures.kinds import find_kind
 
 if TYPE_CHECKING:
     from trendweave import Options
@@ -149,14 +150,11 @@ def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[
 
 
 def check_show(run: FileRun) -> None:
-    """Refuse to draw what is neither trends nor windows, before anything runs."""
+    """Refuse to draw what has no picture, before anything runs."""
     if run.show is None:
         return
     if isinstance(run.asked, Workload):
         raise Failure("--show draws the trends of one query, and these are many", "run the file of one query")
-    if run.asked.kind != "intervals" and not run.asked.lists_trends and not run.asked.has_windows:
-        message = "--show draws trends or windows, and the query returns none"
-        raise Failure(message, "RETURN TRENDS, perhaps with SAMPLE 100, or add WITHIN")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
     if run.show.suffix.lower() not in (".html", ".svg", ".png") or not run.show.absolute().parent.is_dir():
@@ -169,6 +167,9 @@ def draw(run: FileRun, result: pa.Table) -> None:
         return
     listed = run.asked.lists_trends or run.asked.kind == "intervals"
     if run.show.suffix.lower() != ".html" or not listed:
+        if find_kind(result.schema) is None:
+            message = "--show draws windows, numbers, trends and situations, and the rows have none of them"
+            raise Failure(message, "leave --show out, or RETURN TRENDS or a number")
         plot(result, run.asked).save(run.show)
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends

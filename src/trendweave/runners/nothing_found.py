@@ -15,7 +15,7 @@ from trendweave.errors import near_names
 from trendweave.expressions.arrow.evaluate import column_of, is_true
 from trendweave.language.printer import print_expression
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.plan import Plan
+from trendweave.planning.plan import Plan, WholeInput
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.times import keep_rows_with_time
 
@@ -48,13 +48,16 @@ def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | N
         _LOG.warning("%s", told)
 
 
-def tell_of_nothing_at_all(plans: Mapping[str, QueryPlan], events: pa.Table, find_type: FindType) -> None:
-    """Warn where no query of a workload found anything. Of the same queries that is told once.
+def tell_of_rules(plans: Mapping[str, QueryPlan], events: pa.Table, find_type: FindType, rows: int) -> None:
+    """Warn where no query of a workload found anything, or a type that one of them names looks like a slip.
+
+    Of the same queries that is told once. That there are no events of a type is common where there are many queries.
 
     Args:
         plans: Their plans by name.
         events: All events that they ran on.
         find_type: Gives the column that holds the type for a query.
+        rows: How many rows the result has.
     """
     text = "\n".join(plan.text for plan in plans.values())
     if text in _TOLD or len(_TOLD) > _MOST_TOLD:
@@ -64,8 +67,12 @@ def tell_of_nothing_at_all(plans: Mapping[str, QueryPlan], events: pa.Table, fin
     for plan in plans.values():
         named.setdefault(find_type(plan), []).extend(_named_types(plan))
     missing = [_find_missing_types(list(dict.fromkeys(types)), events, type_) for type_, types in named.items()]
-    why = "; ".join(filter(None, missing)) or f"none of {len(plans):,} queries has a row on {events.num_rows:,} events"
-    _LOG.warning("the result is empty: %s", why)
+    if not rows:
+        none = f"none of {len(plans):,} queries has a row on {events.num_rows:,} events"
+        _LOG.warning("the result is empty: %s", "; ".join(filter(None, missing)) or none)
+    for told in missing if rows else ():
+        if "did you mean" in told:
+            _LOG.warning("%s", told)
 
 
 def tell_of_other_types(text: str, types: frozenset[str], events: int) -> None:
@@ -136,7 +143,10 @@ def _why_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None
             f"all {events.num_rows:,} events have the same time, and events of one time never follow each other, "
             "unless order_by= names a column that orders them"
         )
-    return f"no trend of {events.num_rows:,} events lies in one window and meets all conditions between events"
+    asked = "is in the order of the pattern and meets all conditions between events"
+    if not isinstance(trend.window, WholeInput):
+        asked = f"lies in one window, {asked}"
+    return f"{events.num_rows:,} events hold no sequence that {asked}"
 
 
 def _find_unmet(plan: Plan, events: pa.Table, type_: str | None) -> str:
