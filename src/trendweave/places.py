@@ -255,7 +255,7 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.INCREMENTAL, options, None)
-    return Incremental(_bind_here(asked, events, settings), _given(events, settings))
+    return Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
 
 
 def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
@@ -271,7 +271,7 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.PUSH, options, None)
-    engine = Incremental(_bind_here(asked, events, settings), _given(events, settings))
+    engine = Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
     return engine, settings.watermark or "0 seconds", settings.state
 
 

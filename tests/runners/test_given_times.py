@@ -170,7 +170,7 @@ def test_a_watermark_that_is_no_time_is_refused() -> None:
 
 def test_numbers_beyond_the_year_2200_are_told(caplog: pytest.LogCaptureFixture) -> None:
     events = in_millis()[0]
-    usual = pa.table({"time": [START // 1000], "type": ["A"]})
+    usual = pa.table({"time": [START // 1000, START // 1000 + 1], "type": ["A", "B"]})
 
     QUERY.run(usual)
     assert not caplog.messages
@@ -182,3 +182,20 @@ def test_numbers_beyond_the_year_2200_are_told(caplog: pytest.LogCaptureFixture)
         session.send(event)
     session.finish()
     assert sum("beyond the year 2200" in message for message in caplog.messages) == 1
+
+
+def test_pieces_and_stores_tell_of_them_too(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    events = in_millis()[0]
+    engine = QUERY.incremental(events.schema)
+    state = engine.start()
+    for piece in (events.slice(0, 0), events.slice(0, 2), events.slice(2)):
+        state, _ = engine.push(state, piece)
+    assert sum("beyond the year 2200" in message for message in caplog.messages) == 1
+    caplog.clear()
+    store = trendweave.EventStore.create(tmp_path / "store", events.schema, type="type")
+    store.append(events)
+    assert "give time_unit='ms' if they are milliseconds" in caplog.messages[0]
+    caplog.clear()
+    read = trendweave.EventStore.create(tmp_path / "read", events.schema, type="type", time_unit="ms")
+    read.append(events, time_unit="ms")
+    assert not caplog.messages

@@ -8,9 +8,13 @@ import sys
 import threading
 from contextvars import ContextVar
 from time import sleep
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import trendweave
+from trendweave.runners.incremental import Incremental
 from trendweave.runners.interruptible import interruptible
 
 #: Every pair of events is compared by compiled code: minutes of work in one call. Ctrl-C comes when it has computed for
@@ -108,3 +112,23 @@ def test_what_python_does_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
         interruptible(work)()
 
     assert ended.wait(10)
+
+
+def test_many_rows_of_pieces_and_sessions_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_main_thread(monkeypatch)
+    names = list[str]()
+    step = Incremental._step
+
+    def told(*given: Any) -> Any:
+        names.append(threading.current_thread().name)
+        return step(*given)
+
+    monkeypatch.setattr(Incremental, "_step", told)
+    events = pa.table({"time": list(range(100)), "type": ["A"] * 100})
+    query = trendweave.query("RETURN COUNT(*) AS n PATTERN A{1,2} WITHIN 100 s SLIDE 100 s")
+    for many in (1, 101):
+        monkeypatch.setattr("trendweave.runners.incremental._MANY_ROWS", many)
+        session = query.push(events.schema, numbers="int64")
+        session.send_table(events)
+        assert session.finish()["n"].to_pylist() == [5050]
+    assert set(names) == {"trendweave-run", threading.current_thread().name}

@@ -6,8 +6,9 @@ arrival, the rows are those of one batch over all events that were not late.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +19,19 @@ from trendweave.programs.carry import check_owner, name_owner, read_carry, write
 from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps, is_changeable
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
+from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.given import Given
+from trendweave.runners.interruptible import interruptible
 from trendweave.runners.nothing_found import tell_of_other_types
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
 _REMEMBERED = 8
+#: What is done with fewer rows is done soon enough.
+_MANY_ROWS = 10_000
+_Found = TypeVar("_Found")
+_Given = ParamSpec("_Given")
 #: The rows that wait, beside what the program carries.
 _ROWS = "rows that wait"
 
@@ -88,9 +95,10 @@ class Incremental:
         schema: The columns of result rows.
         events: All columns of events, as they were when it was made.
         given: How events come, where their times are still to be read.
+        on_card: Whether a card computes: then Ctrl-C waits for it.
     """
 
-    def __init__(self, program: Program, given: Given | None = None) -> None:
+    def __init__(self, program: Program, given: Given | None = None, on_card: bool = False) -> None:
         if is_changeable(program):
             program = program.lasting()
         self._program, self._steps = program, program.steps()
@@ -106,6 +114,8 @@ class Incremental:
         self.events: pa.Schema = program.events if given is None else given.columns
         self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
         self.owner: str = name_owner(program.facts, self.columns)
+        self._looked_at_times = False
+        self._on_card = on_card
 
     @property
     def never_closing(self) -> tuple[str | None, ...]:
@@ -135,7 +145,11 @@ class Incremental:
         Returns:
             The next state, and the rows that the watermark has made final.
         """
-        state = self.take(state, self.read_times(as_arrow(events)[0]))
+        table = self.read_times(as_arrow(events)[0])
+        state = self.take(state, table)
+        if not self._looked_at_times and table.num_rows:
+            self._looked_at_times = True
+            warn_of_far_future(table.column(self.time), self.time)
         if watermark is None:
             return state, self.schema.empty_table()
         if self.given is not None:
@@ -247,15 +261,21 @@ class Incremental:
         if steps is None:
             if watermark is not None or state.rows is None:
                 return replace(state, watermark=watermark, closed=watermark), nothing
-            return state, pa.Table.from_batches(program.compute(state.rows).batches, self.schema)
+            compute = self._ended_by_ctrl_c(state, lambda rows: list(program.compute(rows).batches))
+            return state, pa.Table.from_batches(compute(state.rows), self.schema)
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark, closed=watermark), nothing
-        state, result = self._step(program, steps, state, watermark)
+        state, result = self._ended_by_ctrl_c(state, self._step)(program, steps, state, watermark)
         if watermark is not None and is_changeable(program):
             settled = program.settled(watermark)
             if settled is not program:
                 state = self._go_on(state, settled)
         return state, result
+
+    def _ended_by_ctrl_c(self, state: State, work: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+        """Work on a state that Ctrl-C ends, where it is so much that it matters."""
+        many = state.rows is not None and state.rows.num_rows >= _MANY_ROWS
+        return interruptible(work) if many and not self._on_card else work
 
     def _step(self, program: Program, steps: Steps, state: State, watermark: int | None) -> tuple[State, pa.Table]:
         rows = state.rows

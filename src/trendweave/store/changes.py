@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
+from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, read_times
 from trendweave.rows.tables import as_arrow
 from trendweave.store.index.building import Told, build_indexes
@@ -41,6 +42,7 @@ def append_events(
         return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)
     table = read_times(as_arrow(events)[0], (store.time,), times)
     table = fit_columns(table, store.declared, store.schema)
+    warn_of_far_future(table.column(store.time), store.time)
     if store.is_delta:
         added = append_to_delta(store.place, table, batch)
         store.refresh()
