@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -63,8 +64,15 @@ def test_a_server_starts_says_where_it_is_and_ends(tmp_path: Path) -> None:
             request = urllib.request.Request(f"{found[0]}api/about", headers={"Authorization": "Bearer long enough"})
             with urllib.request.urlopen(request) as answer:
                 assert answer.status == 200
-            server.send_signal(signal.SIGINT)
-            assert server.wait(20) in (0, 130, -signal.SIGINT)
+            # Somebody who still watches a stream must not hold the server.
+            wanted = {"rules": [{"text": "RETURN COUNT(*) PATTERN Stock S WITHIN 1 s"}], "stream": {"rate": 1}}
+            wanted["source"] = {"kind": "sample", "name": "stock"}
+            request = urllib.request.Request(f"{found[0]}api/live", json.dumps(wanted).encode(), request.headers)
+            request.add_header("Content-Type", "application/json")
+            with urllib.request.urlopen(request) as watching:
+                assert b"event" in watching.readline()
+                server.send_signal(signal.SIGINT)
+                assert server.wait(20) in (0, 130, -signal.SIGINT)
         finally:
             server.kill()
-        assert "Traceback" not in (server.stderr.read() if server.stderr else "")
+        assert (server.stderr.read() if server.stderr else "") == ""

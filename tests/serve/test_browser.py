@@ -94,6 +94,10 @@ def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
     assert page.get_attribute("#query-text", "aria-activedescendant") == "completion-0"
     page.keyboard.press("Enter")
     assert page.input_value("#query-text") == "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price"
+    page.keyboard.type(" > ")
+    page.press("#columns button", "End")
+    page.keyboard.press("Enter")
+    assert page.input_value("#query-text").endswith("WHERE S.price > price"), "a column writes its name"
     assert not page.is_visible("#completions")
     words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
     assert words == ["RETURN", "PATTERN", "WHERE"]
@@ -139,7 +143,13 @@ def test_text_of_events_is_never_markup(page: Any) -> None:
 
 def test_a_second_query_shows_what_is_shared(page: Any) -> None:
     write(page, COUNTED)
+    page.press("#rules [role=tab]", "F2")
+    page.keyboard.type("renamed")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "renamed"
     page.click("[aria-label='Add a query']")
+    page.wait_for_selector("#state .fine")
+    assert page.query_selector(".problem") is None, "nothing is wrong where nothing was written yet"
     page.keyboard.type(COUNTED.replace("Stock S+", "Stock S+ WHERE S.price > 3"))
     page.keyboard.press("Escape")
     page.click("#tab-shared")

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -305,6 +307,18 @@ def job_of(kind: str, wanted: Any) -> dict[str, Any]:
 async def events_of(messages: AsyncGenerator[dict[str, Any], None]) -> list[dict[str, Any]]:
     async with aclosing(messages) as found:
         return [message async for message in found]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker ends by the limit of its time")
+def test_a_worker_ends_with_a_server_that_is_killed() -> None:
+    start = "import os, time; from trendweave.serve.worker.__main__ import _end_with_the_server as begin; "
+    work = "os.fork() or (begin(), print(os.getpid(), flush=True), time.sleep(60)); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", start + work], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        assert is_there(worker)
+        parent.kill()
+    wait_until(lambda: not is_there(worker))
 
 
 def test_limits_of_time_and_memory_end_a_process() -> None:

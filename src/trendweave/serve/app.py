@@ -57,7 +57,7 @@ class Lanes:
         return (*self.quick.processes, *self.runs.processes, *self.streams.processes)
 
     async def close(self) -> None:
-        """End all processes."""
+        """End all processes, and take no more jobs."""
         await asyncio.gather(self.quick.close(), self.runs.close(), self.streams.close())
 
 

@@ -60,7 +60,9 @@ class Lane:
         self._queue.append(ticket)
         looks = 0
         try:
-            while self._is_full or self._queue[0] is not ticket:
+            while self._is_closed or self._is_full or self._queue[0] is not ticket:
+                if self._is_closed:
+                    raise Busy("the server ends")
                 # Told now and then, so that a page that was closed while it waits is noticed.
                 if looks % _TELL == 0:
                     yield {"event": "waiting", "before": self._queue.index(ticket)}
@@ -100,7 +102,7 @@ class Lane:
         return await WorkerProcess.start(self._memory)
 
     async def close(self) -> None:
-        """End all processes."""
+        """End all processes, and take no more jobs."""
         self._is_closed = True
         idle, self._idle = self._idle, []
         for worker in (*idle, *self._running):

@@ -30,6 +30,7 @@ class WorkerProcess:
     def __init__(self, process: asyncio.subprocess.Process, memory: int) -> None:
         self._process, self._memory = process, memory
         self.is_free = True
+        self._is_ended = False
 
     @classmethod
     async def start(cls, memory: int) -> WorkerProcess:
@@ -115,7 +116,8 @@ class WorkerProcess:
 
     async def end(self) -> None:
         """End it at once, whatever it does."""
-        if self._process.returncode is None:
+        if self._process.returncode is None and not self._is_ended:
+            self._is_ended = True  # a second time would take the end of the process from those who wait for it
             with suppress(ProcessLookupError):
                 self._process.kill()
         if self._process.stdin is not None:

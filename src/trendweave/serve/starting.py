@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 import uvicorn
@@ -44,7 +45,16 @@ def start(serving: Serving, tell: Callable[[str], None]) -> None:
     )
     for line in _describe(serving):
         tell(line)
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends the work first, and with it the answers that are still given: nobody waits for those."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        guard: Any = self.config.app
+        await guard.app.state.lanes.close()
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -46,16 +46,16 @@ export const count = (number) => Number(number).toLocaleString("en-US");
 /** A length of time as people say it. */
 export const seconds = (number) => (number < 0.1 ? `${Math.round(number * 1000)} ms` : `${number.toFixed(number < 10 ? 2 : 1)} s`);
 
-/** Tabs as people expect them: arrows move, Home and End jump, one of them is in the order of Tab. */
-export function arrowKeys(list) {
+/** Tabs, or other things in a row, as people expect them: arrows move, Home and End jump, one of them is in the order of Tab. */
+export function arrowKeys(list, selector = '[role="tab"]', choose = (item) => item.click()) {
   list.addEventListener("keydown", (event) => {
-    const tabs = [...list.querySelectorAll('[role="tab"]')];
-    const place = tabs.indexOf(document.activeElement);
-    const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    const items = [...list.querySelectorAll(selector)];
+    const place = items.indexOf(document.activeElement);
+    const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: items.length - 1 }[event.key];
     if (place < 0 || next === undefined) return;
     event.preventDefault();
-    const chosen = (next + tabs.length) % tabs.length;
-    tabs[chosen].click();
-    [...list.querySelectorAll('[role="tab"]')][chosen]?.focus();
+    const chosen = (next + items.length) % items.length;
+    choose(items[chosen], items[place]);
+    list.querySelectorAll(selector)[chosen]?.focus();
   });
 }

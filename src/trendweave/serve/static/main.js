@@ -62,12 +62,13 @@ function asked(page, alone = page.rules.several && $("which").value === "one") {
 
 function tell(page, answer) {
   const { rules, editor } = page;
-  const problems = answer.event === "problems" ? answer.problems : [];
-  const own = (problem) => problem.query === null || problem.query === rules.chosen.name;
-  editor.mark(problems.filter(own));
-  rules.mark(new Set(problems.map((problem) => problem.query ?? rules.chosen.name)));
+  const all = rules.asked(false);
+  const only = all.length === 1 ? all[0].name : rules.chosen.name;  // a query that is alone is not named
+  const problems = (answer.problems ?? []).map((problem) => ({ ...problem, query: problem.query ?? only }));
+  editor.mark(problems.filter((problem) => problem.query === rules.chosen.name));
+  rules.mark(new Set(problems.map((problem) => problem.query)));
   page.problems = problems;
-  showProblems(answer, (problem) => goTo(page, problem));
+  showProblems({ ...answer, problems }, (problem) => goTo(page, problem));
   if (answer.event === "ok") $("state").replaceChildren(make("span", { class: "fine" }, "no problems"));
   else $("state").textContent = !problems.length ? "" : answer.count === 1 ? "1 problem" : `${answer.count} problems`;
 }
@@ -84,7 +85,7 @@ async function check(page) {
   const own = page.checking = new AbortController();
   const question = asked(page, false);
   const chosen = page.rules.chosen.name;
-  if (question.rules.every((rule) => !rule.text.trim())) {
+  if (!question.rules.length) {
     tell(page, { event: "blank" });
     showPlan({ event: "blank", message: "Write a query, or choose an example." }, chosen);
     return;

@@ -20,10 +20,13 @@ export class Rules {
   get chosen() { return this.list[this.place]; }
   get several() { return this.list.length > 1; }
 
-  /** What the server is asked about: all queries, or the one that is shown. */
+  /** What the server is asked about: all queries in which something is written, or the one that is shown. */
   asked(alone) {
-    return (alone ? [this.chosen] : this.list).map(({ name, text }) => ({ name, text }));
+    const written = (alone ? [this.chosen] : this.list).filter((rule) => rule.text.trim());
+    return written.map(({ name, text }) => ({ name, text }));
   }
+
+  focus() { $("rules").querySelector(".chosen [role=tab]").focus(); }
 
   typed() {
     this.chosen.text = this.editor.text;
@@ -63,6 +66,7 @@ export class Rules {
     this.list.splice(place, 1);
     if (place < this.place) this.place -= 1;
     this.choose(Math.min(this.place, this.list.length - 1));
+    this.focus();
     keep("rules", this.list);
   }
 
@@ -82,7 +86,11 @@ export class Rules {
       this.changed();
     };
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === "Escape") { event.preventDefault(); event.stopPropagation(); done(event.key === "Enter"); }
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      done(event.key === "Enter");
+      this.focus();
     });
     input.addEventListener("blur", () => done(true));
     holder.replaceChildren(input);

@@ -1,6 +1,6 @@
 // Which events: a sample, a file of the served folder, or a store and a month of it.
 
-import { $, count, make } from "./elements.js";
+import { $, arrowKeys, count, make } from "./elements.js";
 import { quoteName } from "./completion.js";
 import { keep, kept } from "./memory.js";
 import { ask } from "./server.js";
@@ -16,6 +16,7 @@ export class Sources {
     this.months = [];
     this.fill();
     $("source").addEventListener("change", () => this.choose());
+    arrowKeys($("columns"), "button", (column, before) => { before.tabIndex = -1; column.tabIndex = 0; });
     for (const id of ["events", "month", "times", "pattern"]) $(id).addEventListener("change", () => this.look());
     for (const id of ["time-column", "type-column"]) $(id).addEventListener("change", () => { this.picked = true; this.look(); });
   }
@@ -105,8 +106,8 @@ export class Sources {
     const range = answer.first ? `, ${answer.first} to ${answer.last}` : "";
     $("source-facts").textContent = `${count(answer.rows)} ${what}${range}${answer.types.length > 1 ? `, types ${answer.types.join(", ")}` : ""}`;
     this.warn("note", answer.note);
-    $("columns").replaceChildren(...answer.columns.map((column) => make("li", {}, make("button", {
-      type: "button", title: column.type, onclick: () => this.write(quoteName(column.name)),
+    $("columns").replaceChildren(...answer.columns.map((column, place) => make("li", {}, make("button", {
+      type: "button", title: column.type, tabIndex: place ? -1 : 0, onclick: () => this.write(quoteName(column.name)),
     }, column.name, " ", make("small", {}, shortType(column.type))))));
     const options = (chosen, none) => [...(none ? [make("option", { value: "" }, "none")] : []),
       ...answer.columns.map((column) => make("option", { value: column.name, selected: column.name === chosen }, column.name))];

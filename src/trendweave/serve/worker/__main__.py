@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
@@ -16,11 +17,13 @@ from trendweave.serve.worker.said import Said
 
 #: The process ends by itself so many seconds after the server should have ended it, as when the server has died.
 _GRACE = 10.0
+_SIGNAL_AT_DEATH_OF_PARENT = 1  # as <linux/prctl.h> calls PR_SET_PDEATHSIG
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def main() -> None:
     """Run jobs until the server closes its end."""
+    _end_with_the_server()
     answers = _take_standard_output()
     sys.stderr = cast("TextIO", Said(sys.stderr, lambda what: _write(answers, {"event": "doing", "what": what})))
     _limit_memory(int(sys.argv[1]))
@@ -34,6 +37,12 @@ def main() -> None:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         _write(answers, {"event": "done"})
+
+
+def _end_with_the_server() -> None:
+    """Linux ends a process with the one that started it, if asked to; elsewhere it ends by the limit of its time."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SIGNAL_AT_DEATH_OF_PARENT, signal.SIGKILL)
 
 
 def _take_standard_output() -> TextIO:
