@@ -48,6 +48,7 @@ from trendweave.cli.projects.command import new
 from trendweave.cli.serve_command import serve
 from trendweave.cli.store_commands import store
 from trendweave.cli.streams.command import stream
+from trendweave.cli.warm_up_command import warm_up
 from trendweave.errors import TrendweaveError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -213,6 +214,7 @@ app.command()(new)
 app.command()(pipe)
 app.command()(stream)
 app.command()(serve)
+app.command(name="warm-up")(warm_up)
 app.add_typer(store, name="store")
 
 

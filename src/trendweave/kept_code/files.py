@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -53,7 +54,7 @@ def write_kept(group: str, name: str, content: bytes) -> None:
     with suppress(OSError):
         if not (folder / group).exists():
             (folder / group).mkdir(mode=0o700, exist_ok=True)
-            _drop_oldest(folder, _MOST_FOLDERS)
+            _drop_oldest([entry for entry in folder.iterdir() if entry.is_dir()], _MOST_FOLDERS)
         path = folder / group / (name + SUFFIX)
         new = path.with_name(f"{uuid.uuid4().hex}.new")
         try:
@@ -65,19 +66,16 @@ def write_kept(group: str, name: str, content: bytes) -> None:
             new.unlink(missing_ok=True)
             raise
         if group.startswith(TEXTS):
-            _drop_oldest(folder / group, _MOST_TEXTS)
+            _drop_oldest(list((folder / group).iterdir()), _MOST_TEXTS)
 
 
-def _drop_oldest(folder: Path, most: int) -> None:
-    """Keep so many entries, those that changed last. Who still uses one that is gone compiles again."""
-    entries = list(folder.iterdir())
+def _drop_oldest(entries: list[Path], most: int) -> None:
+    """Keep so many files or folders, those that changed last. Who still uses one that is gone compiles again."""
     if len(entries) <= most:
         return
     entries.sort(key=lambda entry: entry.stat().st_mtime)
     for entry in entries[: len(entries) - most]:
-        for file in [*entry.iterdir()] if entry.is_dir() else []:
-            file.unlink(missing_ok=True)
         if entry.is_dir():
-            entry.rmdir()
+            shutil.rmtree(entry, ignore_errors=True)
         else:
             entry.unlink(missing_ok=True)

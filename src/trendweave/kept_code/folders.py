@@ -37,7 +37,7 @@ def _folders(named: str | None, caches: str | None, home: str | None) -> tuple[P
     else:
         with suppress(RuntimeError):  # a user without a home
             found.append(Path.home() / ".cache" / "trendweave")
-    found.append(Path(tempfile.gettempdir()) / f"trendweave-{os.geteuid()}")
+    found.append(Path(tempfile.gettempdir()) / f"trendweave-{user_number()}")
     return tuple(folder / "kernels" for folder in found)
 
 
@@ -58,4 +58,11 @@ def _can_write(folder: Path) -> bool:
 
 def is_trusted(status: os.stat_result) -> bool:
     """Whether a file or folder is the user's or root's, and nobody else may write to it."""
-    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
+    if os.name == "nt":  # there the folder of a user is the user's, and a file does not tell
+        return True
+    return status.st_uid in (user_number(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
+
+
+def user_number() -> int:
+    """The number of the user, 0 where users have none."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0

@@ -13,6 +13,12 @@ from trendweave.kept_code.machine import machine_key
 PACK = "kernels.pack"
 
 
+def count_kernels(sources: str) -> int:
+    """How many kernels are kept that were compiled for this machine from the sources with this digest."""
+    group = f"{sources[:20]}-{machine_key()}"
+    return len({path.name for folder in kernel_folders() for path in (folder / group).glob("*" + SUFFIX)})
+
+
 def pack_kernels(sources: str) -> bytes:
     """All kernels that were compiled on this machine from the sources with this digest, as a zip."""
     group = f"{sources[:20]}-{machine_key()}"

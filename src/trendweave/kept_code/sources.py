@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,13 +14,16 @@ def fingerprint_of(package: str, folders: Sequence[str]) -> str:
 
     Numba itself looks at the file of a function alone, but functions are compiled together with those they call.
     """
-    digest = hashlib.sha256()
+    digest, found = hashlib.sha256(), False
     for folder in folders:
         where = files(package)
         for part in folder.split("/"):
             where = where / part
         for name, content in _python_files(where, folder):
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
+            found = True
+    if not found:  # byte code alone: nothing tells what it was made of, so nothing is shared
+        digest.update(os.urandom(16))
     return digest.hexdigest()
 
 

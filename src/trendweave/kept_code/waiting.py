@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import threading
@@ -12,6 +11,11 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from trendweave.kept_code.folders import kernel_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows: each process compiles for itself
+    fcntl = None  # type: ignore[assignment]
 
 #: Seconds of compiling in a process before it says so.
 PATIENCE = 2.0
@@ -97,7 +101,7 @@ def _alone(place: int) -> Iterator[None]:
 
 def _open_lock() -> IO[bytes] | None:
     folder = kernel_folder()
-    if folder is None:
+    if folder is None or fcntl is None:
         return None
     try:
         return (folder / "compiling.lock").open("ab")

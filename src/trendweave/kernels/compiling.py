@@ -12,7 +12,8 @@ version below 0.69. `kept_code` keeps what is compiled.
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.core.dispatcher import Dispatcher
 
 from trendweave.kept_code import fingerprint_of, keep_compiled
 
@@ -23,8 +24,26 @@ FINGERPRINT = fingerprint_of("trendweave", FOLDERS)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
-    """Kept as long as all kernels stay the same."""
-    return keep_compiled(njit(nogil=True, **options)(function), FINGERPRINT)
+    """Kept as long as all kernels stay the same. Nobody calls kernels by pointers, so none are made for that."""
+    options |= {"nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options)(function)
+    if isinstance(compiled, Dispatcher):
+        compiler: Any = compiled._compiler  # type: ignore[attr-defined]
+        compiler.fold_argument_types = _without_literals(compiler.fold_argument_types)
+    return keep_compiled(compiled, FINGERPRINT)
+
+
+def _without_literals(fold: Callable) -> Callable:
+    """A kernel that calls another with 0 calls what takes any integer. While Numba finds out the types of a loop it
+    knows of its first turn only, where a counter is 0: it would compile all that is called from there for 0 as well."""
+
+    def fold_argument_types(arguments: tuple, named: dict) -> tuple:
+        signature, folded = fold(arguments, named)
+        return signature, tuple(
+            types.unliteral(one) if isinstance(one, types.IntegerLiteral) else one for one in folded
+        )
+
+    return fold_argument_types
 
 
 def inner(function: Callable) -> Any:

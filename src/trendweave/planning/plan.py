@@ -196,7 +196,7 @@ class Kernel(Enum):
     )
     BLOCKS = (
         "blocks: predecessors are found per transition, windows of a block share the search; "
-        "counts and sums of one state compare few events one by one"
+        "aggregates of one state compare few events one by one"
     )
 
 

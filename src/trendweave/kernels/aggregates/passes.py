@@ -14,6 +14,7 @@ from trendweave.kernels.aggregates.compile_program import build_program, order_b
 from trendweave.kernels.aggregates.one_state.few_rows import serves_few
 from trendweave.kernels.aggregates.one_state.ranked import serves
 from trendweave.kernels.aggregates.one_state.sliding import OneState, count_large, find_repeating_state
+from trendweave.kernels.aggregates.plain_loop import serves_plainly
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import Choice, propagate
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
@@ -179,7 +180,9 @@ class Engine:
         )  # fmt: skip
         ask = Ask(numbers, limbs, kind, int(self.selection))
         choice = Choice(
-            self.is_ranked(program, ask, queries), self.force_way is None and serves_few(program, ask, queries)
+            ranked=self.is_ranked(program, ask, queries),
+            few=self.force_way is None and serves_few(program, ask, queries),
+            plain=self.force_way is None and serves_plainly(program, ask, queries),
         )
         return propagate(program, columns, blocks, ask, bits_at_most, row_results, choice)
 
