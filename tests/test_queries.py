@@ -293,6 +293,16 @@ def test_all_public_names_are_there_and_are_listed() -> None:
         _ = trendweave.Querry  # type: ignore[attr-defined]
 
 
+def test_names_that_need_spark_say_so_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def import_nothing(name: str) -> None:
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
+
+    monkeypatch.setattr(trendweave, "import_module", import_nothing)
+    assert not hasattr(trendweave, "ParquetEvents")
+    with pytest.raises(AttributeError, match=r"trendweave.read needs Spark: pip install 'trendweave\[spark\]'"):
+        _ = trendweave.read
+
+
 def test_the_version_is_known_without_an_installed_package() -> None:
     with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
         declared = tomllib.load(file)["project"]["version"]

@@ -87,7 +87,13 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "pyspark":
+            raise
+        # To those who look through all names, it is one that is not there.
+        raise AttributeError(f"{__name__}.{name} needs Spark: pip install 'trendweave[spark]'") from error
 
 
 #: Modules for users, which are imported by those who use them.
