@@ -7,13 +7,15 @@ import xml.etree.ElementTree as ElementTree
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError
 from trendweave.pictures import Series, draw_lines, draw_trends_per_window, write_picture
-from trendweave.pictures.axes import make_counting_axis, make_number_axis, make_time_axis, write_power
+from trendweave.pictures.axes import make_counting_axis, make_number_axis, write_power
+from trendweave.pictures.time_axis import make_time_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -216,8 +218,12 @@ def test_an_svg_file_is_the_chart_alone(tmp_path: Path) -> None:
         (timedelta(seconds=8), ["00:00:00", "00:00:01", "00:00:02"]),
         (timedelta(minutes=40), ["00:00", "00:05", "00:10"]),
         (timedelta(hours=20), ["00:00", "03:00", "06:00"]),
+        (timedelta(days=2), ["1 Mar", "06:00", "12:00"]),
         (timedelta(days=8), ["1 Mar", "2 Mar", "3 Mar"]),
-        (timedelta(days=2_000), ["2024-12-18", "2025-12-18", "2026-12-18"]),
+        (timedelta(days=150), ["Mar 2024", "Apr", "May"]),
+        (timedelta(days=700), ["Apr 2024", "Jul", "Oct"]),
+        (timedelta(days=2_000), ["2025", "2026", "2027"]),
+        (timedelta(days=40_000), ["2040", "2060", "2080"]),
     ],
 )
 def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str]) -> None:
@@ -225,6 +231,22 @@ def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str
     axis = make_time_axis(start, start + span.total_seconds(), 0, 100)
     assert [axis.label(tick) for tick in axis.ticks][:3] == labels
     assert 2 <= len(axis.ticks) <= 10
+
+
+def test_months_begin_at_midnight_of_a_zone() -> None:
+    start = datetime(2024, 2, 10, tzinfo=UTC).timestamp()
+    axis = make_time_axis(start, start + 200 * 86_400, 0, 100, ZoneInfo("Europe/Berlin"))
+    assert [datetime.fromtimestamp(tick, UTC).isoformat() for tick in axis.ticks[:2]] == [
+        "2024-02-29T23:00:00+00:00",
+        "2024-03-31T22:00:00+00:00",
+    ]
+    assert axis.tell is not None
+    assert axis.tell(axis.ticks[0]) == "2024-03-01 00:00"
+
+
+def test_names_that_are_numbers_are_in_their_order() -> None:
+    root = drawn(draw_trends_per_window(result([1] * 6, ["8", "25", "3"]), "trends", "group", ""))
+    assert [text for text in texts(root) if text in ("3", "8", "25")] == ["3", "8", "25"]
 
 
 @pytest.mark.parametrize("high", [1e-9, 0.7, 1, 9, 10, 99, 12_345, 1e12, 1e290])

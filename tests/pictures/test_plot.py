@@ -64,7 +64,7 @@ def count(picture: Picture, tag: str) -> int:
 def test_windows_of_any_kind_of_table(events: pa.Table, falling: trendweave.Query, as_kind: Any) -> None:
     result = falling.run(events)
     picture = trendweave.plot(as_kind(result), falling, unit="trends")
-    assert {"X", "Y", "number (trends)", "number over time"} <= set(texts(picture))
+    assert {"X", "Y", "number (trends)", "number over time by company"} <= set(texts(picture))
     assert count(picture, "circle") == result.num_rows
     assert count(picture, "polyline") == 2
 
@@ -173,6 +173,16 @@ def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, 
 def test_what_cannot_be_drawn_is_said(events: pa.Table) -> None:
     with pytest.raises(OptionError, match="neither windows, nor trends, nor situations"):
         trendweave.plot(pa.table({"x": [1]}))
+
+
+def test_exact_numbers_as_text_are_drawn(events: pa.Table, falling: trendweave.Query) -> None:
+    result = falling.run(events, numbers="text")
+    assert pa.types.is_string(result.schema.field("number").type)
+    picture = trendweave.plot(result, falling)
+    assert picture.title == "number over time by company"
+    assert count(picture, "circle") == count(trendweave.plot(falling.run(events), falling), "circle")
+    alone = trendweave.query("RETURN COUNT(*) PATTERN Stock S+ WITHIN 1 hour SLIDE 1 hour")
+    assert "<svg" in trendweave.show(alone.run(events, numbers="text"), alone)._repr_html_()
 
 
 def test_nothing_found_is_drawn_as_nothing(events: pa.Table) -> None:

@@ -9,12 +9,13 @@ from datetime import tzinfo
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, write_power
+from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, write_power
 from trendweave.pictures.colours import COLOURS
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, make_empty
 from trendweave.pictures.picture import Picture, write_file
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import quote
+from trendweave.pictures.time_axis import make_time_axis
 
 _HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 92, 24, 58
 _MOST_SERIES = len(COLOURS)
@@ -46,7 +47,7 @@ def make_line_chart(
         The chart. On a logarithmic scale 0 is not drawn.
     """
     drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
-    drawn.sort(key=lambda one: one.name)
+    drawn.sort(key=lambda one: _in_order(one.name))
     every = [point for one in drawn for point in one.points]
     if not every:
         return make_empty(title)
@@ -98,6 +99,12 @@ def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
     write_file(path, (svg + "\n" if path.suffix.lower() == ".svg" else page).encode())
 
 
+def _in_order(name: str) -> tuple[float, str]:
+    """Names that are numbers stand in the order of these."""
+    digits = name.removeprefix("-").replace(".", "", 1)
+    return (float(name) if digits.isascii() and digits.isdigit() else math.inf), name
+
+
 def _find_step(xs: Iterable[float]) -> float:
     """The way from one window to the next: the shortest there is."""
     places = sorted(set(xs))
@@ -121,12 +128,13 @@ def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: floa
         for run in placed
         if len(run) > 1
     ]
+    size = 3.2 if marks else 1.8
     for run, places in zip(runs, placed, strict=True):
         for (x, y), (px, py) in zip(run, places, strict=True):
             if marks or len(run) == 1:
-                label = quote(f"{one.name}  {across.label(x)}  {_write_exactly(y)}".strip())
+                label = quote(f"{one.name}  {(across.tell or across.label)(x)}  {_write_exactly(y)}".strip())
                 parts.append(
-                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.2" fill="{colour}"><title>{label}</title></circle>'
+                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{size}" fill="{colour}"><title>{label}</title></circle>'
                 )
     return parts
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from trendweave.pictures.axes import Axis, make_number_axis, make_time_axis, name_days
+from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title
 from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import describe_trend, quote
+from trendweave.pictures.time_axis import make_time_axis, name_days
 from trendweave.pictures.times import choose_zone, seconds_of
 
 MOST_GROUPS, MOST_TRENDS = 12, 30

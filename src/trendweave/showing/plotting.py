@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from trendweave import places
-from trendweave.errors import OptionError, Problem, near_names
+from trendweave.errors import OptionError, Problem
 from trendweave.operators.drawing import make_chain
 from trendweave.operators.operator import Piped
 from trendweave.pictures.frames import make_empty
-from trendweave.pictures.kinds import find_kind, find_numbers, find_others, find_situations
+from trendweave.pictures.kinds import find_kind, find_others, find_situations
 from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
 from trendweave.pictures.picture import Picture, scroll, stack
 from trendweave.pictures.tables import find_zones, write_lines, write_rows
@@ -28,6 +28,7 @@ from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import AUTO, Query
 from trendweave.rows.tables import as_arrow
+from trendweave.showing.columns import choose_columns, find_text_counts
 from trendweave.workload import Workload
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def plot(
         case Piped():
             return make_chain(what)
     rows, whole = _fetch(what)
-    kind = find_kind(rows.schema)
+    counts = find_text_counts(rows, query)
+    kind = find_kind(rows.schema) or ("windows" if counts else None)
     note = "" if query is None else str(query)
     of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
     if kind in ("trends", "matches", "situations") and not rows.num_rows:
@@ -121,8 +123,8 @@ def plot(
     if kind != "windows":
         message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
-    column, groups = _choose_columns(rows.schema, query, value, group)
-    along = " over time" if has_moments(rows) else f" by {', '.join(groups)}" if groups else ""
+    column, groups = choose_columns(rows.schema, query, value, group, counts)
+    along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
     chart = WindowChart(column, groups, (f"{column}{along}" if title is None else title) + of, unit, zone)
     return stack([make_window_chart(rows, chart)], chart.title, note)
 
@@ -144,7 +146,7 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
         raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
     table, whole = _fetch(result)
     picture = None
-    kind = find_kind(table.schema)
+    kind = find_kind(table.schema) or ("windows" if find_text_counts(table, query) else None)
     few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
     if options or (few and (kind != "windows" or table.num_rows > 1)):
         picture = plot(result if not whole else table, query, **options)
@@ -238,24 +240,3 @@ def time_line_of(plan: IntervalPlan) -> TimeLine:
     if plan.returns != "situations":
         keys = tuple(output.name for output in plan.outputs if output.function is None)
     return TimeLine(plan.text, plan.returns, plan.names, keys)
-
-
-def _choose_columns(
-    schema: pa.Schema, query: Query | None, value: str | None, group: str | tuple[str, ...] | None
-) -> tuple[str, tuple[str, ...]]:
-    """The column that is drawn, and those that tell lines apart."""
-    numbers, others = find_numbers(schema), find_others(schema)
-    if query is not None and query.value_count <= len(schema.names):
-        first = len(schema.names) - query.value_count
-        numbers = [name for name in schema.names[first:] if name in numbers] or numbers
-        moments = ("window_start", "window_end", "time")
-        others = [name for name in schema.names[:first] if name not in moments]
-    if value is None:
-        # What is returned stands behind what tells rows apart.
-        value = "count" if "count" in numbers and query is None else numbers[0 if query is not None else -1]
-    groups = tuple(others) if group is None else (group,) if isinstance(group, str) else tuple(group)
-    for name in (value, *groups):
-        if name not in schema.names:
-            hint = near_names(name, schema.names) or f"it has {', '.join(schema.names)}"
-            raise OptionError([Problem("TW408", f"the result has no column {name}", hint)])
-    return value, tuple(name for name in groups if name != value)
