@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trendweave.runners.metrics import Metrics
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
+    from trendweave.runners.shipping.package import Package, package
     from trendweave.runners.spark.reading.events import ParquetEvents, read
     from trendweave.runners.warm_up import warm_up
     from trendweave.showing import plot, show
@@ -38,6 +39,7 @@ __all__ = [
     "IntervalPlan",
     "Metrics",
     "Options",
+    "Package",
     "ParquetEvents",
     "Plan",
     "PushSession",
@@ -50,6 +52,7 @@ __all__ = [
     "Workload",
     "calibrate",
     "errors",
+    "package",
     "plot",
     "query",
     "read",
@@ -70,11 +73,13 @@ _ON_DEMAND = {
     "Incremental": "runners.incremental",
     "Metrics": "runners.metrics",
     "Options": "runners.options",
+    "Package": "runners.shipping.package",
     "ParquetEvents": "runners.spark.reading.events",
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "calibrate": "calibrating",
+    "package": "runners.shipping.package",
     "plot": "showing",
     "read": "runners.spark.reading.events",
     "show": "showing",

@@ -43,6 +43,7 @@ from trendweave.cli.options import (
     read_times,
 )
 from trendweave.cli.own_words import in_own_words, show_warnings
+from trendweave.cli.package_command import package
 from trendweave.cli.pipes.command import pipe
 from trendweave.cli.projects.command import new
 from trendweave.cli.serve_command import serve
@@ -211,6 +212,7 @@ def run(
 
 
 app.command()(new)
+app.command()(package)
 app.command()(pipe)
 app.command()(stream)
 app.command()(serve)

@@ -35,6 +35,7 @@ from trendweave.runners.spark.packing.stream_packing import pack_events
 from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PackTask, stored_schema
 from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
 from trendweave.runners.spark.schema import parts_type, result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.stream_operator import OUTPUT, StreamProcessor
 from trendweave.runners.spark.task import MergeTask
 from trendweave.runners.spark.versions import find_version_problems
@@ -153,12 +154,12 @@ def _unpack(program: Program, found: DataFrame, events: StructType, settings: Se
     shown = StructType([*result_type(program, events).fields, *late])
     parts = program.partials()
     if not in_parts or parts is None:
-        return found.mapInArrow(UnpackTask(to_arrow(shown)).__call__, shown)
+        return found.mapInArrow(travelling(UnpackTask(to_arrow(shown))), shown)
     carried = StructType([*parts_type(parts.schema).fields, *(StructField("late", BinaryType()) for _ in late)])
-    unpacked = found.mapInArrow(UnpackTask(to_arrow(carried)).__call__, carried)
+    unpacked = found.mapInArrow(travelling(UnpackTask(to_arrow(carried))), carried)
     keys = [F.col(spark_column((name,))) for name in parts.together]
     together = unpacked.repartition(*keys) if keys else unpacked.coalesce(1)
-    return together.mapInArrow(MergeStreamTask(MergeTask(program), to_arrow(shown)).__call__, shown)
+    return together.mapInArrow(travelling(MergeStreamTask(MergeTask(program), to_arrow(shown))), shown)
 
 
 @dataclass(frozen=True, slots=True)

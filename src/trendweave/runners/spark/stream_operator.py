@@ -31,6 +31,7 @@ from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.pieces import FIRST, Piece, read_first
+from trendweave.runners.spark.sessions.travelling import travelling_state
 from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.table_task import telling_where
 from trendweave.runners.spark.waiting_rows import WaitingRows
@@ -52,6 +53,9 @@ class StreamProcessor(StatefulProcessor):
         self._in_parts, self._early = in_parts, early
         self._time_type = time_type(schema.field(TIME).type)
         self._columns = schema
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return travelling_state(type(self), self.__dict__)
 
     @property
     def pane(self) -> int | None:

@@ -24,6 +24,7 @@ from trendweave.runners.spark.exchange.road import find_buckets
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import telling_where
 
 _BLOBS = "bucket int, payload binary"
@@ -52,9 +53,9 @@ def windows_in_slices(program: WindowAggregates, events: DataFrame, settings: Se
         return None
     buckets = find_buckets(events.sparkSession) if program.keys else Buckets(1)
     rows = prepare_rows(program, events, all_words=False)
-    blobs = rows.mapInArrow(FoldTask(program, buckets, settings.rows_at_once).__call__, _BLOBS)
+    blobs = rows.mapInArrow(travelling(FoldTask(program, buckets, settings.rows_at_once)), _BLOBS)
     merge = MergeTask(program)
-    return blobs.repartition(F.col("bucket")).mapInArrow(merge.__call__, result_type(program, events.schema))
+    return blobs.repartition(F.col("bucket")).mapInArrow(travelling(merge), result_type(program, events.schema))
 
 
 def _steps_of(program: WindowAggregates) -> FoldedSteps:
