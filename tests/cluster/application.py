@@ -35,12 +35,14 @@ def main(folder: Path) -> None:
 
 def look(batches):
     """Where executors have the package from."""
+    import os
+
     import pyarrow as pa
 
     import trendweave
 
     for _ in batches:
-        yield pa.RecordBatch.from_pydict({"place": [trendweave.__file__]})
+        yield pa.RecordBatch.from_pydict({"place": [os.path.abspath(trendweave.__file__)]})
 
 
 def show(rows: DataFrame) -> list[dict]:

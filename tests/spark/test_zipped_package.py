@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import pytest
 
 import trendweave
 from trendweave.kernels import searching
-
-PACKAGE = Path(__file__).parents[2] / "src" / "trendweave"
 
 #: An executor has the zip and the packages that we need, and no metadata of ours.
 _NOT_INSTALLED = """
@@ -82,12 +79,7 @@ print(json.dumps({"rows": rows, "there": there}))
 
 @pytest.fixture(scope="module")
 def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("zip") / "trendweave.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted(PACKAGE.rglob("*")):
-            if file.is_file() and file.suffix != ".pyc":
-                archive.write(file, file.relative_to(PACKAGE.parent))
-    return path
+    return trendweave.package(tmp_path_factory.mktemp("zip") / "trendweave.zip").path
 
 
 def _run(code: str, zipped: Path) -> tuple[dict[str, Any], str]:

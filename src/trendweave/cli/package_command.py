@@ -19,6 +19,8 @@ WithoutLark = Annotated[bool, typer.Option("--without-lark", help="Not Lark, whe
 
 def package(out: Out = Path("trendweave.zip"), kernels: Kernels = False, without_lark: WithoutLark = False) -> None:
     """Write Trendweave as one file for spark-submit --py-files, Spark Connect and clusters."""
+    if not out.absolute().parent.is_dir():
+        raise Failure(f"there is no folder {out.parent}", "make it, or choose another --out")
     try:
         print(write_package(out, lark=not without_lark, kernels=kernels))
     except OSError as error:

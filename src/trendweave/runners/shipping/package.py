@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -82,17 +83,16 @@ def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, 
     contents = own | read_metadata(OWN) | ({**read_package(_LARK), **read_metadata(_LARK)} if lark else {})
     files = len(contents)
     packed = _pack_kernels() if kernels else b""
-    contents |= compile_sources({name: data for name, data in contents.items() if _has_byte_code(name)})
+    contents |= compile_sources({name: data for name, data in contents.items() if _is_module(name, contents)})
     contents |= {FINGERPRINT: told.encode()} | ({KERNELS: packed} if packed else {})
     write_archive(target, contents)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Package(target, target.stat().st_size, files, told, python, lark, len(packed), list_requirements())
 
 
-def _has_byte_code(path: str) -> bool:
-    """Numba finds what it kept of a function by the file that the function says it is from, which byte code does not
-    know."""
-    return path.endswith(".py") and "kernels" not in path.split("/")
+def _is_module(path: str, contents: Mapping[str, bytes]) -> bool:
+    """Whether it is imported: what has no package around it is a file to be copied, such as a template."""
+    return path.endswith(".py") and f"{path.rpartition('/')[0]}/__init__.py" in contents
 
 
 def _pack_kernels() -> bytes:

@@ -58,13 +58,12 @@ def own_fingerprint() -> str:
 
 
 def fingerprint(package: Mapping[str, bytes]) -> str:
-    """Changes with the Python code of a package.
+    """Changes with any file of a package.
 
     Args:
         package: The files of the package by their paths, in order.
     """
     digest = hashlib.sha256()
     for path, data in package.items():
-        if path.endswith(".py"):
-            digest.update(path.encode() + b"\0" + data)
+        digest.update(f"{path}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()[:16]
