@@ -17,7 +17,8 @@ from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
-from trendweave.cli.spark_session import explain_spark_errors, find_plain_message
+from trendweave.cli.spark_messages import find_plain_message
+from trendweave.cli.spark_session import explain_spark_errors
 from trendweave.errors import DataError
 
 _LOG = logging.getLogger("trendweave")

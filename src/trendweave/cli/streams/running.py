@@ -24,7 +24,8 @@ from trendweave import Options, Workload
 from trendweave.cli.answers import QUERY, Answers, Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import Numbers, TimeOptions, add_times, choose_type_column
-from trendweave.cli.spark_session import find_worker_message, is_local, strip_states
+from trendweave.cli.spark_messages import find_worker_message, strip_states
+from trendweave.cli.spark_session import is_local
 from trendweave.cli.streams.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
 from trendweave.cli.streams.sources import Sink, Source, explain_missing_connector
 

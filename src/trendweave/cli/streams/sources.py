@@ -25,7 +25,7 @@ from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import is_elsewhere, table_error
 from trendweave.cli.spark_files import escape_path, find_hint
-from trendweave.cli.spark_session import find_plain_message
+from trendweave.cli.spark_messages import find_plain_message
 from trendweave.cli.streams.keys import make_keys
 from trendweave.cli.streams.live_view import SOURCE
 
