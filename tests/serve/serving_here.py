@@ -93,7 +93,7 @@ def serve_here(serving: Serving) -> Iterator[Server]:
         assert not thread.is_alive()
 
 
-def wait_until(holds: Any, seconds: float = 20.0) -> None:
+def wait_until(holds: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to that"
