@@ -40,7 +40,7 @@ GROUP-BY sector
 WITHIN 10 minutes SLIDE 1 minute
 """
 _LARGE = 2_000_000
-_TITLE = "Trends per day: three or more departures of an airline, each later than the one before"
+_TITLE = "Trends per day: 3 or more flights of an airline, each more delayed than the one before"
 _NOTE = """
 A trend is three or more departures of one airline from one airport on one day, each with a longer delay
 than the one before; other departures may lie between them. Every such trend counts.
@@ -64,7 +64,7 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
     delays = query(DELAYS.strip())
     console.rule("[bold]Delays that build up")
     console.print(
-        "Three or more departures of one airline from one airport on one day, each later than the one before.\n"
+        "Three or more departures of one airline from one airport on one day, each more delayed than the one before.\n"
         "Every such trend counts, whatever lies between its flights; no trend is ever built.\n"
     )
     console.print(escape(delays.explain()), highlight=False, soft_wrap=True)
