@@ -84,6 +84,24 @@ def test_pages_that_ask_another_server_are_refused(tmp_path: Path) -> None:
             finish(tmp_path)
 
 
+def test_results_of_benchmarks_are_drawn() -> None:
+    from tools.site.benchmark_pictures import PICTURES, make_bars, read_figures
+
+    text = "<!-- begin greta-q1 -->\n## greta-q1\n| name | metric | value | unit |\n| --- | --- | --- | --- |\n"
+    text += (
+        "| one | rate | 1,234.5 | M events/s | at least 5 |\n| two | rate | 7 | M events/s |\n<!-- end greta-q1 -->\n"
+    )
+    figures = list(read_figures(text))
+    assert [(one.section, one.name, one.value) for one in figures] == [
+        ("greta-q1", "one", 1234.5),
+        ("greta-q1", "two", 7.0),
+    ]
+    assert make_bars("rates", text).svg().count("greta-q1  1,234.5</title>") == 1
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    for name in PICTURES:
+        assert make_bars(name, results).svg().count("</title></rect>") >= 3
+
+
 @with_extra
 def test_links_of_other_places_are_those_of_the_site(tmp_path: Path) -> None:
     from tools.site.gathering import rewrite

@@ -1,7 +1,8 @@
 """Pages of the repository as pages of the site: where each goes, and links between them as the site has them.
 
 A page may hold a marker on a line of its own, and the site has something in its place that is made for it:
-`<!-- diagrams: grammar.lark -->` the diagrams of a grammar, `<!-- api -->` the list of pages of the API.
+`<!-- diagrams: grammar.lark -->` the diagrams of a grammar, `<!-- api -->` the list of pages of the API,
+`<!-- bars: rates -->` a picture of the results of benchmarks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.site.api_pages import ApiPage, write_api_pages
+from tools.site.benchmark_pictures import write_bars
 from tools.site.notebook_pages import write_notebook
 from tools.site.notebook_running import run_notebook
 from tools.site.places import ROOT, find_pages
@@ -20,7 +22,7 @@ from tools.site.railroad_diagrams import draw_grammar
 
 _BLOCK = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<path>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
-_MARKER = re.compile(r"^<!-- (?P<kind>diagrams|api)(?:: (?P<what>\S+))? -->$", re.MULTILINE)
+_MARKER = re.compile(r"^<!-- (?P<kind>diagrams|api|bars)(?:: (?P<what>\S+))? -->$", re.MULTILINE)
 _PICTURES = (".svg", ".png")
 
 
@@ -104,6 +106,8 @@ def _fill_markers(text: str, api: list[ApiPage]) -> str:
     def fill(found: re.Match[str]) -> str:
         if found["kind"] == "api":
             return "\n".join(f"- [{page.title}]({page.place})" for page in api)
+        if found["kind"] == "bars":
+            return write_bars(found["what"])
         return "\n\n".join(
             f'<h3 id="{drawn.rule}">{drawn.rule.replace("_", " ")}</h3>\n\n<div class="railroad">{drawn.svg}</div>'
             for drawn in draw_grammar(found["what"])
