@@ -101,6 +101,9 @@ def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
     assert not page.is_visible("#completions")
     words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
     assert words == ["RETURN", "PATTERN", "WHERE"]
+    write(page, "GROUP BY a ORDER-BY b GROUP-BY c-d")
+    words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
+    assert words == ["GROUP", "BY", "ORDER-BY", "GROUP-BY"]
 
 
 def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:

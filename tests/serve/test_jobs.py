@@ -21,6 +21,7 @@ from trendweave.serve.asking import Alert
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
 from trendweave.serve.worker.alerts import find_alerts
+from trendweave.serve.worker.collecting import collect
 from trendweave.serve.worker.jobs import run_job
 from trendweave.serve.worker.said import Said
 
@@ -70,6 +71,12 @@ def test_huge_results_are_cut() -> None:
         **{"reading": 0, "running": 0},
     }
 
+    both = do("run", asked(FALLING, FALLING.replace("PATTERN", ", MAX(S.price) PATTERN")), limits=limits)
+    parts = [message for message in both if message["event"] == "rows"]
+    assert [(part["query"], len(part["rows"]), part["total"]) for part in parts] == [("q0", 3, 20), ("q1", 3, 20)]
+    assert [part["drawn"] for part in parts] == [3, 3]
+    assert (only(both, "result")["rows"], only(both, "result")["total"]) == (6, 40)
+
     wide = only(do("run", asked(FALLING), limits=replace(LIMITS, characters=100)), "rows")
     assert not wide["fit"]
     assert 0 < len(wide["rows"]) < 20
@@ -77,6 +84,16 @@ def test_huge_results_are_cut() -> None:
     many = do("run", asked("RETURN TRENDS PATTERN Stock S+ WITHIN 1 minute SLIDE 1 minute"))
     assert "a page gets at most 1,000,000" in str(only(many, "problems"))
     assert "max_trends" not in str(many)
+
+
+def test_rows_that_are_not_counted_are_not_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trendweave.serve.worker.collecting._COUNTING", -1.0)
+    batch = pa.record_batch({"query": ["a", "a", "b"], "n": [1, 2, 3]})
+    cut = collect([batch] * 3, batch.schema, 2, ("a", "b"))
+    assert cut.rows.to_pydict() == {"query": ["a", "b"], "n": [1, 3]}
+    assert (cut.totals, [cut.total_of(name) for name in "ab"]) == ({"a": 4, "b": 2}, [None, None])
+    whole = collect([batch] * 3, batch.schema, 2, ("a", "b", "c"))
+    assert [whole.total_of(name) for name in "abc"] == [6, 3, 0], "while one has room, all are counted"
 
 
 def test_counts_of_any_size_have_all_their_digits() -> None:

@@ -7,7 +7,7 @@ const MOST_COLOURED = 30_000;
 
 export function makeHighlighter(language) {
   const upper = (list) => new Set(list.map((word) => word.toUpperCase()));
-  const words = upper([...language.clauses.flatMap((one) => one.split(/[\s]/)), ...language.words]);
+  const words = upper([...language.clauses.flatMap((one) => one.split(/[\s-]/)), ...language.words]);
   const calls = upper([...language.aggregates, ...language.functions]);
   const others = upper([...language.strategies, ...language.relations]);
   return function pieces(text, types) {
@@ -24,7 +24,7 @@ export function makeHighlighter(language) {
         const name = word.toUpperCase();
         if (last === "." || last.toUpperCase() === "AS") kind = "";
         else if (calls.has(name) && /^\s*\(/.test(text.slice(match.index + word.length))) kind = "call";
-        else if (words.has(name) || others.has(name)) kind = "word";
+        else if (name.split("-").every((part) => words.has(part)) || others.has(name)) kind = "word";
         else if (types.has(word)) kind = "type";
       }
       if (whole.trim()) last = whole;

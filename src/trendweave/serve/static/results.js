@@ -3,6 +3,12 @@
 import { $, count, make, seconds, takeDrawing } from "./elements.js";
 import { pagedTable } from "./table.js";
 
+const numberOf = (part) => count(part.total ?? part.rows.length) + (part.total === null ? "+" : "");
+
+const whyNone = (part) => (part.total === 0
+  ? "There are no rows: nothing in these events matches."
+  : "The rows of this query are not shown: there are too many, or they are too wide.");
+
 export class Results {
   constructor() {
     this.table = null;
@@ -21,10 +27,12 @@ export class Results {
   /** Shows the rows of each query; `question` is what they answer. */
   finish(parts, result, notes, question) {
     const told = [...notes];
+    if (parts.length === 1) parts[0].total ??= result.total;
+    const each = parts.length > 1 ? ", some of each query," : "";
     if (result.cut) {
       told.push(result.total === null
-        ? `Only the first ${count(result.rows)} rows are shown; the others were not computed.`
-        : `Only the first ${count(result.rows)} of ${count(result.total)} rows are shown.`);
+        ? `Only the first ${count(result.rows)} rows${each} are shown; the others were not computed.`
+        : `Only the first ${count(result.rows)} of ${count(result.total)} rows${each} are shown.`);
     }
     if (parts.some((part) => !part.fit)) told.push("Rows are so wide that only the first ones are shown.");
     $("notes").replaceChildren(...told.map((note) => make("p", { class: "note" }, note)));
@@ -51,7 +59,7 @@ export class Results {
   chooser() {
     if (this.parts.length < 2) return null;
     const choice = make("select", { onchange: () => { this.place = choice.selectedIndex; this.show(); } },
-      ...this.parts.map((part, place) => make("option", { selected: place === this.place }, `${part.query} (${count(part.rows.length)})`)));
+      ...this.parts.map((part, place) => make("option", { selected: place === this.place }, `${part.query} (${numberOf(part)})`)));
     return make("label", { class: "inline" }, "Query", choice);
   }
 
@@ -60,24 +68,25 @@ export class Results {
     const part = this.parts[this.place];
     const fact = (name, value) => make("span", {}, make("b", {}, value), ` ${name}`);
     const facts = make("div", { class: "facts" }, this.chooser(),
-      fact(result.total === 1 ? "row" : "rows", count(result.total ?? result.rows) + (result.total === null ? "+" : "")),
+      fact(part.total === 1 ? "row" : "rows", numberOf(part)),
       fact(result.stored ? "stored events" : "events", count(result.events)),
       fact("reading", seconds(result.reading)), fact("running", seconds(result.running)));
     this.table = pagedTable(part);
-    $("rows").replaceChildren(facts, part.rows.length ? this.table : make("p", { class: "empty" }, "There are no rows: nothing in these events matches."));
+    $("rows").replaceChildren(facts, part.rows.length ? this.table : make("p", { class: "empty" }, whyNone(part)));
   }
 
   showPicture() {
     const part = this.parts[this.place];
     if (!part.pictures.length) {
-      const why = part.rows.length ? "Rows without windows have nothing to be drawn along; add WITHIN, or RETURN TRENDS." : "There are no rows to draw.";
+      const why = part.rows.length ? "Rows without windows have nothing to be drawn along; add WITHIN, or RETURN TRENDS." : whyNone(part);
       $("picture").replaceChildren(make("div", { class: "facts" }, this.chooser()), make("p", { class: "empty" }, why));
       return;
     }
     const holder = make("div");
     const draw = (place) => holder.replaceChildren(takeDrawing(part.pictures[place].drawing));
     const choice = make("select", { onchange: () => draw(choice.selectedIndex) }, ...part.pictures.map((one) => make("option", {}, one.name)));
-    $("picture").replaceChildren(make("div", { class: "facts" }, this.chooser(),
+    const note = part.drawn === part.total ? "" : `Drawn are the first ${count(part.drawn)}${part.total === null ? "" : ` of ${count(part.total)}`} rows.`;
+    $("picture").replaceChildren(...(note ? [make("p", { class: "note" }, note)] : []), make("div", { class: "facts" }, this.chooser(),
       part.pictures.length > 1 ? make("label", { class: "inline" }, "Shown", choice) : null), holder);
     draw(0);
   }

@@ -11,7 +11,9 @@ from trendweave.errors import OptionError
 from trendweave.pictures.picture import Picture
 from trendweave.serve.worker.cells import kind_of
 
-_MOST_PICTURES, _MOST_ROWS = 6, 5_000
+_MOST_PICTURES = 6
+#: Rows of which a picture is drawn, at most.
+MOST_DRAWN = 5_000
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 #: Quotes in texts are escaped, so that this is never a part of one.
 _STYLE_ATTRIBUTE = re.compile(r' style="[^"]*"')
@@ -19,7 +21,7 @@ _STYLE_ATTRIBUTE = re.compile(r' style="[^"]*"')
 
 def draw_rows(query: Query, rows: pa.Table) -> list[dict[str, str]]:
     """Pictures with their names, one per number where rows are windows; none where there is nothing to draw."""
-    few = rows.slice(0, _MOST_ROWS)
+    few = rows.slice(0, MOST_DRAWN)
     if query.kind == "intervals" or query.lists_trends:
         return _draw(few, query, None)
     names = [name for name in rows.column_names[-query.value_count :] if kind_of(rows.field(name).type) == "number"]
