@@ -19,6 +19,7 @@ from trendweave.kept_code import (
     cache,
     files,
     folders,
+    handed_over,
     keep_compiled,
     keep_compiled_text,
     machine,
@@ -28,6 +29,8 @@ from trendweave.kept_code import (
 )
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.kernels import compiling
+from trendweave.runners import kernel_packs
+from trendweave.runners.warm_up import WarmUp
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 
@@ -71,8 +74,9 @@ def test_the_second_of_two_loads(folder: Path) -> None:
     assert hits(first) == (0, 1)
     assert hits(second) == (1, 0)
     (path,) = kept(folder)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert folder.stat().st_mode & 0o777 == 0o700
+    # Whoever may look into the folder may use what is there, and nobody else may write.
+    for made_here in (path, path.parent, folder):
+        assert made_here.stat().st_mode & 0o022 == 0
 
 
 def test_other_sources_are_other_code(folder: Path) -> None:
@@ -271,3 +275,24 @@ def test_sources_are_a_matter_of_text_and_not_of_place(tmp_path: Path, monkeypat
             renamed.writestr(name.replace("copied_package_0", "zipped_package"), archive.read(name))
     monkeypatch.syspath_prepend(str(tmp_path / "renamed.zip"))
     assert fingerprint_of("zipped_package", compiling.FOLDERS) == compiling.FINGERPRINT
+
+
+def test_a_module_that_was_sent_along_brings_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `--py-files` and `addArtifacts` send it: a zip among the modules of a process whose folder is empty."""
+    monkeypatch.setattr(kernel_packs, "FINGERPRINT", SOURCES)
+    made()(21)
+    kernel_packs.write_kernel_module(tmp_path / "kernels.zip")
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
+    monkeypatch.syspath_prepend(str(tmp_path / "kernels.zip"))
+    handed_over.take_handed_over.cache_clear()
+    there = made()
+    assert there(21) == 42
+    assert hits(there) == (1, 0)
+    handed_over.take_handed_over.cache_clear()
+    sys.modules.pop(handed_over.MODULE)
+
+
+def test_a_warm_up_tells_what_it_did() -> None:
+    done = WarmUp(kernels=120, compiled=3, seconds=4.26, folder=Path("/caches/kernels"))
+    assert str(done) == "120 kernels, 3 of them new, in 4.3 s, kept in /caches/kernels"
+    assert "nothing is kept" in str(WarmUp(0, 0, 4.26, None))

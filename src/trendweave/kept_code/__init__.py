@@ -7,10 +7,13 @@ tried with Numba 0.68, and the package asks for a version below 0.69.
 
 from trendweave.kept_code.cache import keep_compiled, keep_compiled_text
 from trendweave.kept_code.folders import kernel_folder
-from trendweave.kept_code.packs import count_kernels, pack_kernels, unpack_kernels
+from trendweave.kept_code.handed_over import MODULE
+from trendweave.kept_code.packs import PACK, count_kernels, pack_kernels, unpack_kernels
 from trendweave.kept_code.sources import fingerprint_of
 
 __all__ = [
+    "MODULE",
+    "PACK",
     "count_kernels",
     "fingerprint_of",
     "keep_compiled",

@@ -53,12 +53,12 @@ def write_kept(group: str, name: str, content: bytes) -> None:
         return
     with suppress(OSError):
         if not (folder / group).exists():
-            (folder / group).mkdir(mode=0o700, exist_ok=True)
+            (folder / group).mkdir(mode=0o755, exist_ok=True)
             _drop_oldest([entry for entry in folder.iterdir() if entry.is_dir()], _MOST_FOLDERS)
         path = folder / group / (name + SUFFIX)
         new = path.with_name(f"{uuid.uuid4().hex}.new")
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(hashlib.sha256(content).digest() + content)
             new.replace(path)

@@ -50,7 +50,7 @@ def _can_write(folder: Path) -> bool:
             if folder.parent.is_symlink() or not is_trusted(folder.parent.stat()):
                 return False
         folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)
         return is_trusted(folder.stat()) and os.access(folder, os.W_OK | os.X_OK)
     except OSError:
         return False

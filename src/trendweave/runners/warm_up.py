@@ -12,6 +12,7 @@ from trendweave.kernels import warm_up_folding, warm_up_shared
 from trendweave.kernels.compiling import FINGERPRINT
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
+from trendweave.runners.kernel_packs import write_kernel_module
 from trendweave.runners.small_queries import run_interval_queries, run_rarer_queries, run_trend_queries
 
 
@@ -34,10 +35,14 @@ class WarmUp:
         return f"{self.kernels} kernels, {self.compiled} of them new, in {self.seconds:.1f} s, kept in {self.folder}"
 
 
-def warm_up() -> WarmUp:
+def warm_up(pack: str | Path | None = None) -> WarmUp:
     """Compile everything that queries need, or load it where this machine has compiled it before.
 
     Without it, the first query of a kind waits for what it needs: some seconds, once per machine.
+
+    Args:
+        pack: A zip to write with all that was compiled, for other machines of the same kind: Spark sends it to its
+            executors by `--py-files` or `spark.addArtifacts(pack, pyfile=True)`.
 
     Returns:
         What was done, which prints as one line.
@@ -48,6 +53,8 @@ def warm_up() -> WarmUp:
         *(warm_up_windows, warm_up_joins, run_rarer_queries),
     ):
         work()
+    if pack is not None:
+        write_kernel_module(pack)
     kernels = count_kernels(FINGERPRINT)
     return WarmUp(kernels, kernels - before, perf_counter() - start, kernel_folder())
 
