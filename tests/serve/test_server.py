@@ -74,7 +74,9 @@ def test_nothing_else_is_sent(server: Server, path: str) -> None:
     assert server.get(path).status in (403, 404)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", socket.gethostname()]
+)
 def test_other_names_of_this_server_are_refused(server: Server, host: str) -> None:
     assert server.get("/", headers={"Host": host}).status == 421
 

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trendweave.serve.serving import Serving
+from trendweave.serve.serving import Serving, is_loopback
 
 #: A page may load scripts, styles and pictures from here, ask here, and nothing else; nobody may frame it.
 _HEADERS = {
@@ -37,7 +37,9 @@ class Guard:
 
     def __init__(self, app: ASGIApp, serving: Serving) -> None:
         self.app, self._serving = app, serving
-        self._names = {"localhost", serving.host.lower(), socket.gethostname().lower()}
+        self._names = {"localhost", serving.host.lower()}
+        if not is_loopback(serving.host):  # others may know this machine by its name, and need the token
+            self._names.add(socket.gethostname().lower())
         # Cookies are shared by all ports of a host, and several servers may run.
         self._cookie = f"trendweave_{serving.port}"
         # Browsers keep what the token leads to, and not the token.
