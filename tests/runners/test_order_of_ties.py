@@ -24,6 +24,7 @@ from tests.runners.test_trends_against_reference import planned as planned_list
 from trendweave.errors import DataError, OptionError
 
 MOVES = pa.table({"time": [60, 60, 61], "number": [2, 1, 3], "type": ["Buy", "Click", "Buy"]})
+CHOOSING = {"choice": True, "whole": True, "complete": True, "lists": True}
 PAIRS = "RETURN COUNT(*) AS n PATTERN SEQ(Click, Buy)"
 
 
@@ -69,8 +70,21 @@ def test_trends(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -
         asked = planned_list(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"))
         expected = counted(trend_rows(query, events, PLAIN, complete))
         assert counted(rows_of(asked.run(table_of(events), order_by="order"))) == expected, str(asked)
-        if query.window is not None and not (query.after_match and isinstance(query.window, Moving)):
+        if query.window is not None:
             assert counted(in_pieces(asked, events, data)) == expected, str(asked)
+
+
+@given(queries_and_streams(empty=False, conjunction=False, **CHOOSING), hs.data())
+@examples(60)
+def test_choosing(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+    """AFTER MATCH SKIP and PER START take away beginnings in the finer order, too."""
+    query, events = case[0], numbered(case[1], data)
+    asked = planned_list(shown_text(query, f"{'COMPLETE ' if query.complete else ''}TRENDS(x, s)"))
+    expected = counted(trend_rows(query, events, PLAIN))
+    assert counted(rows_of(asked.run(table_of(events), order_by="order"))) == expected, str(asked)
+    chosen = query.after_match or query.per_start
+    if query.window is not None and not (chosen and isinstance(query.window, Moving)):
+        assert counted(in_pieces(asked, events, data)) == expected, str(asked)
 
 
 def test_a_session_takes_events_one_by_one() -> None:
