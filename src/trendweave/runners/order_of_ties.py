@@ -30,7 +30,7 @@ def read_order(plan: QueryPlan, in_pieces: bool, value: object) -> tuple[str, ..
         raise refuse(message, "leave it out, or make times finer")
     if in_pieces and plan.selection is not None and isinstance(plan.window, MovingWindow):
         message = (
-            "what AFTER MATCH or PER START takes away is kept by its time between pieces; order_by cannot cut it finer"
+            "what AFTER MATCH or PER START takes away is kept by its time between pieces, not by order_by"
         )
         raise refuse(message, "run the query on all events at once, use WITHIN ... SLIDE, or make times finer")
     return names
