@@ -29,8 +29,6 @@ def read_order(plan: QueryPlan, in_pieces: bool, value: object) -> tuple[str, ..
         message = "order_by is for trend queries: situations begin and end at times, whatever their events' order"
         raise refuse(message, "leave it out, or make times finer")
     if in_pieces and plan.selection is not None and isinstance(plan.window, MovingWindow):
-        message = (
-            "what AFTER MATCH or PER START takes away is kept by its time between pieces, not by order_by"
-        )
+        message = "what AFTER MATCH or PER START takes away is kept by its time between pieces, not by order_by"
         raise refuse(message, "run the query on all events at once, use WITHIN ... SLIDE, or make times finer")
     return names
