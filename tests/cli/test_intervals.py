@@ -60,15 +60,3 @@ def test_show_draws_matches_as_bars(files: tuple[Path, Path], tmp_path: Path) ->
     assert "&lt;k&gt;" in html
     assert "<k>" not in html
     assert not re.search(r"(src|href)=", html)
-
-
-def test_show_is_for_interval_queries(files: tuple[Path, Path], tmp_path: Path) -> None:
-    _, events = files
-    trend = tmp_path / "trend.tw"
-    trend.write_text("RETURN COUNT(*) PATTERN X", encoding="utf-8")
-    page = tmp_path / "matches.html"
-    result = trendweave(
-        "run", str(trend), "--events", str(events), "--type", "", "--runner", "local", "--show", str(page)
-    )
-    assert result.returncode == 1
-    assert "--show" in result.stderr

@@ -47,6 +47,8 @@ def test_files(tmp_path: Path) -> None:
     page = SQUARE.save(tmp_path / "a.html").read_text(encoding="utf-8")
     assert "<title>a &lt;square&gt;</title>" in page
     assert "<pre>why</pre>" in page
+    noted = Picture("a", 10, 10, (), "RETURN COUNT(*) PATTERN A WHERE A.x < 5").html()
+    assert re.search(r"<pre><span[^>]*>RETURN</span>.*A\.x &lt; <span", noted), "queries are in colours"
     with pytest.raises(OptionError, match=r"a\.gif is no name for a picture(.|\n)*\.svg, \.html, \.png"):
         SQUARE.save(tmp_path / "a.gif")
     with pytest.raises(DataError, match=r"a\.svg cannot be written"):

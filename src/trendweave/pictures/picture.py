@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trendweave.errors import DataError, OptionError, Problem
+from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.style import FONT, THEMES, ThemeName, write_style
 from trendweave.pictures.texts import quote
 
@@ -150,11 +151,11 @@ def write_page(
         title: The title of the page.
         pictures: What it shows, from top to bottom.
         above: What stands above them, as HTML.
-        note: What stands below them, as text.
+        note: What stands below them: a query, or other text.
         theme: Light, dark, or as the reader has it.
     """
     drawn = "\n".join(one._write(theme, alone=False) for one in pictures)
-    below = f"<pre>{quote(note)}</pre>\n" if note else ""
+    below = f"<pre>{highlight_query(note)}</pre>\n" if note else ""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{quote(title)}</title>\n'
         f"<style>{_write_page_style(theme)}</style>\n</head>\n<body>\n{above}{drawn}\n{below}</body>\n</html>\n"

@@ -11,6 +11,7 @@ import pyarrow as pa
 from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
+from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.letters import measure, shorten
 from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import quote
@@ -116,7 +117,7 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     Returns:
         An HTML page that needs nothing from elsewhere.
     """
-    above = f"<h1>On a time line</h1>\n<pre>{quote(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
+    above = f"<h1>On a time line</h1>\n<pre>{highlight_query(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
     if line.returns == "counts":
         note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
         return write_page("Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist()))

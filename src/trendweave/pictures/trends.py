@@ -9,6 +9,7 @@ import pyarrow as pa
 from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title
+from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import describe_trend, quote
 from trendweave.pictures.time_axis import make_time_axis, name_days
@@ -56,7 +57,7 @@ def draw_trends(result: pa.Table, query: str) -> str:
     """
     hint = "Hold the pointer over an event to read its trend."
     shown = describe_shown(result, result.num_rows)
-    above = f"<h1>Trends</h1>\n<pre>{quote(query)}</pre>\n<p>{shown}. {hint}</p>\n"
+    above = f"<h1>Trends</h1>\n<pre>{highlight_query(query)}</pre>\n<p>{shown}. {hint}</p>\n"
     return write_page("Trends", make_trend_lanes(result), above=above)
 
 
