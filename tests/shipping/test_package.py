@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -102,15 +103,18 @@ def test_requirements_are_those_of_the_project() -> None:
     assert all(one.here for one in list_requirements())
 
 
-def test_the_command_tells_what_it_wrote_without_lark(tmp_path: Path) -> None:
+def test_the_command_tells_what_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With kernels, which other tests compile, and without Lark."""
+    monkeypatch.setattr(import_module("trendweave.runners.shipping.package"), "_pack_kernels", lambda: bytes(200_000))
     path = tmp_path / "trendweave.zip"
-    done = command.trendweave("package", "--out", str(path), "--without-lark")
+    done = command.trendweave("package", "--out", str(path), "--with-kernels", "--without-lark")
     assert done.returncode == 0
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    assert f"byte code of Python {python}, no kernels" in done.stdout
+    assert f"byte code of Python {python}, kernels for CPUs like this one (0.2 MB)" in done.stdout
     assert f"spark-submit --py-files {path} your_program.py" in done.stdout
     assert re.search(r"executors need .*, lark$", done.stdout, re.MULTILINE)
     assert not any(name.startswith("lark") for name in names_in(path))
+    assert "trendweave/kernels.pack" in names_in(path)
 
 
 def test_the_command_tells_why_nothing_was_written(tmp_path: Path) -> None:
