@@ -57,7 +57,9 @@ _BY_ITSELF = """
 import sys
 from pathlib import Path
 import trendweave
+from trendweave.cli.failure import Failure
 from trendweave.cli.projects.command import write_project
+from trendweave.cli.serve_command import serve
 from trendweave.gpu.sources import cuda_text
 from trendweave.language.operator_texts import read_condition
 assert sys.argv[1] in trendweave.__file__, trendweave.__file__
@@ -67,6 +69,10 @@ for text in ("RETURN COUNT(*) PATTERN A+", "FROM X DEFINE P AS x > 1 RETURN SITU
 read_condition("x > 1")
 write_project(Path(sys.argv[3]))
 assert "__global__" in cuda_text("windows")
+try:
+    serve()
+except Failure as failure:
+    assert "cannot be served from a zip" in str(failure)
 print(trendweave.package(sys.argv[2]).fingerprint, trendweave.__version__)
 """
 

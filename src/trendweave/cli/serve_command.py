@@ -39,6 +39,8 @@ def serve(
             raise
         message = f"the page needs the Python package {error.name}"
         raise Failure(message, "pip install 'trendweave[web]'") from error
+    if not Path(__file__).exists():
+        raise Failure("the page cannot be served from a zip of the package", "pip install 'trendweave[web]'")
     if folder is not None and not folder.is_dir():
         raise Failure(f"{folder} is no folder", "name a folder, or leave it out for samples alone")
     if not host:
