@@ -13,7 +13,7 @@ MODULES = {
     "trendweave.build.intervals": "Interval queries from Python",
     "trendweave.pictures": "Pictures",
     "trendweave.datasets": "Sample data",
-    "trendweave.errors": "Errors",
+    "trendweave.errors": "Exceptions",
 }
 
 
