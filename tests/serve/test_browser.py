@@ -79,7 +79,7 @@ def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
     page.keyboard.type("5 s")
     page.wait_for_selector("#state .fine")
     assert page.query_selector(".problem") is None
-    page.wait_for_function("document.querySelector('#plan pre')?.textContent.includes('WITHIN 5 seconds')")
+    page.wait_for_selector("#plan pre:has-text('WITHIN 5 s')", state="attached")
 
 
 def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
@@ -171,6 +171,7 @@ def test_a_second_query_shows_what_is_shared(page: Any) -> None:
 def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:
     write(page, COUNTED)
     page.keyboard.press("Alt+5")
+    page.select_option("#live-rate", "20")
     page.fill("#live-watermark", "1 second")
     page.fill("#live-column", "n")
     page.fill("#live-value", "1")
@@ -180,9 +181,9 @@ def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:
     numbers = page.inner_text("#live .tiles")
     assert "late events" in numbers
     page.wait_for_selector("#live .spark path.rate")
-    if page.is_visible("#live-stop"):
-        page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     page.wait_for_selector("#live-stop", state="hidden")
+    assert page.inner_text("#live-said") == "Stopped."
 
 
 def test_light_and_dark(page: Any) -> None:
