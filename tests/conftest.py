@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest, compile_kernels
 from tests.streaming import kafka_setup
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 settings.load_profile(PROFILE)
 
+#: Renames the files of checkpoints as they are, where the one that Spark would take starts processes to look at each.
+_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 #: Of every JVM that Spark starts: compile quickly and not well, as tests are over before better code would pay.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -42,7 +45,7 @@ def java_home() -> None:
 @pytest.fixture(scope="session")
 def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for the whole run; the JVM starts when the first test asks for it."""
-    from pyspark.sql import SparkSession
+    from pyspark.sql import GroupedData, SparkSession
 
     builder = (
         SparkSession.builder.master("local[2]")  # two tasks at once: enough to meet real parallelism
@@ -54,7 +57,10 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         .config("spark.sql.shuffle.partitions", "2")  # the default of 200 is 200 task starts for three rows
         .config("spark.sql.session.timeZone", "UTC")  # expected timestamps must not depend on the machine
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))  # not into the repository
+        .config("spark.python.daemon.module", preloading_daemon.__name__)  # so that new workers need not import
     )
+    if hasattr(GroupedData, "transformWithState"):  # with older ones there are no streams, and it had another name
+        builder = builder.config("spark.sql.streaming.checkpointFileManagerClass", _FILE_MANAGER)
     if jars := kafka_setup.connector_jars():
         builder = builder.config("spark.jars", ",".join(jars))  # only a JVM that starts with them can speak with Kafka
     session = builder.getOrCreate()

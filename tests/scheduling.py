@@ -53,7 +53,7 @@ def choose(units: list[str], first: bool) -> str:
 
 def _turn(unit: str) -> int:
     """Long ones on Spark before short ones, so that all end at about one time; kernels as late as possible."""
-    soon = ("streaming", "cli") if unit.endswith(ON_SPARK) else _WITHOUT_KERNELS
+    soon = ("streaming", "cluster", "cli") if unit.endswith(ON_SPARK) else _WITHOUT_KERNELS
     late = ("features",) if unit.endswith(ON_SPARK) else ()
     folder = unit.split("/")[1]
     return 0 if folder in soon else 2 if folder in late else 1
