@@ -80,8 +80,8 @@ def test_batch_gives_the_rows_of_the_local_runner(spark: SparkSession, kind: str
 def test_stream_gives_the_rows_of_the_local_runner(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     query = trendweave.query(QUERIES[kind])
     files = Files(tmp_path / "events")
-    for first in range(0, 120, 40):
-        files.write(_events(first, 40))
+    for first in range(0, 120, 60):
+        files.write(_events(first, 60))
     files.write(_end())
 
     with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB, buckets=2):
