@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernels.random_cases import arguments, dense_case, examples
-from trendweave.kernels import Aggregate, aggregate
+from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate
 from trendweave.kernels.aggregates import passes, propagate
 from trendweave.kernels.aggregates.one_state import few_rows
 
@@ -51,4 +51,22 @@ def test_the_plain_loop_runs_where_it_serves(monkeypatch):
         given_["aggregates"] = [Aggregate("min", ALL_VARIABLES, np.array(case["values"], np.int64))]
         aggregate(**given_, numbers="float64")
     assert ran.count("plain") > 20
+    assert "general" not in ran
+
+
+@pytest.mark.parametrize(("rows", "loop"), [(passes.PLAIN_FLOATS, "plain"), (0, "general")])
+def test_many_floats_are_for_the_loop_for_everything(rows, loop, monkeypatch):
+    ran = []
+    monkeypatch.setattr(propagate, "propagate_blocks", lambda *given_: ran.append("general"))
+    monkeypatch.setattr(propagate, "run_plainly", lambda *given_: ran.append("plain"))
+    monkeypatch.setattr(passes, "PLAIN_FLOATS", rows)
+    falling = [Condition((Comparison(np.arange(40), ">", np.arange(40)),))]
+    window = np.zeros(40, np.int64)
+    template = Template(np.zeros(1, np.int64), np.ones(1, bool), np.ones(1, bool), *[np.zeros(1, np.int64)] * 2)
+    rows = Rows(np.array([0, 40]), np.arange(40), window, window, np.ones(40, np.uint64))
+    asked = [Aggregate("sum", 1, np.arange(40) / 3)]
+    aggregate(rows, template, falling, asked, numbers="float64")
+    assert ran == [loop]
+    ran.clear()
+    aggregate(rows, template, falling, [Aggregate("max", 1, np.arange(40))])
     assert "general" not in ran
