@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+import trendweave
 from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest, compile_kernels
@@ -18,6 +19,8 @@ from tests.streaming import kafka_setup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from trendweave import Package
 
 settings.load_profile(PROFILE)
 
@@ -67,6 +70,12 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     session.sparkContext.setLogLevel("ERROR")  # warnings of the JVM would hide the report of a failing test
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """The package as executors get it, written once."""
+    return trendweave.package(tmp_path_factory.mktemp("package") / "trendweave.zip")
 
 
 @pytest.hookimpl(optionalhook=True)

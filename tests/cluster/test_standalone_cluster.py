@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-import trendweave
 from tests.cluster import application
 from tests.cluster.bare_python import make_python
 from tests.cluster.standalone import Cluster, standalone_cluster
@@ -21,6 +20,7 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.pattern import Event, plus
 from tests.reference.query import COUNT_ALL, Aggregate, Attribute, Column, Edge, Query, Sliding, text
 from tests.reference.results import rows
+from trendweave import Package
 
 pytestmark = pytest.mark.spark
 
@@ -42,11 +42,6 @@ EVENTS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trendweave.package(tmp_path_factory.mktemp("package") / "trendweave.zip").path
-
-
-@pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, java_home: None) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     python = make_python(folder / "python")
@@ -60,12 +55,12 @@ def test_the_python_of_executors_has_no_trendweave(cluster: Cluster) -> None:
         assert (done.returncode == 0) is found, name
 
 
-def test_a_submitted_program_gives_the_rows_of_the_reference(cluster: Cluster, package: Path, tmp_path: Path) -> None:
+def test_a_submitted_program_gives_rows_of_the_reference(cluster: Cluster, shipped: Package, tmp_path: Path) -> None:
     (tmp_path / "query.tw").write_text(text(QUERY), encoding="utf-8")
     (tmp_path / "events").mkdir()
     parquet.write_table(pa.Table.from_pylist(EVENTS), tmp_path / "events" / "stock.parquet")
 
-    done = cluster.submit(Path(application.__file__), [str(tmp_path)], package)
+    done = cluster.submit(Path(application.__file__), [str(tmp_path)], shipped.path)
 
     said = re.search(r"^RESULT (.*)$", done.stdout, re.MULTILINE)
     assert said is not None, done.stderr[-4_000:]

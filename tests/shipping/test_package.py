@@ -23,34 +23,29 @@ from trendweave.runners.shipping.requirements import list_requirements
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Package:
-    return trendweave.package(tmp_path_factory.mktemp("package") / "trendweave.zip")
-
-
 def names_in(path: Path) -> set[str]:
     with zipfile.ZipFile(path) as archive:
         return set(archive.namelist())
 
 
-def test_all_files_of_the_package_are_inside(written: Package) -> None:
+def test_all_files_of_the_package_are_inside(shipped: Package) -> None:
     sources = ROOT / "src"
     on_disk = (file for file in (sources / "trendweave").rglob("*") if file.is_file() and file.suffix != ".pyc")
     expected = {file.relative_to(sources).as_posix() for file in on_disk if "__pycache__" not in file.parts}
     assert {"trendweave/language/grammar.lark", "trendweave/gpu/cuda/windows.cu", "trendweave/py.typed"} <= expected
 
-    found = {name for name in names_in(written.path) if name.startswith("trendweave/")}
+    found = {name for name in names_in(shipped.path) if name.startswith("trendweave/")}
 
     modules = {name for name in expected if name.endswith(".py") and "/template/" not in name}
     assert found - expected == {f"{name}c" for name in modules} | {"trendweave/FINGERPRINT"}
     assert expected - found == set()
 
 
-def test_lark_and_its_licence_travel(written: Package) -> None:
-    names = names_in(written.path)
+def test_lark_and_its_licence_travel(shipped: Package) -> None:
+    names = names_in(shipped.path)
     assert {"lark/lark.py", "lark/grammars/common.lark"} <= names
     assert any(re.fullmatch(r"lark-[\d.]+\.dist-info/licenses/LICENSE", name) for name in names)
-    assert "lark" not in str(written).partition("executors need")[2]
+    assert "lark" not in str(shipped).partition("executors need")[2]
 
 
 _BY_ITSELF = """
@@ -77,12 +72,12 @@ print(trendweave.package(sys.argv[2]).fingerprint, trendweave.__version__)
 """
 
 
-def test_the_package_works_by_itself_and_writes_the_same_file(written: Package, tmp_path: Path) -> None:
+def test_the_package_works_by_itself_and_writes_the_same_file(shipped: Package, tmp_path: Path) -> None:
     """In a Python without Trendweave and Lark, and with another order of sets."""
     copy = tmp_path / "copy.zip"
-    environment = {"PYTHONPATH": str(written.path), "PYTHONHASHSEED": "7"}
+    environment = {"PYTHONPATH": str(shipped.path), "PYTHONHASHSEED": "7"}
     done = subprocess.run(
-        [make_python(tmp_path / "python"), "-c", _BY_ITSELF, str(written.path), str(copy), str(tmp_path / "new")],
+        [make_python(tmp_path / "python"), "-c", _BY_ITSELF, str(shipped.path), str(copy), str(tmp_path / "new")],
         capture_output=True,
         text=True,
         env=environment,
@@ -90,15 +85,15 @@ def test_the_package_works_by_itself_and_writes_the_same_file(written: Package, 
     )
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [written.fingerprint, trendweave.__version__]
-    assert copy.read_bytes() == written.path.read_bytes()
+    assert done.stdout.split() == [shipped.fingerprint, trendweave.__version__]
+    assert copy.read_bytes() == shipped.path.read_bytes()
 
 
-def test_the_fingerprint_is_that_of_the_code(written: Package) -> None:
+def test_the_fingerprint_is_that_of_the_code(shipped: Package) -> None:
     files = read_package("trendweave")
-    assert written.fingerprint == own_fingerprint() == fingerprint(files)
-    assert fingerprint(files | {"trendweave/errors.py": b"pass"}) != written.fingerprint
-    assert fingerprint(files | {"trendweave/language/grammar.lark": b""}) != written.fingerprint
+    assert shipped.fingerprint == own_fingerprint() == fingerprint(files)
+    assert fingerprint(files | {"trendweave/errors.py": b"pass"}) != shipped.fingerprint
+    assert fingerprint(files | {"trendweave/language/grammar.lark": b""}) != shipped.fingerprint
 
 
 def test_requirements_are_those_of_the_project() -> None:

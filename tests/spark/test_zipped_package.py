@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import trendweave
+from trendweave import Package
 from trendweave.kernels import searching
 
 #: An executor has the zip and the packages that we need, and no metadata of ours.
@@ -77,9 +78,9 @@ print(json.dumps({"rows": rows, "there": there}))
 )
 
 
-@pytest.fixture(scope="module")
-def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trendweave.package(tmp_path_factory.mktemp("zip") / "trendweave.zip").path
+@pytest.fixture
+def zipped(shipped: Package) -> Path:
+    return shipped.path
 
 
 def _run(code: str, zipped: Path) -> tuple[dict[str, Any], str]:
