@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 
+_JSON = (".json", ".jsonl", ".ndjson")
 _ENDINGS = ".parquet .csv .json .jsonl .ndjson .arrow .feather"
 
 
@@ -38,7 +39,7 @@ def read_file(path: str | Path) -> pa.Table:
             # An empty cell is NULL, with quotes and without.
             options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
             return pyarrow.csv.read_csv(found, convert_options=options)
-        if ending in (".json", ".jsonl", ".ndjson"):
+        if ending in _JSON:
             import pyarrow.json
 
             return pyarrow.json.read_json(found)
@@ -48,10 +49,17 @@ def read_file(path: str | Path) -> pa.Table:
             return pyarrow.feather.read_table(found)
     except (OSError, pa.ArrowException) as error:
         hint = "is its content what its ending says?"
+        if ending in _JSON and _begins_with(found, b"["):
+            hint = f"it is one array, and JSON has an object a line here: jq -c '.[]' {found.name} > lines.json"
         raise _refuse(f"{found.name} cannot be read: {error}", hint) from error
     raise _refuse(
         f"the kind of {found.name} is not known by its ending", f"use one of {_ENDINGS}, or read it into a table"
     )
+
+
+def _begins_with(path: Path, sign: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(1024).lstrip().startswith(sign)
 
 
 def _refuse(message: str, hint: str) -> DataError:
