@@ -318,7 +318,9 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
     from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
     from trendweave.runners.spark.sessions.worker_python import check_python
+    from trendweave.runners.spark.versions import check_version
 
+    check_version()
     check_python(events.sparkSession)
     events = read_times_on_spark(events, asked.time_columns, settings.times)
     asked.check(events)

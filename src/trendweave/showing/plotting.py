@@ -190,8 +190,9 @@ def _fetch(result: Any) -> tuple[pa.Table, bool]:
     if result.isStreaming:
         message = "a stream has no rows to be drawn before it runs"
         raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
-    first = result.limit(_MOST_ROWS + 1)
-    rows = first.toArrow() if hasattr(first, "toArrow") else as_arrow(first.toPandas())[0]
+    from trendweave.runners.spark.versions import collect_arrow
+
+    rows = collect_arrow(result.limit(_MOST_ROWS + 1))
     return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from trendweave.errors import DataError, OptionError, Problem, raise_problems
+from trendweave.errors import DataError, ExecutionError, OptionError, Problem, raise_problems
 from trendweave.language.durations import read_duration
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.reading import TimeUnit, read_schema
@@ -217,10 +217,15 @@ class EventStore(Snapshot):
         Args:
             spark: The session.
         """
-        from trendweave.store.spark.follow import follow
+        from trendweave.runners.spark.versions import has_data_sources
 
         if self.is_delta:
             raise OptionError([Problem("TW408", "a Delta table is followed by Spark itself", "use readStream.table")])
+        if not has_data_sources(spark):
+            message = f"stored events are followed on Spark 4.0 or newer, and this is Spark {spark.version}"
+            raise ExecutionError([Problem("TW424", message, "update Spark, or read what was added with run(between=)")])
+        from trendweave.store.spark.follow import follow
+
         return follow(spark, self.place, self.schema)
 
     def to_spark(

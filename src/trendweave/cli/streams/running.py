@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -28,6 +27,7 @@ from trendweave.cli.spark_messages import find_worker_message, strip_states
 from trendweave.cli.spark_session import is_local
 from trendweave.cli.streams.live_view import METRICS, MOST_COUNTED, ROWS, MicroBatch, View, rows_of
 from trendweave.cli.streams.sources import Sink, Source, explain_missing_connector
+from trendweave.runners.spark.versions import collect_arrow, read_progress
 
 _MOST_PARTITIONS = 16
 _LOOK_EVERY = 0.25  # seconds
@@ -178,12 +178,12 @@ class RunningStream:
     def _done(self) -> int:
         """The last micro-batch that Spark has noted as done; it tells of one after it has."""
         last = self._query.lastProgress
-        return -1 if last is None else last.batchId
+        return -1 if last is None else read_progress(last)["batchId"]
 
     def _show(self, batch: DataFrame, number: int) -> None:
         if self._over:
             raise Stopped
-        rows: pa.Table = batch.toArrow()
+        rows: pa.Table = collect_arrow(batch)
         with self._showing:
             if self._over:
                 raise Stopped
@@ -198,12 +198,12 @@ class RunningStream:
     def _tell(self) -> None:
         """To the view, each micro-batch once. Spark writes the times of their beginnings so that they are in order."""
         last = self._query.lastProgress
-        if last is None or last.timestamp <= self._seen:
+        if last is None or read_progress(last)["timestamp"] <= self._seen:
             return
-        for progress in self._query.recentProgress:
-            if progress.timestamp > self._seen:
-                self._seen = progress.timestamp
-                batch = MicroBatch.read(json.loads(progress.json))
+        for progress in map(read_progress, self._query.recentProgress):
+            if progress["timestamp"] > self._seen:
+                self._seen = progress["timestamp"]
+                batch = MicroBatch.read(progress)
                 if batch is not None:
                     self._view.show_progress(batch)
 

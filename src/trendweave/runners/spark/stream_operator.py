@@ -10,17 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import (
-    ExpiredTimerInfo,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-    TimerValues,
-)
 
 from trendweave.programs.program import NO_CARRY, Carry, Program
 from trendweave.rows.arrow_bytes import as_stream, from_stream
@@ -34,7 +28,11 @@ from trendweave.runners.spark.pieces import FIRST, Piece, read_first
 from trendweave.runners.spark.sessions.travelling import travelling_state
 from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.table_task import telling_where
+from trendweave.runners.spark.versions import StatefulProcessor
 from trendweave.runners.spark.waiting_rows import WaitingRows
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues
 
 #: What comes out of the operator: rows as an Arrow stream, late events as another, and counts for the metrics.
 OUTPUT = "payload binary, late_rows binary, events bigint, late bigint"

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from trendweave.errors import OptionError, Problem
-from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.sessions.travelling import travelling
+from trendweave.runners.spark.versions import to_arrow
 from trendweave.store.changes import about, record
 from trendweave.store.layout.commits import Commit
 from trendweave.store.layout.declaration import Declaration
