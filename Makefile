@@ -7,10 +7,8 @@ JAVA := $(VENV)/java-home
 KAFKA := $(VENV)/.kafka-asked-for
 CHROMIUM := $(VENV)/.chromium-asked-for
 
-# Another version of Spark for `make test-spark`, in an environment of its own.
-SPARK ?= 4.0
-SPARK_VENV := .venv-spark-$(SPARK)
-SPARK_PACKAGES := $(SPARK_VENV)/.packages-installed
+# The oldest version of Spark that we take: unless tests were chosen, `make test` ends with a few of them on it.
+OLDEST := spark-3.5
 
 # Seen by every pip, also the one that pip starts to build the package. A relative path, as pip splits this at spaces.
 export PIP_CONSTRAINT := constraints.txt
@@ -20,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka chromium lint docs release-check bench bench-compare compare-flink clean
+.PHONY: help demo test test-versions kafka chromium lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -30,10 +28,10 @@ demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 
 test: $(JAVA) $(KAFKA) $(CHROMIUM) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
 	$(WITH_SPARK) $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
+	@$(if $(PYTEST_ARGS),,JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions --brief $(OLDEST))
 
-test-spark: $(JAVA) $(SPARK_PACKAGES) ## Run one query of each kind with another Spark (SPARK=4.0 or 4.1)
-	JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(SPARK_VENV)/bin/python" \
-		$(SPARK_VENV)/bin/python -m pytest tests/spark/test_every_version.py $(PYTEST_ARGS)
+test-versions: $(JAVA) ## Run one query of each kind with each version, and print a table (VERSIONS='spark-4.0 pandas-3')
+	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions $(VERSIONS)
 
 kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
 	$(VENV)/bin/python tools/ensure_kafka.py
@@ -64,7 +62,7 @@ compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP libra
 	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink
 
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) .venv-spark-* .kafka .chromium .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
+	rm -rf $(VENV) .venv-* .kafka .chromium .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt
@@ -73,15 +71,6 @@ $(PACKAGES): pyproject.toml constraints.txt
 	@echo "Installing packages into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev,docs]'
-	@touch $@
-
-# The same packages as in $(VENV), but for Spark and what it brings.
-$(SPARK_PACKAGES): pyproject.toml constraints.txt
-	@echo "Installing Spark $(SPARK) and what its tests need into $(SPARK_VENV)"
-	@$(PYTHON) -m venv $(SPARK_VENV)
-	@grep -v -e '^pyspark==' -e '^py4j==' constraints.txt > $(SPARK_VENV)/constraints.txt
-	@PIP_CONSTRAINT=$(SPARK_VENV)/constraints.txt $(SPARK_VENV)/bin/python -m pip install --quiet --editable '.[spark]' \
-		'pyspark==$(SPARK).*' hypothesis pytest pytest-timeout pytest-xdist
 	@touch $@
 
 $(JAVA): $(PACKAGES) tools/ensure_java.py
