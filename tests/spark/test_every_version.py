@@ -20,8 +20,8 @@ from tests.spark.comparing import assert_same, settings
 from tests.streaming.running import ROCKSDB, Files, counted, run_to_the_end, write_to_the_end
 from trendweave import operators as ops
 from trendweave.errors import ExecutionError
-from trendweave.runners.spark import versions
-from trendweave.runners.spark.versions import collect_arrow, has_data_sources, to_arrow
+from trendweave.runners.spark import through_state, versions
+from trendweave.runners.spark.versions import StateInterface, collect_arrow, has_data_sources, to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,6 +120,25 @@ def test_stream_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -> 
             write_to_the_end(rows, tmp_path / "rows", tmp_path / "checkpoint")
 
     assert_same(query.run(_events()), collect_arrow(spark.read.parquet(str(tmp_path / "rows"))))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("interface", StateInterface)
+def test_stream_by_every_interface_for_state(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interface: StateInterface
+) -> None:
+    """Newer versions still have what older ones have alone."""
+    files = _files(tmp_path)
+    if not hasattr(spark.range(1).groupBy(), interface.value):
+        pytest.skip(f"this Spark has no {interface.value}")
+    monkeypatch.setattr(through_state, "find_state_interface", lambda pieces: interface)
+    query = trendweave.query(QUERIES["trends"])
+
+    with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB, buckets=2):
+        rows = query.run(files.stream(spark, COLUMNS), watermark="1 second")
+        found, _ = run_to_the_end(rows, tmp_path / "checkpoint")
+
+    assert_same(query.run(_events()), found)
 
 
 @pytest.mark.nightly

@@ -15,8 +15,8 @@ def read_whole_offsets() -> None:
     """In this process, a worker of Spark's, from now on."""
     from pyspark.sql.pandas import serializers
 
-    serializer: Any = vars(serializers)["ApplyInPandasWithStateSerializer"]
-    if hasattr(serializer, "reads_whole_offsets"):
+    serializer: Any = vars(serializers).get("ApplyInPandasWithStateSerializer")  # newer versions have others
+    if serializer is None or hasattr(serializer, "reads_whole_offsets"):
         return
     read = serializer.arrow_to_pandas
 
