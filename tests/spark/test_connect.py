@@ -29,8 +29,8 @@ pytestmark = [
     ),
 ]
 #: What is asked in every run, and what besides, in one session for all tests.
-_ALWAYS = ("batch", "metrics", "stream", "stream_without_rocksdb")
-_AT_NIGHT = ("workload", "operators", "files", "store", "follow")
+_ALWAYS = ("batch", "metrics")
+_AT_NIGHT = ("stream", "stream_without_rocksdb", "workload", "operators", "files", "store", "follow")
 
 
 @cache
@@ -76,6 +76,7 @@ def test_connect_metrics() -> None:
     assert ask("metrics") == [120, True]
 
 
+@pytest.mark.nightly
 def test_connect_stream() -> None:
     late, *rows = ask("stream")
 
@@ -83,6 +84,7 @@ def test_connect_stream() -> None:
     assert rows == as_texts(trendweave.query(QUERY).run(make_events(), type=None))
 
 
+@pytest.mark.nightly
 def test_connect_stream_without_its_store_is_told_in_one_line() -> None:
     said = ask_all()["stream_without_rocksdb"]["error"]
 
