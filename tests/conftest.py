@@ -61,6 +61,8 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         .config("spark.sql.session.timeZone", "UTC")  # expected timestamps must not depend on the machine
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))  # not into the repository
         .config("spark.python.daemon.module", preloading_daemon.__name__)  # so that new workers need not import
+        .config("spark.sql.codegen.wholeStage", "false")  # as Java code of a plan takes longer to compile than to run
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")  # the same for single expressions
     )
     if hasattr(GroupedData, "transformWithState"):  # with older ones there are no streams, and it had another name
         builder = builder.config("spark.sql.streaming.checkpointFileManagerClass", _FILE_MANAGER)
