@@ -76,7 +76,7 @@ def test_paths_of_files_give_arrow_tables(tmp_path: Path, ending: str) -> None:
         (Path(__file__).parent, "trendweave.read"),
         (__file__, ".parquet"),
     ],
-    ids=str,
+    ids=("dictionary", "iterator", "empty list", "numbers", "number", "no file", "folder", "other file"),
 )
 def test_what_is_no_table_is_answered(events: Any, way_out: str) -> None:
     with pytest.raises(DataError) as refused:
