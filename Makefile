@@ -5,11 +5,10 @@ VENV := .venv
 PACKAGES := $(VENV)/.packages-installed
 JAVA := $(VENV)/java-home
 KAFKA := $(VENV)/.kafka-asked-for
+CHROMIUM := $(VENV)/.chromium-asked-for
 
-# Another version of Spark for `make test-spark`, in an environment of its own.
-SPARK ?= 4.0
-SPARK_VENV := .venv-spark-$(SPARK)
-SPARK_PACKAGES := $(SPARK_VENV)/.packages-installed
+# The oldest version of Spark that we take: unless tests were chosen, `make test` ends with a few of them on it.
+OLDEST := spark-3.5
 
 # Seen by every pip, also the one that pip starts to build the package. A relative path, as pip splits this at spaces.
 export PIP_CONSTRAINT := constraints.txt
@@ -19,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark kafka lint bench bench-compare compare-flink clean
+.PHONY: help demo test test-versions kafka chromium lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -27,21 +26,31 @@ help: ## Show this list
 demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
 
-test: $(JAVA) $(KAFKA) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
+test: $(JAVA) $(KAFKA) $(CHROMIUM) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
 	$(WITH_SPARK) $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
+	@$(if $(PYTEST_ARGS),,JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions --brief $(OLDEST))
 
-test-spark: $(JAVA) $(SPARK_PACKAGES) ## Run one query of each kind with another Spark (SPARK=4.0 or 4.1)
-	JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(SPARK_VENV)/bin/python" \
-		$(SPARK_VENV)/bin/python -m pytest tests/spark/test_every_version.py $(PYTEST_ARGS)
+test-versions: $(JAVA) ## Run one query of each kind with each version, and print a table (VERSIONS='spark-4.0 pandas-3')
+	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions $(VERSIONS)
 
 kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
 	$(VENV)/bin/python tools/ensure_kafka.py
 	@touch $(KAFKA)
 
+chromium: $(PACKAGES) ## Find or unpack a browser for the tests, or try again where that failed
+	$(VENV)/bin/python tools/ensure_chromium.py
+	@touch $(CHROMIUM)
+
 lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+
+docs: $(PACKAGES) ## Make the documentation site in build/site; any warning is an error
+	$(VENV)/bin/python -m tools.site
+
+release-check: $(JAVA) ## Build sources and wheel, install them in clean environments, and run the README there
+	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.release
 
 bench: $(JAVA) ## Run the benchmarks and record them (BENCH='name ...' chooses some)
 	$(WITH_SPARK) $(VENV)/bin/python -m benchmarks --write $(BENCH)
@@ -53,7 +62,7 @@ compare-flink: $(JAVA) ## Compare the strategies with those of Flink's CEP libra
 	$(WITH_SPARK) $(VENV)/bin/python -m tools.compare_flink
 
 clean: ## Remove the environment and everything generated
-	rm -rf $(VENV) .venv-spark-* .kafka .flink build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
+	rm -rf $(VENV) .venv-* .kafka .chromium .flink .cache build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log trendweave-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PACKAGES): pyproject.toml constraints.txt
@@ -61,16 +70,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 		{ echo "Trendweave needs Python 3.11 or newer; name one, for example: make PYTHON=python3.12 test" >&2; exit 1; }
 	@echo "Installing packages into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev]'
-	@touch $@
-
-# The same packages as in $(VENV), but for Spark and what it brings.
-$(SPARK_PACKAGES): pyproject.toml constraints.txt
-	@echo "Installing Spark $(SPARK) and what its tests need into $(SPARK_VENV)"
-	@$(PYTHON) -m venv $(SPARK_VENV)
-	@grep -v -e '^pyspark==' -e '^py4j==' constraints.txt > $(SPARK_VENV)/constraints.txt
-	@PIP_CONSTRAINT=$(SPARK_VENV)/constraints.txt $(SPARK_VENV)/bin/python -m pip install --quiet --editable '.[spark]' \
-		'pyspark==$(SPARK).*' hypothesis pytest pytest-timeout pytest-xdist
+	@$(VENV)/bin/python -m pip install --quiet --editable '.[spark,dev,docs]'
 	@touch $@
 
 $(JAVA): $(PACKAGES) tools/ensure_java.py
@@ -79,4 +79,9 @@ $(JAVA): $(PACKAGES) tools/ensure_java.py
 # Once: it leaves jars or a reason, never fails, and without Kafka its tests skip.
 $(KAFKA): $(PACKAGES) tools/ensure_kafka.py
 	@$(VENV)/bin/python tools/ensure_kafka.py
+	@touch $@
+
+# Once, too: it leaves the path of a browser or a reason, never fails, and without a browser its tests skip.
+$(CHROMIUM): $(PACKAGES) tools/ensure_chromium.py
+	@$(VENV)/bin/python tools/ensure_chromium.py
 	@touch $@

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+import trendweave
+from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest, compile_kernels
 from tests.streaming import kafka_setup
@@ -18,14 +20,20 @@ from tests.streaming import kafka_setup
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from trendweave import Package
+
 settings.load_profile(PROFILE)
 
+#: Renames the files of checkpoints as they are, where the one that Spark would take starts processes to look at each.
+_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 #: Of every JVM that Spark starts: compile quickly and not well, as tests are over before better code would pay.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def pytest_configure() -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
+    # Whether code is compiled depends on what ran before: no test is to find a word about it on stderr.
+    os.environ.setdefault("TRENDWEAVE_PROGRESS", "off")
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +48,7 @@ def java_home() -> None:
 @pytest.fixture(scope="session")
 def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for the whole run; the JVM starts when the first test asks for it."""
-    from pyspark.sql import SparkSession
+    from pyspark.sql import GroupedData, SparkSession
 
     builder = (
         SparkSession.builder.master("local[2]")  # two tasks at once: enough to meet real parallelism
@@ -52,13 +60,24 @@ def spark(java_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         .config("spark.sql.shuffle.partitions", "2")  # the default of 200 is 200 task starts for three rows
         .config("spark.sql.session.timeZone", "UTC")  # expected timestamps must not depend on the machine
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))  # not into the repository
+        .config("spark.python.daemon.module", preloading_daemon.__name__)  # so that new workers need not import
+        .config("spark.sql.codegen.wholeStage", "false")  # as Java code of a plan takes longer to compile than to run
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")  # the same for single expressions
     )
+    if hasattr(GroupedData, "transformWithState"):  # with older ones there are no streams, and it had another name
+        builder = builder.config("spark.sql.streaming.checkpointFileManagerClass", _FILE_MANAGER)
     if jars := kafka_setup.connector_jars():
         builder = builder.config("spark.jars", ",".join(jars))  # only a JVM that starts with them can speak with Kafka
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")  # warnings of the JVM would hide the report of a failing test
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """The package as executors get it, written once."""
+    return trendweave.package(tmp_path_factory.mktemp("package") / "trendweave.zip")
 
 
 @pytest.hookimpl(optionalhook=True)

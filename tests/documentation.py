@@ -5,8 +5,10 @@ Every fenced block is run, or says why not in a comment before it (`<!-- not run
 - `python`: the blocks of a page share their names; `python spark` needs a session, which is called `spark`
 - `text`: what the block before it prints; or, where it begins with `trendweave`, usage, whose options must be there
 - `sql`: a query, which must be planned
-- `console`: `$ cat FILE` shows a file that the commands after it find, `$ trendweave ...` a command and what it prints
+- `console`: `$ cat FILE` shows a file that the commands after it find, `$ trendweave ...` a command and what it prints;
+  `$ trendweave serve` is ended when it has printed that. The current folder is shown as /home/me
 - `sh`: targets of `make`
+- `sh cluster`, `python cluster`: for clusters of others; commands of ours must be there, and Python must be Python
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ import contextlib
 import io
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +31,9 @@ import trendweave
 from trendweave.cli.commands import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"]
 _BLOCK = re.compile(
-    r"^(?:<!-- not run: (?P<reason>.+) -->\n)?(?P<indent> *)```(?P<words>[a-z ]+)\n(?P<code>.*?)\n^(?P=indent)```$",
+    r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?(?P<indent> *)```(?P<words>[a-z ]+)\n(?P<code>.*?)\n^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -39,6 +44,7 @@ class Block:
 
     language: str
     needs_spark: bool
+    needs_cluster: bool
     code: str
     reason: str | None
     line: int
@@ -50,6 +56,7 @@ def blocks_of(page: Path) -> list[Block]:
         Block(
             language=found["words"].split()[0],
             needs_spark="spark" in found["words"].split(),
+            needs_cluster="cluster" in found["words"].split(),
             code=re.sub(rf"^{found['indent']}", "", found["code"], flags=re.MULTILINE),
             reason=found["reason"],
             line=text[: found.start()].count("\n") + 1,
@@ -74,6 +81,8 @@ def run_page(page: Path, spark: Any = None) -> None:
         at = f"{page.name}, line {block.line}"
         if block.reason is not None or (block.needs_spark and spark is None):
             printed = None if block.reason is not None else ANYTHING
+        elif block.needs_cluster:
+            _check_without_running(block, at)
         elif block.language == "python":
             printed = _printed_by(block, at, names)
         elif block.language == "text" and block.code.startswith("trendweave "):
@@ -110,8 +119,32 @@ def _run_console(code: str, at: str) -> None:
             Path(words[1]).write_text(shown, encoding="utf-8")
             continue
         assert words[0] == "trendweave", at
+        if words[1] == "serve":
+            assert _serve(words[2:], shown.rstrip().count("\n") + 1) == shown.rstrip(), f"{at}: {command}"
+            continue
         result = CliRunner().invoke(app, words[1:], env={"COLUMNS": "120"})
         assert result.output.rstrip() == shown.rstrip(), f"{at}: {command}"
+
+
+def _serve(words: list[str], lines: int) -> str:
+    """The first lines that a server prints, at any port that is free, as if it had the usual one."""
+    command = [sys.executable, "-m", "trendweave", "serve", *words, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            printed = "".join(server.stdout.readline() for _ in range(lines))
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+    return re.sub(r":\d+/", ":8760/", printed).replace(str(Path.cwd()), "/home/me").rstrip()
+
+
+def _check_without_running(block: Block, at: str) -> None:
+    if block.language == "python":
+        compile(block.code, at, "exec")
+    else:
+        ours = (line for line in block.code.splitlines() if line.startswith("trendweave "))
+        _check_usage("\n".join(ours), at)
 
 
 def _check_usage(code: str, at: str) -> None:

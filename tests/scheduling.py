@@ -53,16 +53,15 @@ def choose(units: list[str], first: bool) -> str:
 
 def _turn(unit: str) -> int:
     """Long ones on Spark before short ones, so that all end at about one time; kernels as late as possible."""
-    soon = ("streaming", "cli") if unit.endswith(ON_SPARK) else _WITHOUT_KERNELS
+    soon = ("streaming", "cluster", "cli") if unit.endswith(ON_SPARK) else _WITHOUT_KERNELS
     late = ("features",) if unit.endswith(ON_SPARK) else ()
     folder = unit.split("/")[1]
     return 0 if folder in soon else 2 if folder in late else 1
 
 
 def compile_kernels() -> None:
-    """All that queries need, in the first of several processes: else they and the workers of Spark would all do it."""
+    """All that queries need, in the first of several processes, while others begin with tests that need none."""
     if os.environ.get("PYTEST_XDIST_WORKER") == FIRST:
-        from trendweave.runners.warm_up import compile_once
+        from trendweave import warm_up
 
-        for work in ("aggregates", "trends", "intervals", "folded", "shared"):
-            compile_once(work)
+        warm_up()

@@ -6,6 +6,8 @@ import doctest
 import importlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +63,35 @@ def _look_for_files_in(folder: Path, spark: SparkSession) -> None:
     files.setWorkingDirectory(java.org.apache.hadoop.fs.Path(str(folder)))
 
 
+#: As if nothing were installed that the package does not bring.
+WITHOUT_EXTRAS = """
+import sys
+
+class NoExtras:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("cupy", "deltalake", "pandas", "polars", "pyspark", "yaml"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoExtras())
+"""
+
+
+def test_the_first_example_needs_nothing_but_the_base_install(tmp_path: Path) -> None:
+    first, printed = blocks_of(ROOT / "README.md")[:2]
+    program = WITHOUT_EXTRAS + first.code
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert (done.stdout.rstrip(), done.stderr) == (printed.code, "")
+
+
+def test_the_picture_of_the_readme_shows_what_the_demo_finds() -> None:
+    from trendweave.cli.demo import DELAYS, flights_of_new_york
+
+    rows = trendweave.query(DELAYS).run(flights_of_new_york(), numbers="int64").to_pylist()
+    picture = (ROOT / "docs" / "pictures" / "delays.svg").read_text(encoding="utf-8")
+    marked = re.findall(r"<title>(\w+) .*?([\d,]+)</title>", picture)
+    assert sorted(marked) == sorted((row["origin"], f"{row['trends']:,}") for row in rows)
+
+
 def test_pages_have_code() -> None:
     assert len(blocks_of(ROOT / "README.md")) >= 20
     assert sum(block.reason is not None for page in PAGES for block in blocks_of(page)) <= 1
@@ -91,7 +122,11 @@ def test_wrong_pages_fail(text: str, message: str, tmp_path: Path, monkeypatch: 
         run_page(page)
 
 
-@pytest.mark.parametrize("module", ["trendweave", "trendweave.build", "trendweave.build.intervals"])
+DOCTESTED = ["trendweave", "trendweave.build", "trendweave.build.intervals", "trendweave.cli.own_words"]
+DOCTESTED += ["trendweave.datasets", "trendweave.operators"]
+
+
+@pytest.mark.parametrize("module", DOCTESTED)
 def test_docstrings(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 0
@@ -108,6 +143,19 @@ def test_every_code_is_documented() -> None:
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_to_headings(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", outside_blocks(page)):
+        target = page.parent / path if path else page
+        assert anchor in headings_of(target), f"{path}#{anchor}"
+
+
+def headings_of(page: Path) -> set[str]:
+    """The headings of a page, as links spell them: small letters, and - for blanks."""
+    titles = re.findall(r"^#+ (.+)$", outside_blocks(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in ("CONTRIBUTING.md", "development.md")])

@@ -196,7 +196,8 @@ def test_sessions_and_pieces_take_the_limits_of_trends() -> None:
 def test_options_and_settings_speak_of_the_same_things() -> None:
     named = set(typing.get_type_hints(Options, localns={"Metrics": Any, "Observation": Any, "SparkSession": Any}))
     held = set(Settings.__dataclass_fields__)
-    assert named - {"memory", "max_trends", "strategy"} == held - {"detection"}
+    together = {"memory", "max_trends", "strategy", "time_unit", "time_format"}
+    assert named - together == held - {"detection", "times"}
 
 
 def test_settings_of_the_session_count_where_no_argument_is_given() -> None:
@@ -281,11 +282,26 @@ def test_a_wide_word_is_marked_as_wide_as_it_is() -> None:
 
 
 def test_all_public_names_are_there_and_are_listed() -> None:
+    pytest.importorskip("pyspark", reason="some names are of Spark's kind")
     for name in trendweave.__all__:
         assert getattr(trendweave, name) is not None
         assert name in dir(trendweave)
+    modules = ["build", "datasets", "operators", "pictures"]
+    assert [name for name in dir(trendweave) if not name.startswith("__")] == sorted([*trendweave.__all__, *modules])
+    for name in modules:
+        assert getattr(trendweave, name).__name__ == f"trendweave.{name}"
     with pytest.raises(AttributeError, match="no attribute 'Querry'"):
         _ = trendweave.Querry  # type: ignore[attr-defined]
+
+
+def test_names_that_need_spark_say_so_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def import_nothing(name: str) -> None:
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
+
+    monkeypatch.setattr(trendweave, "import_module", import_nothing)
+    assert not hasattr(trendweave, "ParquetEvents")
+    with pytest.raises(AttributeError, match=r"trendweave.read needs Spark: pip install 'trendweave\[spark\]'"):
+        _ = trendweave.read
 
 
 def test_the_version_is_known_without_an_installed_package() -> None:

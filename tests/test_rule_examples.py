@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
+from tests.documentation import run_page
 from trendweave import datasets
 
 FOLDER = Path(__file__).parent.parent / "examples" / "rules"
@@ -34,6 +35,11 @@ def test_rules_of_a_folder(folder: str) -> None:
         own = rules.rows(found, name)
         assert own.num_rows, f"rule {name} finds nothing in its sample"
         assert as_set(own) == as_set(rules[name].run(events(folder))), name
+
+
+def test_code_of_their_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER.parents[1])
+    run_page(FOLDER / "README.md")
 
 
 def as_set(table: pa.Table) -> list[str]:

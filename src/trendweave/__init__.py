@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from trendweave.runners.metrics import Metrics
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
+    from trendweave.runners.shipping.package import Package, package
     from trendweave.runners.spark.reading.events import ParquetEvents, read
     from trendweave.runners.warm_up import warm_up
+    from trendweave.showing import plot, show
     from trendweave.store.event_store import EventStore
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "IntervalPlan",
     "Metrics",
     "Options",
+    "Package",
     "ParquetEvents",
     "Plan",
     "PushSession",
@@ -49,8 +52,11 @@ __all__ = [
     "Workload",
     "calibrate",
     "errors",
+    "package",
+    "plot",
     "query",
     "read",
+    "show",
     "warm_up",
     "workload",
 ]
@@ -67,21 +73,38 @@ _ON_DEMAND = {
     "Incremental": "runners.incremental",
     "Metrics": "runners.metrics",
     "Options": "runners.options",
+    "Package": "runners.shipping.package",
     "ParquetEvents": "runners.spark.reading.events",
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "calibrate": "calibrating",
+    "package": "runners.shipping.package",
+    "plot": "showing",
     "read": "runners.spark.reading.events",
+    "show": "showing",
     "warm_up": "runners.warm_up",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "pyspark":
+            raise
+        # To those who look through all names, it is one that is not there.
+        raise AttributeError(f"{__name__}.{name} needs Spark: pip install 'trendweave[spark]'") from error
+
+
+#: Modules for users, which are imported by those who use them.
+_MODULES = ("build", "datasets", "operators", "pictures")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What users may use, imported or not, and nothing else."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *_MODULES})

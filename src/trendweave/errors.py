@@ -145,6 +145,8 @@ CODES: dict[str, str] = {
     "TW416": "device is not there",
     "TW422": "work that is not done on a graphics card",
     "TW423": "memory of the graphics card is not enough",
+    "TW424": "Spark is too old for it; or the Python of its workers is another one, lacks packages, or has another "
+    "Trendweave",
     "TW431": "another writer changes the store",
     "TW432": "aggregates of a store have too many windows",
     "TW451": "pattern over intervals has too many matches",

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from trendweave.devices.names import Device
+    from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
+    from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Place, Settings
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.store.event_store import EventStore
+    from trendweave.store.patterns.access import Access
     from trendweave.store.patterns.plan_access import Wish
 
 _Found = TypeVar("_Found")
@@ -33,13 +36,16 @@ class Asked(Protocol):
     """A query or a workload with the columns that were named for it, asked to run somewhere."""
 
     @property
-    def lacks_columns(self) -> bool:
-        """Whether rows may lack columns of the result, as those of one query of several do."""
+    def time_columns(self) -> tuple[str, ...]:
+        """The columns that hold times."""
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
         """The options of a call, checked."""
+
+    def tell(self, events: pa.Table, rows: int) -> None:
+        """Warn, once, of what a user would want to know of a result with so many rows."""
 
     def order(self, rows: pa.Table) -> pa.Table:
         """All rows of a result, in their order."""
@@ -68,9 +74,12 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         return _run_on_store(asked, events, options)
     if is_read_by_tasks(events):
         settings = asked.settings(Place.SPARK_BATCH, options, _settings_of(events))
+        if settings.times.changes:
+            return run(asked, events.to_spark(), options)
         program, _ = _bind_on_spark(asked, events.to_spark(), settings)
         from trendweave.runners.spark.reading.run import run_files
 
+        _watch_tasks(events.sparkSession, settings)
         return run_files(program, events, settings)
     if is_spark(events):
         place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
@@ -82,29 +91,62 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
             return run_stream(program, plain, settings)
         from trendweave.runners.spark.batch import run_batch
 
+        _watch_tasks(events.sparkSession, settings)
         return run_batch(program, plain, settings)
     settings = asked.settings(Place.RUN, options, None)
-    from trendweave.rows.tables import as_arrow
     from trendweave.runners.local import run_local
 
-    table, give_back = as_arrow(events, knows_null=asked.lacks_columns)
-    asked.check(table.schema)
+    table, give_back = _read_here(asked, events, settings)
     rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
+    asked.tell(table, rows.num_rows)
     return give_back(asked.order(rows))
+
+
+def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
+    """Show how far the tasks of actions on a result are."""
+    from trendweave.runners.spark.progress.tasks import watch_tasks
+
+    watch_tasks(spark, settings.progress)
+
+
+def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+    """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
+    from trendweave.rows.given_times.far_future import warn_of_far_future
+    from trendweave.rows.given_times.reading import read_times
+    from trendweave.rows.tables import as_arrow
+
+    table, give_back = as_arrow(events)
+    table = read_times(table, asked.time_columns, settings.times)
+    asked.check(table.schema)
+    for name in asked.time_columns:
+        warn_of_far_future(table.column(name), name)
+    return table, give_back
 
 
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
     """What is made of events on the device that is asked for, or on the one that suits them."""
+    from trendweave.progress.watching import watching
+
+    def work_watched(program: Program, device: Device) -> _Found:
+        def estimate() -> float | None:
+            from trendweave.runners.auto.choosing import estimate_seconds
+
+            return estimate_seconds(program, events, device)
+
+        with watching(settings.progress, f"{events.num_rows:,} events", events.num_rows, estimate):
+            return work(program, device)
+
     if settings.device != "auto":
-        return work(asked.bind(events.schema, settings), settings.device)
+        return work_watched(asked.bind(events.schema, settings), settings.device)
+    from trendweave.programs.program import is_changeable
     from trendweave.runners.auto.choosing import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and asked.lacks_columns)
-        return work(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
+        same = device == "cpu" or (device == "threads" and is_changeable(program))
+        return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_on_best(choose_device(program, events), run_there)
 
@@ -126,10 +168,7 @@ def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
         return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
-    from trendweave.rows.tables import as_arrow
-
-    table, _ = as_arrow(events)
-    asked.check(table.schema)
+    table, _ = _read_here(asked, events, settings)
     return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table))
 
 
@@ -145,23 +184,40 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
     if spark is not None:
         from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
 
+        _watch_tasks(spark, settings)
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
     program = asked.bind(store.schema, settings)
-    return asked.order(run_on_store(program, store, request, settings.observation, settings.device))
+    from trendweave.progress.watching import watching
+
+    with watching(settings.progress, "asking stored events", int(store.groups.rows.sum())):
+        rows = run_on_store(program, store, request, settings.observation, settings.device)
+    return asked.order(rows)
 
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
     """What is read of a store, and why."""
+    from trendweave.store.patterns.running.told import explain_access
+
+    return explain_access(_plan_on_store(asked, store, options), store)
+
+
+def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
+    """The same as a picture."""
+    from trendweave.pictures.reading import make_reading_plan
+    from trendweave.store.patterns.running.told import draw_access
+
+    return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
+
+
+def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Access:
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
     from trendweave.store.patterns.running.in_process import Request, plan_request
-    from trendweave.store.patterns.running.told import explain_access
 
     asked.check(store.schema)
     request = Request(asked.wishes(), settings.between, settings.using)
-    read = asked.bind(store.schema, settings).needs.read
-    return explain_access(plan_request(request, store, read), store)
+    return plan_request(request, store, asked.bind(store.schema, settings).needs.read)
 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
@@ -169,11 +225,9 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.ITER, options, None)
-    from trendweave.rows.tables import as_arrow
     from trendweave.runners.local import Batches
 
-    table, _ = as_arrow(events)
-    asked.check(table.schema)
+    table, _ = _read_here(asked, events, settings)
     return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
 
 
@@ -201,7 +255,7 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.INCREMENTAL, options, None)
-    return Incremental(_bind_here(asked, events, settings))
+    return Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
 
 
 def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
@@ -217,7 +271,7 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.PUSH, options, None)
-    engine = Incremental(_bind_here(asked, events, settings))
+    engine = Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
     return engine, settings.watermark or "0 seconds", settings.state
 
 
@@ -241,18 +295,35 @@ def is_read_by_tasks(events: object) -> bool:
 
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
+    from trendweave.rows.given_times.reading import read_schema
     from trendweave.rows.tables import arrow_schema
 
-    schema = arrow_schema(events)
+    schema = read_schema(arrow_schema(events), asked.time_columns, settings.times)
     asked.check(schema)
     return asked.bind(schema, settings)
 
 
+def _given(events: Any, settings: Settings) -> Given | None:
+    """Events as they come, where their times are still to be read."""
+    if not settings.times.changes:
+        return None
+    from trendweave.rows.tables import arrow_schema
+    from trendweave.runners.given import Given
+
+    return Given(arrow_schema(events), settings.times)
+
+
 def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple[Program, DataFrame]:
     """The program, and the events as it takes them."""
-    asked.check(events)
+    from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+    from trendweave.runners.spark.sessions.worker_python import check_python
+    from trendweave.runners.spark.versions import check_version
 
+    check_version()
+    check_python(events.sparkSession)
+    events = read_times_on_spark(events, asked.time_columns, settings.times)
+    asked.check(events)
     plain = in_plain_strings(events)
     return asked.bind(arrow_schema(plain.schema), settings), plain
 

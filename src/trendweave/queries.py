@@ -6,15 +6,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names, raise_problems
 from trendweave.events import schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
+from trendweave.planning.plan import WholeInput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.plan_access import Wish
 
-    ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader
+    ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | str | Path
 
 FORMATS = ("text", "mermaid", "dot", "json")
 
@@ -66,6 +69,11 @@ class Query:
     def __str__(self) -> str:
         return print_tree(self.tree)
 
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self.plan, "Query").html()
+
     @property
     def kind(self) -> QueryKind:
         """What the query looks for: "trends", "intervals" (matches of situations), or "trends in situations"."""
@@ -82,6 +90,12 @@ class Query:
         """Whether rows are whole trends, with their events: RETURN TRENDS or COMPLETE TRENDS."""
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
         return isinstance(plan, Plan) and plan.returns == "trends"
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether rows tell of windows or moments, and not of the whole input at once."""
+        plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
+        return isinstance(plan, IntervalPlan) or not isinstance(plan.window, WholeInput)
 
     @property
     def value_count(self) -> int:
@@ -169,6 +183,10 @@ class Query:
     ) -> pl.DataFrame: ...
     @overload
     def run(
+        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> list[dict[str, Any]]: ...
+    @overload
+    def run(
         self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pd.DataFrame: ...
     @overload
@@ -180,10 +198,12 @@ class Query:
         """The rows that the query asks for, as the kind of table that the events came in.
 
         Args:
-            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-                DataFrame (of a stream, a streaming one), as files of `trendweave.read` do. Rows may be in any order. A
-                query FROM INTERVALS takes intervals instead, and names their columns itself. A `trendweave.EventStore`
-                gives an Arrow table; it knows the columns of time and type itself.
+            events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file (of
+                Parquet, CSV, JSON lines or Arrow; the rows are an Arrow table), anything with the Arrow C stream
+                interface, or a Spark DataFrame, which gives a lazy DataFrame (of a stream, a streaming one), as files
+                of `trendweave.read` do. Rows may be in any order. A query FROM INTERVALS takes intervals instead, and
+                names their columns itself. A `trendweave.EventStore` gives an Arrow table; it knows the columns of time
+                and type itself.
             time: The column that holds the time: a timestamp, or a number of seconds.
             type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
                 that look for trends read the column `type`, and all rows are events of interval queries; with it, only
@@ -319,7 +339,10 @@ class _Asked:
     query: Query
     time: str
     type: str | None
-    lacks_columns: ClassVar[bool] = False
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        return find_time_columns(self.query.plan, self.time)
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
@@ -327,6 +350,11 @@ class _Asked:
         from trendweave.runners.options import make_settings
 
         return make_settings(self.query.plan, place, options, read_setting)
+
+    def tell(self, events: pa.Table, rows: int) -> None:
+        from trendweave.runners.nothing_found import tell_of_nothing
+
+        tell_of_nothing(self.query.plan, events, self.time, self.type, rows)
 
     def order(self, rows: pa.Table) -> pa.Table:
         return rows
@@ -337,12 +365,23 @@ class _Asked:
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         from trendweave.programs.bind import bind
 
+        if settings.order_by:
+            from trendweave.planning.checks.operators import check_order
+
+            raise_problems(check_order(settings.order_by, schema_of(schema)), self.query.source)
         return bind(self.query.plan, schema, self.time, self.type, settings)
 
     def wishes(self) -> tuple[Wish, ...]:
         from trendweave.store.patterns.plan_access import Wish
 
         return (Wish(self.query.plan, self.type),)
+
+
+def find_time_columns(plan: QueryPlan, time: str) -> tuple[str, ...]:
+    """The columns that hold times: queries FROM INTERVALS name their own."""
+    if isinstance(plan, IntervalPlan) and plan.intervals is not None:
+        return plan.intervals.start, plan.intervals.end
+    return (time,)
 
 
 def store_time(store: EventStore, time: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import (
@@ -20,7 +20,15 @@ from trendweave.errors import (
 )
 from trendweave.events import Schema, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
-from trendweave.queries import AUTO, Query, TypeColumn, check_format, check_no_options, store_time
+from trendweave.queries import (
+    AUTO,
+    Query,
+    TypeColumn,
+    check_format,
+    check_no_options,
+    find_time_columns,
+    store_time,
+)
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_rules
 
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from trendweave.pictures.picture import Picture
     from trendweave.planning.show import ExplainFormat
     from trendweave.programs.program import Program
     from trendweave.queries import ArrowEvents
@@ -48,7 +57,7 @@ Source: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Query | str | Mapping[str, Any]] "
     "| Iterable[Query | str | Rule | tuple[str, Query | str]]"
 )
-_SHOWN_NAMES = 6
+_SHOWN_NAMES, _SHOWN_QUERIES = 6, 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,6 +99,22 @@ class Workload(Mapping[str, Query]):
         shown = ", ".join(self.names[:_SHOWN_NAMES])
         more = len(self) - _SHOWN_NAMES
         return f"<Workload of {len(self):,} queries: {shown}{f' and {more:,} more' if more > 0 else ''}>"
+
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        lines = [f"{name}\n{rule.query}" for name, rule in self._by_name.items()][:_SHOWN_QUERIES]
+        if len(self) > _SHOWN_QUERIES:
+            lines.append(f"and {len(self) - _SHOWN_QUERIES:,} more")
+        more = [("queries", "\n\n".join(lines)), ("what is shared", self.explain())]
+        return Card(f"Workload · {len(self):,} queries", "", (), (self._draw(),), more).html()
+
+    def _draw(self) -> Picture:
+        """What is computed together, as a picture."""
+        from trendweave.sharing.show import see_sharing
+        from trendweave.sharing.workload_picture import make_workload
+
+        return make_workload(see_sharing(self._sharing(), tuple(self._members().values())))
 
     def rule(self, name: str) -> Rule:
         """A query with its version and description.
@@ -260,6 +285,10 @@ class Workload(Mapping[str, Query]):
         type: TypeColumn = AUTO,
         **options: Unpack[Options],
     ) -> pl.DataFrame: ...
+    @overload
+    def run(
+        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> list[dict[str, Any]]: ...
     @overload
     def run(
         self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
@@ -438,7 +467,11 @@ class _Asked:
     time: str
     type: TypeColumn
     of_trends: str | None = "type"
-    lacks_columns: ClassVar[bool] = True
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        found = (find_time_columns(rule.query.plan, self.time) for rule in self.workload.rules)
+        return tuple(dict.fromkeys(name for names in found for name in names))
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
@@ -447,6 +480,12 @@ class _Asked:
 
         plans = {rule.name: rule.query.plan for rule in self.workload.rules}
         return make_workload_settings(plans, place, options, read_setting)
+
+    def tell(self, events: pa.Table, rows: int) -> None:
+        from trendweave.runners.nothing_found import tell_of_rules
+
+        plans = {rule.name: rule.query.plan for rule in self.workload.rules}
+        tell_of_rules(plans, events, self._type_column, rows)
 
     def order(self, rows: pa.Table) -> pa.Table:
         from trendweave.results.united_columns import in_order

@@ -40,7 +40,7 @@ def trendweave(*arguments: str, text: str = "") -> subprocess.CompletedProcess[s
 def trendweave_process(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     """Call the command as a process."""
     command = [sys.executable, "-m", "trendweave", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,32 @@ def query_file(tmp_path: Path) -> Path:
 def test_check_a_file_and_standard_input(query_file: Path) -> None:
     for result in (trendweave("check", str(query_file)), trendweave_process("check", "-", text=GOOD)):
         assert (result.returncode, result.stdout, result.stderr) == (0, "ok\n", "")
+
+
+def test_check_a_query_of_the_command_itself() -> None:
+    for option in ("-q", "--query"):
+        assert trendweave("check", option, GOOD).stdout == "ok\n"
+    assert "PATTERN Stock S+" in trendweave("explain", "-q", GOOD).stdout
+    assert "TW101" in trendweave("check", "-q", "").stderr
+
+
+def test_the_version() -> None:
+    result = trendweave("--version")
+    assert (result.returncode, result.stdout) == (0, f"trendweave {version('trendweave')}\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer writes a script for the shell, which asks the command itself."""
+    monkeypatch.setenv("_TRENDWEAVE_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("COMP_WORDS", "trendweave ex")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "trendweave ex")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    result = trendweave()
+    assert result.returncode == 0
+    assert "explain" in result.stdout
+    assert "stream" not in result.stdout
 
 
 def test_a_wrong_query_is_told_on_stderr() -> None:
@@ -64,7 +91,14 @@ def test_explain(query_file: Path, format: str, beginning: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["check"], ["check", "no such file"], ["wibble"], ["explain", "-", "--format", "png"]]
+    "arguments",
+    [
+        ["check"],
+        ["check", "query.tw", "-q", GOOD],
+        ["check", "no such file"],
+        ["wibble"],
+        ["explain", "-", "--format", "png"],
+    ],
 )
 def test_wrong_usage(arguments: list[str]) -> None:
     result = trendweave(*arguments)

@@ -22,8 +22,8 @@ def test_the_tour(tmp_path: Path, runner: str) -> None:
     assert result.returncode == 0, result.stderr[-3_000:]
     shown = " ".join(result.stdout.split())
     assert "way to sum" in shown
-    assert "12,340 events, 1,097,782 trends counted in " in shown
-    assert "460,253" in shown
+    assert "12,340 events, 11,693,923 trends counted in " in shown
+    assert "10,202,976" in shown
     assert "█" in shown
     assert "50,000 events in " in shown
     assert "events/s" in shown
@@ -33,7 +33,11 @@ def test_the_tour(tmp_path: Path, runner: str) -> None:
     assert shown.count("times as fast") == 2
     assert str(picture) in result.stdout.replace("\n", "")
     page = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
-    # 15 days at three airports, and one day without a trend at LGA.
-    assert len(list(page.iter("{http://www.w3.org/2000/svg}circle"))) == 44
+    # 14 days at three airports, and the page says which: those of the data, in the time of New York.
+    assert len(list(page.iter("{http://www.w3.org/2000/svg}circle"))) == 42
+    told = " ".join("".join(page.itertext()).split())
+    assert "A trend is three or more departures of one airline from one airport on one day" in told
+    assert "4 to 17 February 2013, days and times of New York" in told
+    assert "2013-02-04 to 2013-02-17" in told
     assert len(list(page.iter("{http://www.w3.org/2000/svg}polyline"))) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"tour.html"}, "files of Spark were left behind"

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from trendweave.cli.answers import OneQuery
-from trendweave.cli.live_view import Counts, LinesView, LiveView, MicroBatch
+from trendweave.cli.streams.live_view import Counts, LinesView, LiveView, MicroBatch
 
 #: Of a stream of JSON files: ten events and a broken line; ten events, a row without a time and one without a type; a
 #: late event and one that closes windows; a micro-batch without events that closes them; and a trigger without work.

@@ -173,18 +173,27 @@ def test_wrong_options(query_file: Path, options: tuple[str, ...], said: str) ->
     assert said in " ".join(result.stderr.split())
 
 
+WITHOUT_SPARK = "import sys; sys.modules['pyspark'] = None; from trendweave.cli import main; main()"
+
+
 def test_without_pyspark(query_file: Path, tmp_path: Path) -> None:
     write_table(EVENTS, tmp_path / "events.parquet")
-    program = "import sys; sys.modules['pyspark'] = None; from trendweave.cli import main; main()"
-    command = [sys.executable, "-c", program, "run", str(query_file), "--events", str(tmp_path / "events.parquet")]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", WITHOUT_SPARK, "run", str(query_file), "--runner", "spark", "--events"]
+    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=300)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         "Spark is not installed: there is no Python package pyspark\n"
         "  way out: pip install 'trendweave[spark]', or use --runner local\n"
     )
-    result = subprocess.run([*command, *COLUMNS, "--runner", "local"], capture_output=True, text=True, timeout=60)
+
+
+def test_without_pyspark_a_query_runs_in_process(query_file: Path, tmp_path: Path) -> None:
+    """As it does on the base install, where nobody has to know of runners."""
+    write_table(EVENTS, tmp_path / "events.parquet")
+    command = [sys.executable, "-c", WITHOUT_SPARK, "run", str(query_file), *COLUMNS, "--events"]
+    result = subprocess.run([*command, str(tmp_path / "events.parquet")], capture_output=True, text=True, timeout=300)
     assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[1] == "0,10,3,10"
 
 
 def test_without_java(query_file: Path, tmp_path: Path) -> None:
@@ -194,11 +203,12 @@ def test_without_java(query_file: Path, tmp_path: Path) -> None:
         [sys.executable, "-m", "trendweave", "run", str(query_file), "--events", str(tmp_path / "events.parquet")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env=os.environ | {"JAVA_HOME": str(tmp_path)},
     )
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         f"Spark needs Java, version 17 or newer: there is none in {tmp_path}\n"
-        "  way out: install one, set JAVA_HOME, or use --runner local\n"
+        "  way out: install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one, "
+        "or use --runner local\n"
     )

@@ -57,7 +57,7 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
     result = run("RETURN TRENDS(x, s) PATTERN SEQ(A+, B)", events, "--show", str(page))
     assert result.returncode == 0, result.stderr
     text = page.read_text(encoding="utf-8")
-    assert "3 of 3 trends" in text
+    assert "all 3 trends" in text
     assert "http" not in text.replace("http-equiv", "")
     (picture,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     drawing = ElementTree.fromstring(picture)
@@ -65,6 +65,21 @@ def test_a_page_with_a_picture_per_group(events: Path, tmp_path: Path) -> None:
     assert len(colours) == 7
     assert len(set(colours)) == 2
     assert "A 1 x=3 s=<&>" in {title.text.split(" -> ")[0] for title in drawing.iter("title") if title.text}
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "shows"),
+    [
+        ("RETURN TRENDS(x) PATTERN SEQ(A+, B)", "svg", "<circle"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "html", "count over time"),
+        ("RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second", "svg", "start of the window"),
+        ("RETURN COUNT(*) PATTERN A+", "svg", "</title></rect>"),
+    ],
+)
+def test_pictures_of_trends_and_windows(events: Path, tmp_path: Path, text: str, ending: str, shows: str) -> None:
+    picture = tmp_path / f"picture.{ending}"
+    assert run(text, events, "--show", str(picture)).returncode == 0
+    assert shows in picture.read_text(encoding="utf-8")
 
 
 def test_pictures_stay_few_and_small() -> None:
@@ -82,14 +97,12 @@ def test_pictures_stay_few_and_small() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("RETURN COUNT(*) PATTERN A+", ("--show", "a.html"), "the query returns none"),
-        ("RETURN TRENDS PATTERN A+", ("--show", "a.png"), "name an .html file"),
+        ("RETURN EACH A.s PATTERN A", ("--show", "a.svg"), "leave --show out"),
+        ("RETURN TRENDS PATTERN A+", ("--show", "a.gif"), "name an .html, .svg or .png file"),
         ("RETURN TRENDS PATTERN A+", ("--show", "nowhere/a.html"), "in a folder that is there"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_before_anything_runs(
-    events: Path, text: str, options: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_drawn_is_told(events: Path, text: str, options: tuple[str, ...], said: str) -> None:
     result = run(text, events, *options)
     assert result.returncode == 1
     assert said in " ".join(result.stderr.split())

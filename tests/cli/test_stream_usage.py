@@ -31,6 +31,7 @@ KAFKA = ("--from", "kafka", "--servers", "h:1", "--topic", "t", "--schema", "tim
         ([*FILES, "--to", "files"], "--out: --to files needs it"),
         ([*FILES, "--out", "rows"], "--out: has no meaning with --from files --to console"),
         ([*FILES, "--to", "files", "--out", "rows", "--early"], "--early: has no meaning"),
+        ([*FILES, "--out-key", "k"], "--out-key: has no meaning with --from files --to console"),
         ([*FILES, "--to", "kafka", "--servers", "h:1"], "--out-topic: --to kafka needs it"),
         ([*FILES, "--trigger", "1 s", "--available-now"], "--trigger: has no meaning with --available-now"),
         ([*FILES, "--trigger", "often"], "--trigger: 'often' is no length of time"),
@@ -54,7 +55,7 @@ def test_wrong_usage(tmp_path: Path, options: list[str], said: str) -> None:
 def test_a_wrong_query_is_told_before_spark_starts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trendweave", "stream", "-", *FILES]
     done = subprocess.run(
-        command, input="RETURN COUNT(*) PATTERN", capture_output=True, text=True, timeout=60, cwd=tmp_path
+        command, input="RETURN COUNT(*) PATTERN", capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("language error\nTW101")

@@ -18,9 +18,9 @@ from trendweave.cli import run_files
 from trendweave.cli.answers import ManyQueries, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import read_table, write_table
-from trendweave.cli.live_view import ROWS, LinesView, LiveView, MicroBatch
 from trendweave.cli.options import Sharing, choose_type_column, load_queries, read_sharing
 from trendweave.cli.run_files import FileRun, check_show, run_in_process
+from trendweave.cli.streams.live_view import ROWS, LinesView, LiveView, MicroBatch
 from trendweave.errors import DataError, LanguageError
 
 EVENTS = pa.table({"t": [1, 2, 3, 11], "kind": ["A", "A", "B", "A"], "x": [3, 2, 1, 0]})

@@ -86,9 +86,9 @@ def test_one_event_per_window_a_million_times():
     events = pa.table(
         {"time": pa.array(np.arange(1_000_000)), "type": pa.array(["A"]).take(pa.array(np.zeros(1_000_000, int)))}
     )
-    began = clock.monotonic()
+    began = clock.process_time()
     found = trendweave.query(f"{COUNT} WITHIN 1 second SLIDE 1 second").run(events)
-    assert clock.monotonic() - began < 30
+    assert clock.process_time() - began < 30
     assert found.num_rows == 1_000_000
     assert found["count"].unique().to_pylist() == [1]
     assert found["window_start"].equals(events["time"])
@@ -252,9 +252,7 @@ def test_polars():
     assert trendweave.query(TUMBLING).run(moments)["window_start"].to_list() == [datetime(1970, 1, 1)]
 
 
-@pytest.mark.parametrize(
-    "events", [None, 5, "events.parquet", [{"time": 1, "type": "A"}], {"time": [1], "type": ["A"]}]
-)
+@pytest.mark.parametrize("events", [None, 5, [1, 2], {"time": [1], "type": ["A"]}])
 def test_what_is_no_table(events):
     with pytest.raises(DataError, match=f"events cannot be read from {type(events).__name__}") as refused:
         trendweave.query(COUNT).run(events)
@@ -294,7 +292,10 @@ def test_a_missing_time_or_type(run):
     ids=lambda times: str(times.type),
 )
 def test_what_is_no_time(run, times):
-    with pytest.raises(DataError, match="use a timestamp or a number of seconds") as refused:
+    way_out = {"string": "give time_format='iso'", "date32[day]": "cast it to a timestamp"}
+    with pytest.raises(
+        DataError, match=way_out.get(str(times.type), "use a timestamp or a number of seconds")
+    ) as refused:
         run(COUNT, at(times))
     assert codes(refused) == ["TW303"]
 

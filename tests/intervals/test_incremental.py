@@ -51,12 +51,11 @@ def in_pieces(data: hs.DataObject, query: Any, table: pa.Table) -> tuple[pa.Tabl
 
 
 @examples(250)
-@given(queries_and_events(), hs.data())
+@given(queries_and_events(windowed=True), hs.data())
 def test_pieces_give_the_rows_of_one_batch(drawn: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
     query, events = drawn
     engine = planned(query)
     assume(engine is not None)
-    assume(query.within is not None or query.return_situations)
     table = as_table(query, events)
     pieces, late = in_pieces(data, engine, table)
     assert late == 0

@@ -2,8 +2,6 @@
 
 import json
 import os
-import pickle
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import compiling, warm_up_folding, warm_up_shared
-from trendweave.kernels.aggregates import propagate
+from trendweave.kernels import warm_up_folding, warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -77,37 +74,3 @@ def test_kernels_agree_with_brute_force_without_compiling():
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
     assert " passed" in done.stdout
-
-
-class Gone:
-    """A type that a later version of the kernels does not have any more."""
-
-
-def test_code_on_disk_that_names_types_of_another_version_is_no_code(tmp_path, monkeypatch):
-    """Numba reads the names of argument types before it asks whether the kept code is outdated."""
-
-    @compiling.inner
-    def double(x):
-        return 2 * x
-
-    file = double._cache._cache_file
-    monkeypatch.setattr(file, "_index_path", str(tmp_path / "double.nbi"))
-    monkeypatch.setattr(file, "_cache_path", str(tmp_path))
-    content = pickle.dumps(file._version) + pickle.dumps((file._source_stamp, {Gone: "double.nbc"}))
-    Path(file._index_path).write_bytes(content)
-    monkeypatch.delattr(sys.modules[__name__], "Gone")
-    assert double(3) == 6
-
-
-def test_code_on_disk_is_outdated_by_a_change_of_any_kernel(tmp_path):
-    """Numba itself looks only at the file of the function that it compiled; a stale kernel would be silently wrong."""
-    names = [compiling.FINGERPRINT]
-    for folder in ("one", "other"):
-        copy = tmp_path / folder
-        shutil.copytree(Path(compiling.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        names.append(compiling.fingerprint(copy))
-    assert len(set(names)) == 1
-    with (tmp_path / "other" / "aggregates" / "scan.py").open("a") as file:
-        file.write("# another line\n")
-    assert compiling.fingerprint(tmp_path / "other") != compiling.FINGERPRINT
-    assert propagate.propagate_blocks._cache._cache_file._source_stamp[1] == compiling.FINGERPRINT

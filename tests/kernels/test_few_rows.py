@@ -121,6 +121,59 @@ def test_counts_and_sums(seed, few):
         assert math.isclose(inexact[key][2], numbers[2], rel_tol=1e-9, abs_tol=1e-9 * largest * (1 + numbers[1]))
 
 
+def extrema_of(rows, condition, values, valid, starts, finals):
+    """(segment, window) -> the largest value of rows in trends, and the smallest; None where no trend has a value."""
+    previous, name, following = condition
+    expected = {}
+    for (segment, window), members in members_of(rows).items():
+        vectors: dict = {}
+        ended = []
+        for e in members:
+            vector = [[]] if 0 not in starts or window >= starts[0][e] else []
+            for p, before in vectors.items():
+                ordered = previous[p] >= 0 and following[e] >= 0 and OPERATORS[name](previous[p], following[e])
+                if rows.tick[p] < rows.tick[e] and ordered:
+                    vector += before
+            # Of all trends that end here, only the values that can be extremes are kept.
+            found = [value for one in vector for value in one] + ([values[e]] if vector and valid[e] else [])
+            vectors[e] = [[min(found), max(found)] if found else []] if vector else []
+            if 0 not in finals or window <= finals[0][e]:
+                ended += vectors[e]
+        if ended:
+            found = [value for one in ended for value in one]
+            expected[segment, window] = (max(found), min(found)) if found else (None, None)
+    return expected
+
+
+@pytest.mark.parametrize("few", [few_rows.FEW_ROWS, 3, 0])
+@examples(120)
+@given(seed=st.integers(0, 2**32))
+def test_extrema(seed, few):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng)
+    count = rows.tick.size
+    condition = Comparison(random_codes(rng, count), str(rng.choice(list(OPERATORS))), random_codes(rng, count))
+    largest = int(rng.choice([3, 2**55, LARGEST]))
+    values = rng.integers(-largest, largest, count, endpoint=True)
+    valid = rng.random(count) < rng.choice([0.3, 0.8, 1.0])
+    starts, finals = guards_of(rng, rows, as_last=False), guards_of(rng, rows, as_last=True)
+    wanted = [Aggregate("max", 2, values, valid), Aggregate("min", 2, values, valid), Aggregate("max", 2, values / 2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few_rows, "FEW_ROWS", few)
+        results = aggregate(rows, KLEENE, [Condition((condition,))], wanted, start_guards=starts, final_guards=finals)
+    expected = extrema_of(rows, condition, values.tolist(), valid, starts, finals)
+    keys = list(zip(results.segment.tolist(), results.window.tolist(), strict=True))
+    assert set(keys) == expected.keys()
+    for number, key in enumerate(keys):
+        ours = tuple(
+            column.tolist()[number] if known is None or known[number] else None
+            for column, known in zip(results.aggregates[:2], results.valid[:2], strict=True)
+        )
+        assert ours == expected[key]
+    everything = extrema_of(rows, condition, (values / 2).tolist(), np.ones(count, bool), starts, finals)
+    assert results.aggregates[2].tolist() == [everything[key][0] for key in keys]
+
+
 def test_no_number_of_one_window_comes_into_another():
     """Rows a1, a2, a3 in windows 0, 0 to 1, and 1: NaN and infinity of a1 and a3 stay where they are."""
     rows = Rows(np.array([0, 3]), np.arange(3), np.array([0, 0, 1]), np.array([0, 1, 1]), np.full(3, 2, np.uint64))

@@ -45,9 +45,9 @@ def test_a_million_segments_of_one_row(compare):
     zero = np.zeros(count, np.int64)
     rows = Rows(np.arange(count + 1), zero, zero, zero, np.ones(count, np.uint64))
     conditions = [Condition((Comparison(zero, "<=", zero),))] if compare else None
-    began = time.perf_counter()
+    began = time.process_time()
     results = aggregate(rows, KLEENE, conditions)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert (results.count == 1).all()
     assert len(results.count) == count
 

@@ -166,9 +166,10 @@ def plain_loops() -> Iterator[None]:
     kept = (loops._load_scan, loops._load_check)
     for one in kept:
         one.cache_clear()
-    plain = loops._MODULE.replace("from numba import njit", "njit = lambda **options: lambda function: function")
-    kept_nowhere = mock.patch.object(loops, "cache_folder", return_value=None)
-    with mock.patch.object(loops, "_MODULE", plain), kept_nowhere, np.errstate(all="ignore"):
+    plain = loops.AROUND_CONDITION.replace(
+        "from numba import njit", "njit = lambda **options: lambda function: function"
+    )
+    with mock.patch.object(loops, "AROUND_CONDITION", plain), np.errstate(all="ignore"):
         yield
     for one in kept:
         one.cache_clear()

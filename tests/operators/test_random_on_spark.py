@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-#: A failure is not made smaller here: tests in this process do that in no time.
+#: A failure is not made smaller here: tests in this process do that in no time. Cases without rows, which are left out,
+#: cost next to nothing beside a job, and how many there are is a matter of chance.
 few = settings(
     examples(3),
     phases=[Phase.explicit, Phase.generate],

@@ -7,13 +7,15 @@ import xml.etree.ElementTree as ElementTree
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError
 from trendweave.pictures import Series, draw_lines, draw_trends_per_window, write_picture
-from trendweave.pictures.axes import make_counting_axis, make_number_axis, make_time_axis, write_power
+from trendweave.pictures.axes import make_counting_axis, make_number_axis, write_power
+from trendweave.pictures.time_axis import make_time_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -83,7 +85,10 @@ def test_huge_counts_have_a_logarithmic_scale() -> None:
     assert "trends (logarithmic)" in texts(root)
     (_, low), (_, middle), (_, high) = marks(root)
     assert low - middle == pytest.approx(middle - high, abs=0.2)
-    assert {"1", "10¹⁰⁰⁰", "10⁵⁰⁰⁰"} <= set(texts(root))
+    powers = [text for text in root.iter(f"{SVG}text") if text.find(f"{SVG}tspan") is not None]
+    assert {text.text for text in powers} == {"10"}
+    assert {"1000", "5000"} <= {text.findtext(f"{SVG}tspan") for text in powers}
+    assert "1" in texts(root)
 
 
 def test_huge_counts_of_one_size() -> None:
@@ -126,13 +131,13 @@ def test_names_are_only_text(tmp_path: Path, name: str) -> None:
 
 def test_long_names_keep_their_ends() -> None:
     names = [f"a very long name of a group, which never ends, number {i}" for i in range(6)]
-    shown = texts(drawn(draw_trends_per_window(result([1] * 6, names), "trends", "group", "")))
+    shown = texts(drawn(draw_trends_per_window(result([1] * 12, names), "trends", "group", "")))
     assert len({text for text in shown if "…" in text}) == 6
 
 
 def test_the_largest_groups_are_drawn_and_the_others_counted() -> None:
     names = [f"g{i:02}" for i in range(20)]
-    root = drawn(draw_trends_per_window(result(list(range(1, 21)), names), "trends", "group", ""))
+    root = drawn(draw_trends_per_window(result(list(range(1, 21)) * 2, names), "trends", "group", ""))
     assert [text for text in texts(root) if text.startswith("g")] == names[12:]
     assert "and 12 more" in texts(root)
 
@@ -150,13 +155,43 @@ def test_whole_seconds_and_moving_windows() -> None:
     assert {"time (seconds)", "0", "60", "120"} <= set(texts(root))
 
 
-def test_one_window_and_none() -> None:
-    assert len(marks(drawn(draw_trends_per_window(result([5]), "trends", None, "")))) == 1
-    assert marks(drawn(draw_trends_per_window(result([5]).slice(0, 0), "trends", None, ""))) == []
-    with pytest.raises(ValueError, match="without windows"):
-        draw_trends_per_window(
-            pa.table({"window_start": pa.array([None], pa.int64()), "trends": [5]}), "trends", None, ""
-        )
+def bars(root: ElementTree.Element) -> list[tuple[float, float]]:
+    """Where bars begin, and how long they are."""
+    found = [rect for rect in root.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    return [(float(rect.get("x", "")), float(rect.get("width", ""))) for rect in found]
+
+
+def test_one_window_is_a_bar_per_group() -> None:
+    root = drawn(draw_trends_per_window(result([2, 8, 4], ["a", "b", "c"]), "trends", "group", "Title"))
+    (first, b), (second, c), (third, a) = bars(root)
+    assert first == second == third
+    assert (b, c) == (pytest.approx(4 * a, abs=0.2), pytest.approx(2 * a, abs=0.2))
+    assert [text for text in texts(root) if text in "abc"] == ["b", "c", "a"]
+    assert "2024-03-01 00:00 to 2024-03-01 00:00 UTC" in texts(root)
+    whole = pa.table({"window_start": pa.array([None, None], pa.int64()), "trends": [5.0, -10.0]})
+    (left, wide), (down, deep) = bars(drawn(draw_trends_per_window(whole, "trends", None, "")))
+    assert down + deep == pytest.approx(left, abs=0.2), "what is below 0 goes to the other side"
+    assert deep == pytest.approx(2 * wide, abs=0.2)
+
+
+def test_bars_of_any_number_and_size() -> None:
+    many = drawn(
+        draw_trends_per_window(result(list(range(1, 41)), [f"g{i}" for i in range(40)]), "trends", "group", "")
+    )
+    assert len(bars(many)) == 24
+    assert any("the largest 24 of 40" in text for text in texts(many))
+    huge = drawn(draw_trends_per_window(result([str(10**400), "1", "0"], ["a", "b", "c"]), "trends", "group", ""))
+    assert "trends (logarithmic)" in texts(huge)
+    assert [width for _, width in bars(huge)][1:] == [1.5, 1.5]
+
+
+def test_nothing_is_said() -> None:
+    nothing = drawn(draw_trends_per_window(result([5]).slice(0, 0), "trends", None, ""))
+    assert marks(nothing) == bars(nothing) == []
+    assert "no rows" in texts(nothing)
+    unknown = result([float("nan"), None])
+    assert "no rows" in texts(drawn(draw_trends_per_window(unknown, "trends", None, "")))
+    assert "trends is NULL in all rows" in texts(drawn(draw_trends_per_window(unknown.slice(1), "trends", None, "")))
 
 
 def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
@@ -183,8 +218,12 @@ def test_an_svg_file_is_the_chart_alone(tmp_path: Path) -> None:
         (timedelta(seconds=8), ["00:00:00", "00:00:01", "00:00:02"]),
         (timedelta(minutes=40), ["00:00", "00:05", "00:10"]),
         (timedelta(hours=20), ["00:00", "03:00", "06:00"]),
+        (timedelta(days=2), ["1 Mar", "06:00", "12:00"]),
         (timedelta(days=8), ["1 Mar", "2 Mar", "3 Mar"]),
-        (timedelta(days=2_000), ["2024-12-18", "2025-12-18", "2026-12-18"]),
+        (timedelta(days=150), ["Mar 2024", "Apr", "May"]),
+        (timedelta(days=700), ["Apr 2024", "Jul", "Oct"]),
+        (timedelta(days=2_000), ["2025", "2026", "2027"]),
+        (timedelta(days=40_000), ["2040", "2060", "2080"]),
     ],
 )
 def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str]) -> None:
@@ -192,6 +231,22 @@ def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str
     axis = make_time_axis(start, start + span.total_seconds(), 0, 100)
     assert [axis.label(tick) for tick in axis.ticks][:3] == labels
     assert 2 <= len(axis.ticks) <= 10
+
+
+def test_months_begin_at_midnight_of_a_zone() -> None:
+    start = datetime(2024, 2, 10, tzinfo=UTC).timestamp()
+    axis = make_time_axis(start, start + 200 * 86_400, 0, 100, ZoneInfo("Europe/Berlin"))
+    assert [datetime.fromtimestamp(tick, UTC).isoformat() for tick in axis.ticks[:2]] == [
+        "2024-02-29T23:00:00+00:00",
+        "2024-03-31T22:00:00+00:00",
+    ]
+    assert axis.tell is not None
+    assert axis.tell(axis.ticks[0]) == "2024-03-01 00:00"
+
+
+def test_names_that_are_numbers_are_in_their_order() -> None:
+    root = drawn(draw_trends_per_window(result([1] * 6, ["8", "25", "3"]), "trends", "group", ""))
+    assert [text for text in texts(root) if text in ("3", "8", "25")] == ["3", "8", "25"]
 
 
 @pytest.mark.parametrize("high", [1e-9, 0.7, 1, 9, 10, 99, 12_345, 1e12, 1e290])

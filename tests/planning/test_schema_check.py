@@ -124,7 +124,8 @@ def test_time_and_type_columns() -> None:
         "TW302 there is no type column type | name it with type=, or type=None where all rows are of the one type",
     ]
     assert problems(text, {"time": "string", "type": "bigint"}) == [
-        "TW303 the time column time is a string | use a timestamp or a number of seconds",
+        "TW303 the time column time is a string | give time_format='iso', or how times are written, such as "
+        "time_format='%d.%m.%Y %H:%M:%S'",
         "TW303 the type column type is a whole number | use a string column",
     ]
     assert problems(text, {"ts": "bigint", "kind": "string"}, time="ts", type="kind") == []

@@ -73,6 +73,17 @@ class Found:
     trend: Trend
 
 
+#: A place in the order of events: the time, whether the column that orders events of one time is known, and its value.
+Moment = tuple[float, float, float]
+ORDER = "order"
+
+
+def moment(row: Row) -> Moment:
+    """Events of one time are ordered by the column `order`, where rows have one; NULL comes first."""
+    order = row.get(ORDER, 0)
+    return row["time"], float(order is not None), order or 0
+
+
 def is_event(row: Row) -> bool:
     """Rows with a NULL time or type are not events."""
     return row["time"] is not None and row["type"] is not None
@@ -133,7 +144,7 @@ def partitions(query: Query, rows: list[Row], window: Window) -> dict[Key, list[
     bound_and_known = [a.name for a in query.equivalence if a.variable is None]
     bound = bound_and_known + [a.name for a in query.group_by if a.variable is None]
     parts: dict[Key, list[int]] = {}
-    for index in sorted((i for i, row in enumerate(rows) if is_event(row)), key=lambda i: rows[i]["time"]):
+    for index in sorted((i for i, row in enumerate(rows) if is_event(row)), key=lambda i: moment(rows[i])):
         row = rows[index]
         if window.holds(row["time"]) and all(row[name] is not None for name in bound_and_known):
             parts.setdefault(tuple(identity(row[name]) for name in bound), []).append(index)
@@ -194,6 +205,9 @@ class Matcher:
     def time(self, pair: tuple[int, str]) -> float:
         return self.rows[pair[0]]["time"]
 
+    def moment(self, pair: tuple[int, str]) -> Moment:
+        return moment(self.rows[pair[0]])
+
     def matches(self, pattern: Pattern, strategy: str) -> Iterator[Trend]:
         """Every non-empty sequence of pairs that is a trend of this pattern."""
         for trend in self.spelled(pattern, strategy):
@@ -237,7 +251,7 @@ class Matcher:
             for variable in variable_types(pattern):
                 pair = (index, variable)
                 if self.can_follow(pattern, beginning, pair) and self.skips_nothing(
-                    pattern, strategy, beginning, self.time(pair)
+                    pattern, strategy, beginning, self.moment(pair)
                 ):
                     yield (*beginning, pair)
 
@@ -247,7 +261,7 @@ class Matcher:
         row = self.rows[index]
         return (
             row["type"] == variable_types(pattern)[variable]
-            and (not beginning or self.time(beginning[-1]) < row["time"])
+            and (not beginning or self.moment(beginning[-1]) < moment(row))
             and begins(pattern, (*_word(beginning), variable))
             and self.local_predicates_hold(pair)
             and (not beginning or self.edge_predicates_hold(beginning[-1], pair))
@@ -308,11 +322,11 @@ class Matcher:
 
     # ---- event selection
 
-    def skips_nothing(self, pattern: Pattern, strategy: str, beginning: Trend, time: float) -> bool:
-        """Does the strategy allow the step from the last event of this beginning to an event at this time?"""
+    def skips_nothing(self, pattern: Pattern, strategy: str, beginning: Trend, until: Moment) -> bool:
+        """Does the strategy allow the step from the last event of this beginning to an event at this moment?"""
         if not beginning:
             return True
-        between = [i for i in self.members if self.time(beginning[-1]) < self.rows[i]["time"] < time]
+        between = [i for i in self.members if self.moment(beginning[-1]) < moment(self.rows[i]) < until]
         if strategy == CONTIGUOUS:
             return not between
         if strategy == NEXT_MATCH:
@@ -330,10 +344,11 @@ class Matcher:
 
         Where one of them is missing, the window is the limit.
         """
-        after = limits[0] if place == 0 else self.time(trend[place - 1])
-        before = limits[1] if place == len(trend) else self.time(trend[place])
+        # Limits are times: what has the first one itself is not after it, and what has the second not before it.
+        after = (limits[0], math.inf, 0) if place == 0 else self.moment(trend[place - 1])
+        before = (limits[1], -math.inf, 0) if place == len(trend) else self.moment(trend[place])
         return not any(
-            after < self.time(match[0]) and self.time(match[-1]) < before
+            after < self.moment(match[0]) and self.moment(match[-1]) < before
             for match in self.negated_matches(body, limits)
         )
 

@@ -7,7 +7,20 @@ matches, and which of those AFTER MATCH SKIP and PER START choose.
 from __future__ import annotations
 
 from .aggregates import of_one_trend
-from .brute_force import WHOLE, Found, Matcher, Row, Trend, Window, condition_holds, partitions, trends
+from .brute_force import (
+    WHOLE,
+    Found,
+    Matcher,
+    Moment,
+    Row,
+    Trend,
+    Window,
+    condition_holds,
+    is_event,
+    moment,
+    partitions,
+    trends,
+)
 from .pattern import variable_types
 from .query import AfterMatch, Moving, Query, Whole
 
@@ -89,7 +102,7 @@ def choose(query: Query, found: list[Found], rows: list[Row]) -> list[Found]:
     places = sorted({place_in_order(query, one.trend, rows) for one in found})
     for place in places:
         here = [one for one in found if place_in_order(query, one.trend, rows) == place]
-        beginning = _time(here[0].trend[0], rows)
+        beginning = _moment(here[0].trend[0], rows)
         if not any(takes_away(after_match, one.trend, beginning, rows) for one in chosen):
             chosen += here
     return chosen
@@ -98,20 +111,21 @@ def choose(query: Query, found: list[Found], rows: list[Row]) -> list[Found]:
 def place_in_order(query: Query, trend: Trend, rows: list[Row]) -> tuple:
     """First the earliest beginning, then the latest end, then the most events (SHORTEST: the earliest, the fewest)."""
     sign = 1 if query.per_start == "shortest" else -1
-    times = tuple(_time(pair, rows) for pair in trend)
+    moments = sorted({moment(row) for row in rows if is_event(row)})
+    times = tuple(moments.index(_moment(pair, rows)) for pair in trend)
     first_named = list(variable_types(query.pattern))
     variables = tuple(first_named.index(variable) for _, variable in trend)
     return times[0], sign * times[-1], sign * len(trend), times, variables
 
 
-def takes_away(after_match: AfterMatch, taken: Trend, beginning: float, rows: list[Row]) -> bool:
+def takes_away(after_match: AfterMatch, taken: Trend, beginning: Moment, rows: list[Row]) -> bool:
     """Does this taken trend take away the trends that begin at this time?"""
-    if beginning <= _time(taken[0], rows):
+    if beginning <= _moment(taken[0], rows):
         return True
-    named = [_time(pair, rows) for pair in taken if pair[1] == after_match.variable]
+    named = [_moment(pair, rows) for pair in taken if pair[1] == after_match.variable]
     match after_match.kind:
         case "past last":
-            return beginning <= _time(taken[-1], rows)
+            return beginning <= _moment(taken[-1], rows)
         case "first":
             return bool(named) and beginning < named[0]
         case "last":
@@ -119,5 +133,5 @@ def takes_away(after_match: AfterMatch, taken: Trend, beginning: float, rows: li
     return False
 
 
-def _time(pair: tuple[int, str], rows: list[Row]) -> float:
-    return rows[pair[0]]["time"]
+def _moment(pair: tuple[int, str], rows: list[Row]) -> Moment:
+    return moment(rows[pair[0]])

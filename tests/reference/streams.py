@@ -446,12 +446,14 @@ def whole_conditions(draw: DrawFn, pattern: Pattern) -> Whole:
 
 
 @st.composite
-def time_windows(draw: DrawFn, moving: bool | None = None, session: bool = False) -> Sliding | Moving | Session | None:
+def time_windows(
+    draw: DrawFn, moving: bool | None = None, session: bool = False, windowed: bool = False
+) -> Sliding | Moving | Session | None:
     if session:
         return Session(draw(st.sampled_from([2, 3, 1, 6])))
     within = draw(st.sampled_from([10, 1, 2, 4, 6, 8, 10, 12]))
     kinds = {None: ["none", "none", "sliding", "sliding", "moving"], False: ["none", "sliding"], True: ["moving"]}
-    kind = draw(st.sampled_from(kinds[moving]))
+    kind = draw(st.sampled_from([kind for kind in kinds[moving] if kind != "none" or not windowed]))
     if kind == "none":
         return None
     return Moving(within) if kind == "moving" else Sliding(within, draw(st.integers(1, within)))
@@ -474,6 +476,7 @@ def queries(
     moving_pairs: bool = False,
     calculated: bool = False,
     ordered: bool = False,
+    windowed: bool = False,
     pattern: Pattern | None = None,
 ) -> Query:
     """Queries of all features. Conjunctions (None: one in ten) have COUNT(*) alone, no moving window, no `T.g`.
@@ -487,6 +490,7 @@ def queries(
     nots: with several NOTs in a gap, with NOTs that begin or end with a NOT where a part is left out.
     moving_pairs: conjunctions under `WITHIN w` alone.
     calculated: with STDDEV, COUNT(DISTINCT ...), calculations and HAVING. ordered: with ORDER BY, LIMIT or not.
+    windowed: all of them in windows of time, as streams need them.
     pattern: all of them have this one.
     """
     if conjunction is None:
@@ -514,12 +518,13 @@ def queries(
     after_match, per_start = draw(choices(trend_variables)) if choice else (None, None)
     is_complete = complete and draw(st.booleans())
     chooses = choice or whole or is_complete
-    group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving, session))
+    group_by, window = draw(attributes(trend_variables)), draw(time_windows(moving, session, windowed))
     if isinstance(window, Moving) and not lists and (chooses or can_end_with_not(pattern)):
         window = Sliding(window.within, window.within)
     if conjunction:
         group_by = tuple(attribute for attribute in group_by if attribute.variable is None)
-        window = None if isinstance(window, Moving) and not moving_pairs else window
+        if isinstance(window, Moving) and not moving_pairs:
+            window = Sliding(window.within, window.within) if windowed else None
     group_by = group_by if _rarely(draw, 3) or (ordered and draw(st.booleans())) else ()
     outputs: tuple[Output, ...] = (COUNT_ALL,) if conjunction else draw(aggregates(trend_variables, chooses))
     if calculated:

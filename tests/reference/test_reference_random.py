@@ -29,13 +29,13 @@ def trends_by_trying_everything(matcher: Matcher, pattern: Pattern, strategy: st
                 if (
                     word in language
                     and all(matcher.rows[index]["type"] == types[variable] for index, variable in trend)
-                    and all(matcher.time(p) < matcher.time(e) for p, e in itertools.pairwise(trend))
+                    and all(matcher.moment(p) < matcher.moment(e) for p, e in itertools.pairwise(trend))
                     and all(matcher.local_predicates_hold(pair) for pair in trend)
                     and all(matcher.edge_predicates_hold(p, e) for p, e in itertools.pairwise(trend))
                     and all(matcher.anchor_predicates_hold(trend[:place], trend[place]) for place in range(size))
                     and matcher.qualified_attributes_agree(trend)
                     and all(
-                        matcher.skips_nothing(pattern, strategy, trend[:place], matcher.time(trend[place]))
+                        matcher.skips_nothing(pattern, strategy, trend[:place], matcher.moment(trend[place]))
                         for place in range(1, size)
                     )
                     and any(
@@ -48,8 +48,8 @@ def trends_by_trying_everything(matcher: Matcher, pattern: Pattern, strategy: st
 
 def no_match_in_gap(matcher: Matcher, trend: Trend, place: int, body: Pattern) -> bool:
     for match in trends_by_trying_everything(matcher, body, ANY_MATCH):
-        starts_after = place == 0 or matcher.time(trend[place - 1]) < matcher.time(match[0])
-        ends_before = place == len(trend) or matcher.time(match[-1]) < matcher.time(trend[place])
+        starts_after = place == 0 or matcher.moment(trend[place - 1]) < matcher.moment(match[0])
+        ends_before = place == len(trend) or matcher.moment(match[-1]) < matcher.moment(trend[place])
         if starts_after and ends_before:
             return False
     return True

@@ -41,7 +41,7 @@ def test_rows_stay_whole(data: hs.DataObject, time: pa.DataType, rows: int, null
     given_rows = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
     names = tuple(f"k{i}" for i in range(len(kinds)))
     plan: Any = SimpleNamespace(partition_key=[SimpleNamespace(nullable=nullable) for _ in names])
-    preparation: Any = SimpleNamespace(partition_key=names)
+    preparation: Any = SimpleNamespace(partition_key=names, ties=())
 
     partitions = sort_partitions(plan, preparation, given_rows)
     blocks = [block.encode() for block in partitions.in_blocks(data.draw(hs.integers(1, 12)))]
@@ -72,7 +72,7 @@ def test_rows_stay_whole(data: hs.DataObject, time: pa.DataType, rows: int, null
 def test_texts_are_repeated_for_each_row_of_their_partition(kind: pa.DataType) -> None:
     table = pa.table({"k": pa.array(["b", None, "b", None, "a"], kind), "time": [5, 4, 3, 2, 1]})
     plan: Any = SimpleNamespace(partition_key=[SimpleNamespace(nullable=True)])
-    preparation: Any = SimpleNamespace(partition_key=("k",))
+    preparation: Any = SimpleNamespace(partition_key=("k",), ties=())
 
     partitions = sort_partitions(plan, preparation, table)
     encoded = partitions.encode(0, partitions.count)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
@@ -51,20 +51,18 @@ def test_aggregates(kind: str, data: hs.DataObject) -> None:
     assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
 
 
-@given(queries_and_streams(**base, **kinds["all"], lists=True), hs.data())
+@given(queries_and_streams(**base, **kinds["all"], lists=True, windowed=True), hs.data())
 @examples(60)
 def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
-    assume(query.window is not None)
     asked = list_planned(shown_text(query, f"{complete_text(query)}TRENDS(x, s)"))
     assert counted(in_pieces(asked, events, data)) == counted(trend_rows(query, events, PLAIN)), str(asked)
 
 
-@given(queries_and_streams(**base, **kinds["all"]), hs.data())
+@given(queries_and_streams(**base, **kinds["all"], windowed=True), hs.data())
 @examples(60)
 def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
-    assume(query.window is not None)
     assert_same_rows(rows(query, events), in_pieces(planned(query), events, data), text(query))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as hs
 
 import trendweave
@@ -29,11 +29,10 @@ def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows_of(pa.Table.from_pylist(rows)) if rows else []
 
 
-@given(queries_and_streams(empty=False), hs.data())
+@given(queries_and_streams(empty=False, windowed=True), hs.data())
 @examples(200)
 def test_events_and_tables_in_any_mixture(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(case[1]))
-    assume(query.window is not None)
     delay = data.draw(hs.integers(0, 8))
     asked = planned(query)
     session = asked.push(SCHEMA, watermark=f"{delay} seconds")
@@ -217,12 +216,11 @@ def test_rows_that_are_due_survive_what_comes_between(between: str) -> None:
     assert found == [{"time": 1, "count": 1}, {"time": 3, "count": 2}]
 
 
-@given(queries_and_streams(empty=False), hs.data())
+@given(queries_and_streams(empty=False, windowed=True), hs.data())
 @examples(150)
 def test_rows_come_as_early_as_the_watermark_allows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     """After every call the rows are those of the engine whose watermark is moved after every piece."""
     query, events = case[0], data.draw(hs.permutations(case[1]))
-    assume(query.window is not None)
     delay, asked = data.draw(hs.integers(0, 6)), planned(query)
     session, engine = asked.push(SCHEMA, watermark=f"{delay} seconds"), asked.incremental(SCHEMA)
     state, latest, rest = engine.start(), None, events

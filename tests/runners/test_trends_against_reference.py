@@ -57,7 +57,9 @@ def place_of(row: dict) -> Hashable:
     return identity({name: row[name] for name in row if name not in ("length", "events", "count")})
 
 
-cases = queries_and_streams(empty=False, conjunction=False, lists=True)
+cases, cases_in_windows = (
+    queries_and_streams(empty=False, conjunction=False, lists=True, windowed=windowed) for windowed in (False, True)
+)
 
 
 @given(cases, hs.data())
@@ -203,12 +205,11 @@ def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(found) == sum(batch.num_rows for batch in batches) == 2 * (2**5 - 1)
 
 
-@given(cases, hs.booleans(), hs.data())
+@given(cases_in_windows, hs.booleans(), hs.data())
 @examples(60)
 def test_piece_by_piece(case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject) -> None:
     """Trends of a window come out once, when the watermark closes it; together they are those of one run."""
     query, events = case
-    assume(query.window is not None)
     asked = planned(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"))
     in_order = sorted((event for event in events if event["time"] is not None), key=lambda event: event["time"])
     session = asked.incremental(table_of(events).schema)

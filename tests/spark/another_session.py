@@ -2,7 +2,6 @@
 
 killed-worker    two threads, and a Python worker is killed while it works
 local-cluster    two executors, each a process of its own
-connect          a Spark Connect server on this machine, and a client that knows no JVM
 """
 
 from __future__ import annotations
@@ -38,9 +37,6 @@ def events(spark: SparkSession, rows: int) -> DataFrame:
 def session(kind: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    if kind == "connect":
-        # PySpark starts the server itself; it listens on the loopback address only.
-        return SparkSession.builder.remote("local[2]").getOrCreate()
     return (
         SparkSession.builder.master(MASTERS[kind])
         .config("spark.ui.enabled", "false")
@@ -113,12 +109,12 @@ def seconds_of_work(pid: int) -> float:
     return int(stat[11]) / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
-# The other two
+# The other one
 
 
 def small_query(spark: SparkSession) -> dict[str, Any]:
     result = trendweave.query(SMALL).run(events(spark, 400), type=None)
-    return {"rows": as_json(result.collect()), "module": type(result).__module__}
+    return {"rows": as_json(result.collect())}
 
 
 def as_json(rows: list[Any]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
 from tests.runners import row_expression
+from tests.spark.comparing import settings as session_settings
 from trendweave.errors import DataError
 from trendweave.events import schema_of
 from trendweave.expressions.arrow.evaluate import evaluate
@@ -157,6 +158,13 @@ def local() -> pa.Table:
     table = nasty_table()
     place = table.column_names.index("span")
     return table.set_column(place, "span", table.column("span").cast(pa.duration("us")))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(spark: SparkSession) -> Iterator[None]:
+    """Expressions are compiled, which other tests do without."""
+    with session_settings(spark, sql_codegen_wholeStage="true", sql_codegen_factoryMode="FALLBACK"):
+        yield
 
 
 @pytest.fixture(scope="module")

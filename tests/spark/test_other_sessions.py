@@ -1,4 +1,4 @@
-"""Sessions of other kinds, each in a process of its own: a worker that dies, several executors, Spark Connect."""
+"""Sessions of other kinds, each in a process of its own: a worker that dies, several executors."""
 
 from __future__ import annotations
 
@@ -77,12 +77,4 @@ def test_a_killed_worker_does_not_change_the_rows(tmp_path: Path) -> None:
 def test_executors_that_are_processes_of_their_own(tmp_path: Path) -> None:
     found = in_another_session("local-cluster", tmp_path)
 
-    assert in_order(found["rows"]) == local_rows(another_session.SMALL, 400)
-
-
-@pytest.mark.skipif(find_spec("grpc") is None, reason="Spark Connect's client needs grpcio, which is not installed")
-def test_spark_connect(tmp_path: Path) -> None:
-    found = in_another_session("connect", tmp_path)
-
-    assert found["module"].startswith("pyspark.sql.connect")
     assert in_order(found["rows"]) == local_rows(another_session.SMALL, 400)

@@ -10,6 +10,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trendweave.runners.spark.versions import collect_arrow, read_progress
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
@@ -52,7 +54,7 @@ def run_to_the_end(rows: DataFrame, checkpoint: Path, mode: str = "append") -> t
     )
     try:
         query.awaitTermination()
-        found = rows.sparkSession.table(name).toArrow()
+        found = collect_arrow(rows.sparkSession.table(name))
     finally:
         query.stop()
         rows.sparkSession.catalog.dropTempView(name)
@@ -77,7 +79,8 @@ def write_to_the_end(rows: DataFrame, folder: Path, checkpoint: Path) -> Streami
 
 def counted(query: StreamingQuery, metric: str, name: str = "trendweave") -> int:
     """A count of the metrics, over all micro-batches."""
-    return sum(_count(progress.observedMetrics, name, metric) for progress in query.recentProgress)
+    every = (read_progress(progress)["observedMetrics"] for progress in query.recentProgress)
+    return sum(_count(metrics, name, metric) for metrics in every)
 
 
 def _count(metrics: dict[str, Any], name: str, metric: str) -> int:

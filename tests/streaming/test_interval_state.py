@@ -37,12 +37,11 @@ def final_at(row: dict[str, Any]) -> int:
     return row["window_end"] if "window_end" in row else row["time" if "time" in row else "end"] + 1
 
 
-@given(queries_and_events(), hs.data())
+@given(queries_and_events(windowed=True), hs.data())
 @examples(200)
 def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
     query, asked = case[0], planned(case[0])
     assume(asked is not None)
-    assume(query.within is not None or query.return_situations)
     source = asked.plan.source
     # Mostly in order, so that some are late and many are not.
     events = with_types(case[1], source)
@@ -150,12 +149,11 @@ def test_the_state_of_another_query_is_refused() -> None:
 # Sessions
 
 
-@given(queries_and_events(), hs.data())
+@given(queries_and_events(windowed=True), hs.data())
 @examples(200)
 def test_events_and_tables_pushed_in_any_mixture(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
     query, asked = case[0], planned(case[0])
     assume(asked is not None)
-    assume(query.within is not None or query.return_situations)
     events = data.draw(hs.permutations(case[1])) if data.draw(hs.booleans()) else case[1]
     delay = data.draw(hs.integers(0, 8))
     session = asked.push(SCHEMA, watermark=f"{delay} seconds")

@@ -1,4 +1,7 @@
-"""The set-up for Kafka works: what Spark writes to a topic comes back, as a batch and as a stream."""
+"""The set-up for Kafka works: what Spark writes to a topic comes back, as a batch and as a stream.
+
+By day `test_kills` shows that, too: it writes events to a topic and rows to another, and reads both.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 ROWS = 1_000
 EXPECTED = [(number, number * number) for number in range(ROWS)]

@@ -28,8 +28,8 @@ def test_a_stream_gives_the_rows_of_one_table(streaming: SparkSession, tmp_path:
     later = pc.add(events.column("time").cast(pa.int64()), 1_700_000_000_000_000).cast(events.schema.field(0).type)
     events = events.set_column(0, "time", later).sort_by("time")
     files = Files(tmp_path / "events")
-    for start in range(0, events.num_rows, 50):
-        files.write(events.slice(start, 50))
+    for start in range(0, events.num_rows, 100):
+        files.write(events.slice(start, 100))
     end = pc.add(events.column("time")[-1:], pa.scalar(10**9, pa.duration("us")))
     last = events.slice(0, 1).set_column(0, "time", end)
     files.write(last)

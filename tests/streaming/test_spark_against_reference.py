@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
@@ -37,11 +37,10 @@ def _rocksdb(spark: SparkSession) -> Iterator[None]:
         yield
 
 
-@given(case=queries_and_streams(empty=False), data=hs.data())
+@given(case=queries_and_streams(empty=False, windowed=True), data=hs.data())
 @examples(4)
 def test_random_streams(spark: SparkSession, case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
-    assume(query.window is not None)
     delay = data.draw(hs.integers(1, 6))
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), min_size=1, max_size=3)))
     in_time, late, watermark = [], 0, 0

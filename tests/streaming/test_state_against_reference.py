@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
@@ -32,11 +32,10 @@ def moved(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event | {"time": None if event["time"] is None else event["time"] + SHIFT} for event in events]
 
 
-@given(queries_and_streams(empty=False), hs.data())
+@given(queries_and_streams(empty=False, windowed=True), hs.data())
 @examples(250)
 def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
-    assume(query.window is not None)
     stream = SimulatedStream(planned(query), data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)))
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=4)))
     found, in_time = [], []
@@ -54,11 +53,10 @@ def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], 
     assert stream.held() <= (query.strategy == "contiguous")
 
 
-@given(queries_and_streams(negation=False, empty=False), hs.data())
+@given(queries_and_streams(negation=False, empty=False, windowed=True), hs.data())
 @examples(100)
 def test_early_rows_end_in_the_final_ones(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = replace(case[0], strategy="skip-till-any-match"), data.draw(hs.permutations(moved(case[1])))
-    assume(query.window is not None)
     stream = SimulatedStream(planned(query), 1_000, early=True)
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=4)))
     latest: dict[tuple, dict[str, Any]] = {}
@@ -91,13 +89,12 @@ def event(time: int, kind: str, key: int) -> dict[str, Any]:
     return {"time": time, "type": kind, "x": 0, "y": 0.0, "s": "", "k": key, "g": ""}
 
 
-@given(queries_and_streams(empty=False, conjunction=False, lists=True), hs.booleans(), hs.data())
+@given(queries_and_streams(empty=False, conjunction=False, lists=True, windowed=True), hs.booleans(), hs.data())
 @examples(80)
 def test_trends_come_out_when_their_window_closes(
     case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject
 ) -> None:
     query, events = case[0], data.draw(hs.permutations(moved(case[1])))
-    assume(query.window is not None)
     asked = trends_planned(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"))
     stream = SimulatedStream(asked, 100, data.draw(hs.integers(1, 3)))
     session = asked.push(SCHEMA, watermark="100 seconds")

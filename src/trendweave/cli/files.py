@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trendweave.cli.trend_text import write_trends_as_text
 from trendweave.errors import DataError, Problem
+from trendweave.table_files import read_file
 
 FileKind = Literal["parquet", "csv", "json", "arrow"]
 _KINDS: dict[str, FileKind] = {
@@ -107,7 +108,7 @@ def read_schema(path: Path) -> pa.Schema:
 
 def read_tables(found: EventFiles) -> pa.Table:
     """All rows; a column that only some files have is NULL in the others."""
-    tables = [_read(path, found.kind) for path in _check_plain(found)]
+    tables = [read_file(path) for path in _check_plain(found)]
     with _explain_mismatch():
         return pa.concat_tables(tables, promote_options="permissive")
 
@@ -123,26 +124,6 @@ def _check_plain(found: EventFiles) -> tuple[Path, ...]:
             message = f"{path.name} has folders named key=value, which are a column to Spark alone"
             raise table_error(message, "use --runner spark, or name the files themselves")
     return found.paths
-
-
-def _read(path: Path, kind: FileKind) -> pa.Table:
-    import pyarrow.csv
-    import pyarrow.feather
-    import pyarrow.json
-    import pyarrow.parquet
-
-    with explain_unreadable(path):
-        match kind:
-            case "parquet":
-                return pyarrow.parquet.ParquetFile(path).read()
-            case "csv":
-                # As Spark reads it: an empty cell is NULL, with quotes and without.
-                options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-                return pyarrow.csv.read_csv(path, convert_options=options)
-            case "json":
-                return pyarrow.json.read_json(path)
-            case "arrow":
-                return pyarrow.feather.read_table(path)
 
 
 @contextmanager

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import Enum, StrEnum
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
 from trendweave import IntervalPlan, Query, Workload, query, workload
+
+if TYPE_CHECKING:
+    from trendweave import Options
 
 _ENDINGS_OF_MANY = (".json", ".yaml", ".yml")
 #: How counts and sums of whole numbers are written.
@@ -60,11 +64,44 @@ class Using(Enum):
     replay = "replay"
 
 
+class Runner(StrEnum):
+    """Where a query runs."""
+
+    spark = "spark"
+    local = "local"
+
+
+class TimeOptions(TypedDict, total=False):
+    """Those of `trendweave.Options` that say how times are read."""
+
+    time_unit: Literal["s", "ms", "us", "ns"]
+    time_format: str
+
+
+class TimeUnit(StrEnum):
+    """What numbers of the time column count."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    ns = "ns"
+
+
 QueryFile = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="QUERY",
         help="A file with one query, or - for standard input; a folder of .tw files, a .json or a .yaml file for many.",
+    ),
+]
+QueryText = Annotated[
+    str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
+]
+Where = Annotated[
+    Runner | None,
+    typer.Option(
+        help="Where the query runs: on Spark, or in this process without a JVM; on Spark without it where Spark is "
+        "installed."
     ),
 ]
 SharingOption = Annotated[
@@ -79,6 +116,13 @@ DeviceOption = Annotated[
     Device | None,
     typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a card (gpu), or the fastest."),
 ]
+MaxTrends = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="NUMBER", help="A query that would show more trends is refused; 1,000,000 without it."),
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help='What finding trends one by one may use; "512 MB" without it.')
+]
 StorePath = Annotated[
     str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or address.")
 ]
@@ -90,6 +134,18 @@ UsingOption = Annotated[
     Using | None, typer.Option(help="With --store: as it costs least (auto), by indexes, or all of it (replay).")
 ]
 TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
+TimeUnitOption = Annotated[
+    TimeUnit | None,
+    typer.Option(help="What numbers of the time column count, since 1970; they are seconds without it."),
+]
+TimeFormatOption = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="How times are written that are text: iso, or such as '%d.%m.%Y %H:%M:%S'."),
+]
+OrderOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column that orders events of one time; may be repeated."),
+]
 TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
 Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of this machine (local[*]) without it.")]
 Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")]
@@ -116,19 +172,31 @@ def load_query(file: str) -> Query:
         raise typer.BadParameter(f"{file} cannot be read: {error}") from error
 
 
-def load_queries(file: str) -> Query | Workload:
+def choose_runner(runner: Runner | None, master: str | None = None) -> Runner:
+    """The runner that was asked for; without one Spark, where it is installed or a master was named."""
+    if runner is not None:
+        return runner
+    return Runner.spark if master or find_spec("pyspark") is not None else Runner.local
+
+
+def load_queries(file: str | None, text: str | None = None) -> Query | Workload:
     """Read the query of a file or of standard input, or all queries of a folder or a file of rules.
 
     Args:
         file: A path, or - for standard input.
+        text: The query itself; either it or a path is given.
 
     Returns:
         A workload for a folder and for .json and .yaml files; else a query.
 
     Raises:
-        typer.BadParameter: The file cannot be read.
+        typer.BadParameter: The file cannot be read, or there are both or neither.
         TrendweaveError: Queries have problems.
     """
+    if (file is None) == (text is None):
+        raise typer.BadParameter("give a file with the query, or the query itself with -q")
+    if file is None:
+        return query(text or "")
     if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):
         if not Path(file).exists():
             raise typer.BadParameter(f"{file} cannot be read: there is no such file")
@@ -141,6 +209,24 @@ def read_sharing(asked: Query | Workload, sharing: Sharing | None) -> Literal["a
     if sharing is not None and isinstance(asked, Query):
         raise typer.BadParameter("has no meaning with one query", param_hint="--sharing")
     return None if sharing is None else sharing.value
+
+
+def add_times(options: Options, times: TimeOptions) -> None:
+    """Put the options that say how times are read among others."""
+    if "time_unit" in times:
+        options["time_unit"] = times["time_unit"]
+    if "time_format" in times:
+        options["time_format"] = times["time_format"]
+
+
+def read_times(unit: TimeUnit | None, format: str | None) -> TimeOptions:
+    """The options of a run that say how times are read."""
+    options: TimeOptions = {}
+    if unit is not None:
+        options["time_unit"] = unit.value
+    if format is not None:
+        options["time_format"] = format
+    return options
 
 
 def read_pairs(given: list[str], option: str) -> dict[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,13 +13,14 @@ import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 
-from trendweave import IntervalPlan, Query, Workload
+from trendweave import IntervalPlan, Query, Workload, plot
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import Device, Exchange, Numbers, choose_type_column
+from trendweave.cli.options import Device, Exchange, Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.pictures.kinds import find_kind
 
 if TYPE_CHECKING:
     from trendweave import Options
@@ -40,35 +41,47 @@ class FileRun:
     sharing: Literal["auto", "always", "never"] | None = None
     exchange: Exchange | None = None
     device: Device | None = None
+    max_trends: int | None = None
+    memory: str | None = None
+    times: TimeOptions = field(default_factory=TimeOptions)
+    order_by: Sequence[str] | None = None
 
     @property
     def options(self) -> Options:
         """Options of `run`."""
         options: Options = {"numbers": self.numbers}
+        add_times(options, self.times)
+        if self.order_by:
+            options["order_by"] = self.order_by
         if self.exchange is not None:
             options["exchange"] = self.exchange.value
         if self.device is not None:
             options["device"] = self.device.value
+        if self.max_trends is not None:
+            options["max_trends"] = self.max_trends
+        if self.memory is not None:
+            options["memory"] = self.memory
         return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
 
 
 def run_in_process(run: FileRun, console: Console) -> None:
     """Without a JVM; `console` shows how far it is."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     folder = check_out(run)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        step = progress.add_task("reading events", total=3)
+    with tell(console, "reading events"):
         table = files.read_tables(files.find_files(run.events))
-        progress.update(step, advance=1, description=f"looking for trends in {table.num_rows:,} events")
-        type_ = choose_type_column(run.asked, run.type, table.column_names)
-        result = run.asked.run(table, run.time, type_, **run.options)
-        progress.update(step, advance=1, description=f"writing {result.num_rows:,} rows")
+    type_ = choose_type_column(run.asked, run.type, table.column_names)
+    # How far this is, the run itself shows.
+    result = run.asked.run(table, run.time, type_, **run.options)
+    with tell(console, f"writing {result.num_rows:,} rows"):
         write_result(run, result, type_, folder)
     draw(run, result)
     if run.out == "-":
         print_result(run, result, type_)
+
+
+def tell(console: Console, what: str) -> AbstractContextManager[object]:
+    """Say at a terminal what is being done."""
+    return console.status(what) if console.is_terminal else nullcontext()
 
 
 def check_out(run: FileRun) -> files.FileKind | None:
@@ -131,26 +144,33 @@ def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[
         if missing not in ("pyspark", "py4j", "pandas"):
             raise
         message = f"Spark is not installed: there is no Python package {missing}"
+        if missing == "pandas":
+            message = "Spark hands columns to Python by way of pandas, which is not installed"
         raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
 
 
 def check_show(run: FileRun) -> None:
-    """Refuse to draw what is no list of trends, before anything runs."""
+    """Refuse to draw what has no picture, before anything runs."""
     if run.show is None:
         return
     if isinstance(run.asked, Workload):
         raise Failure("--show draws the trends of one query, and these are many", "run the file of one query")
-    if run.asked.kind != "intervals" and not run.asked.lists_trends:
-        raise Failure("--show draws trends, and the query returns none", "RETURN TRENDS, perhaps with SAMPLE 100")
     if run.out != "-" and files.is_folder(run.out):
         raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
-    if run.show.suffix.lower() != ".html" or not run.show.absolute().parent.is_dir():
-        raise Failure(f"{run.show} cannot be written", "name an .html file in a folder that is there")
+    if run.show.suffix.lower() not in (".html", ".svg", ".png") or not run.show.absolute().parent.is_dir():
+        raise Failure(f"{run.show} cannot be written", "name an .html, .svg or .png file in a folder that is there")
 
 
 def draw(run: FileRun, result: pa.Table) -> None:
-    """Write the page of `--show`, where it was asked for."""
+    """Write the picture of `--show`, where it was asked for: a page of trends or matches has more than a picture."""
     if run.show is None or isinstance(run.asked, Workload):
+        return
+    listed = run.asked.lists_trends or run.asked.kind == "intervals"
+    if run.show.suffix.lower() != ".html" or not listed:
+        if find_kind(result.schema) is None:
+            message = "--show draws windows, numbers, trends and situations, and the rows have none of them"
+            raise Failure(message, "leave --show out, or RETURN TRENDS or a number")
+        plot(result, run.asked).save(run.show)
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 

@@ -85,13 +85,14 @@ def run_store_on_spark(asked: StoreRun, master: str, conf: Mapping[str, str], co
     """By Spark's tasks; what can be wrong without Spark is found before it starts."""
     with explain_missing_spark():
         from trendweave.cli import spark_session
+        from trendweave.runners.spark.versions import collect_arrow
     folder = check_out(asked.run)
     store = asked.open()
     options = asked.options(store)
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
         options["spark"] = spark
         found: Any = asked.run.asked.run(store, **options)
-        rows = found.toArrow()
+        rows = collect_arrow(found)
     _finish(asked, store, rows, folder)
 
 

@@ -17,8 +17,10 @@ from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
-from trendweave.cli.spark_session import explain_spark_errors, find_plain_message
+from trendweave.cli.spark_messages import find_plain_message
+from trendweave.cli.spark_session import explain_spark_errors
 from trendweave.errors import DataError
+from trendweave.runners.spark.versions import collect_arrow
 
 _LOG = logging.getLogger("trendweave")
 #: What a file cannot be read with is an error; Spark would make NULLs of it.
@@ -138,7 +140,7 @@ class SparkRun:
     def rows(self) -> pa.Table:
         """All rows on this machine, by query, ordered by window and group."""
         with explain_spark_errors():
-            table = self._result.toArrow()
+            table = collect_arrow(self._result)
         self._report()
         return describe_answers(self._asked, table, self._time, self._type).sort(table)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trendweave.cli.failure import Failure
+from trendweave.cli.spark_messages import find_plain_message, find_worker_message
 from trendweave.errors import TrendweaveError
 
 LOOPBACK = "127.0.0.1"
@@ -82,7 +82,8 @@ def _prepare_environment(master: str, without: str) -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java" if home is None else str(Path(home) / "bin" / "java")) is None:
         where = "JAVA_HOME is not set, and there is no java" if home is None else f"there is none in {home}"
-        raise Failure(f"Spark needs Java, version 17 or newer: {where}", f"install one, set JAVA_HOME{without}")
+        hint = f"install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one{without}"
+        raise Failure(f"Spark needs Java, version 17 or newer: {where}", hint)
 
 
 @contextmanager
@@ -97,30 +98,3 @@ def explain_spark_errors() -> Iterator[None]:
             raise Failure(ours) from error
         hint = "--conf spark.log.level=ERROR shows Spark's own log"
         raise Failure(f"Spark failed: {find_plain_message(error)}", hint) from error
-
-
-_OURS = re.compile(r"trendweave\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\nDriver stacktrace|\Z)", re.DOTALL)
-_JAVA = re.compile(r"\n\s*at [\w.$]+|\nDriver stacktrace|\nJVM stacktrace")
-
-_STATES = re.compile(r"(?:\s*SQLSTATE: \w+)+\s*$")
-_CALL = re.compile(r"^An error occurred while calling \S+\s*:?\s*")
-_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
-
-
-def find_worker_message(text: str) -> str | None:
-    """The message of our error that ended a Python worker, from what Spark says about the worker; None for others."""
-    found = _OURS.findall(text)
-    return strip_states(found[-1]) if found else None
-
-
-def find_plain_message(error: Exception) -> str:
-    """What Java said first, or what that was caused by in the end, without any stack."""
-    text = str(error)
-    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
-    said = causes[-1] if causes else _CALL.sub("", _JAVA.split(text)[0])
-    return strip_states(_CLASS.sub("", said.strip()))
-
-
-def strip_states(text: str) -> str:
-    """Leave out the SQLSTATEs at the end of a message: each layer of Spark that an error passes adds one."""
-    return _STATES.sub("", text).strip()

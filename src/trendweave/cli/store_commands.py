@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from trendweave.cli.failure import Failure
+from trendweave.cli.options import TimeFormatOption, TimeUnitOption, read_times
+from trendweave.cli.own_words import show_warnings
 from trendweave.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,26 +48,36 @@ def create(
     key: Annotated[list[str] | None, typer.Option(help="Events are laid out by it; may be repeated.")] = None,
     index: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
     buckets: Annotated[int | None, typer.Option(help="How many files keys are dealt out to.")] = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
 ) -> None:
     """Make a store without events."""
     from trendweave import EventStore
     from trendweave.cli.files import read_schema
 
-    EventStore.create(path, read_schema(like), time, type or None, key or [], index or [], buckets)
+    times = read_times(time_unit, time_format)
+    EventStore.create(path, read_schema(like), time, type or None, key or [], index or [], buckets, **times)
     print("made")
 
 
 @store.command()
-def append(path: Where, events: Events, time: Time = "time") -> None:
+def append(
+    path: Where,
+    events: Events,
+    time: Time = "time",
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
+) -> None:
     """Add events: those of each file are seen together, or not at all."""
     from trendweave.cli.files import EventFiles, find_files, read_tables
 
+    times = read_times(time_unit, time_format)
     opened = open_store(path, time)
     found = find_files(events)
     rows = 0
     with progress("files", len(found.paths)) as step:
         for file in found.paths:
-            rows += opened.append(read_tables(EventFiles(found.kind, (file,))))
+            rows += opened.append(read_tables(EventFiles(found.kind, (file,))), **times)
             step(file.name, 1)
     print(f"{rows:,} rows were added")
 
@@ -185,8 +195,7 @@ def open_store(path: str, time: str) -> EventStore:
     """A store that was made, or one over the files that are there."""
     from trendweave import EventStore
 
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    show_warnings()
     try:
         return EventStore.open(path)
     except DataError as error:

@@ -5,51 +5,45 @@ function (atomically) costs more than what most of them do. A function that allo
 called for every pair of events `inlined` or `inlined_late`.
 No fastmath: NaN, infinities and rounding mean what they mean. Compiled code is kept on disk.
 
-Numba has no public way to say how kept code is told apart, nor to leave reference counting out: `_nrt` and the private
-parts of its cache that are used below were tried with Numba 0.68, and the package asks for a version below 0.69.
+Numba has no public way to leave reference counting out: `_nrt` was tried with Numba 0.68, and the package asks for a
+version below 0.69. `kept_code` keeps what is compiled.
 """
 
-import hashlib
-import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.core.dispatcher import Dispatcher
 
+from trendweave.kept_code import fingerprint_of, keep_compiled
 
-def fingerprint(folder: Path) -> str:
-    """Changes with any Python file of the folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
-
-
-FINGERPRINT = fingerprint(Path(__file__).parent)
+#: Folders of kernels. All of them are one: a change of any file makes all compiled code outdated.
+FOLDERS = ("kernels", "programs/operators/kernels", "store/kernels")
+#: Found when kernels are imported: files that change while a program runs do not change what it has imported.
+FINGERPRINT = fingerprint_of("trendweave", FOLDERS)
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
-    """Kept as long as all kernels stay the same. Numba looks only at the function's own file; kernels call functions
-    of others."""
-    compiled = njit(cache=True, nogil=True, **options)(function)
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if index is not None:
-        index._source_stamp = (index._source_stamp, FINGERPRINT)
-        index._load_index = _forgiving(index._load_index)
-    return compiled
+    """Kept as long as all kernels stay the same. Nobody calls kernels by pointers, so none are made for that."""
+    options |= {"nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options)(function)
+    if isinstance(compiled, Dispatcher):
+        compiler: Any = compiled._compiler  # type: ignore[attr-defined]
+        compiler.fold_argument_types = _without_literals(compiler.fold_argument_types)
+    return keep_compiled(compiled, FINGERPRINT)
 
 
-def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
-    """What was kept by kernels of another version may name types that are gone: then nothing was kept."""
+def _without_literals(fold: Callable) -> Callable:
+    """A kernel that calls another with 0 calls what takes any integer. While Numba finds out the types of a loop it
+    knows of its first turn only, where a counter is 0: it would compile all that is called from there for 0 as well."""
 
-    def load_index() -> dict:
-        try:
-            return load()
-        except (AttributeError, ImportError, TypeError, ValueError, EOFError, pickle.UnpicklingError):
-            return {}
+    def fold_argument_types(arguments: tuple, named: dict) -> tuple:
+        signature, folded = fold(arguments, named)
+        return signature, tuple(
+            types.unliteral(one) if isinstance(one, types.IntegerLiteral) else one for one in folded
+        )
 
-    return load_index
+    return fold_argument_types
 
 
 def inner(function: Callable) -> Any:
@@ -74,9 +68,3 @@ def inlined_late(function: Callable) -> Any:
 
 def outer(function: Callable) -> Any:
     return _kept_on_disk(function)
-
-
-def cache_folder(compiled: Any) -> Path | None:
-    """Where the compiled code of a kernel is kept; None where Numba keeps none (NUMBA_DISABLE_JIT)."""
-    cache = getattr(compiled, "_cache", None)
-    return None if cache is None else Path(cache.cache_path)

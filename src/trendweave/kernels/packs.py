@@ -150,6 +150,17 @@ def any_set(context, pack):
     return types.boolean(pack), build
 
 
+def _is_between(builder, pack, lane, first, end):
+    """A flag per number of a pack: whether it is on a lane from `first` to before `end`."""
+    lanes = _alike(builder, pack, lane)
+    if isinstance(pack.type, ir.VectorType):
+        lanes = builder.add(lanes, ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES))))
+    return builder.and_(
+        builder.icmp_signed(">=", lanes, _alike(builder, pack, first)),
+        builder.icmp_signed("<", lanes, _alike(builder, pack, end)),
+    )
+
+
 def _keep_between(pack, lane, first, end):
     lanes = lane + np.arange(np.size(pack)).reshape(np.shape(pack))
     return np.where((lanes >= first) & (lanes < end), pack, np.zeros_like(pack))[()]
@@ -160,17 +171,27 @@ def keep_between(context, pack, lane, first, end):
     """The numbers of lanes from `first` to before `end`, 0 on others; the first number is that of `lane`."""
 
     def build(context, builder, signature, arguments):
-        pack, lane, first, end = arguments
-        lanes = _alike(builder, pack, lane)
-        if isinstance(pack.type, ir.VectorType):
-            lanes = builder.add(lanes, ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES))))
-        inside = builder.and_(
-            builder.icmp_signed(">=", lanes, _alike(builder, pack, first)),
-            builder.icmp_signed("<", lanes, _alike(builder, pack, end)),
-        )
+        pack = arguments[0]
+        inside = _is_between(builder, *arguments)
         return builder.select(inside, pack, ir.Constant(pack.type, None))
 
     return pack(pack, types.int64, types.int64, types.int64), build
+
+
+def _put_between(pack, lane, first, end, others):
+    lanes = lane + np.arange(np.size(pack)).reshape(np.shape(pack))
+    return np.where((lanes >= first) & (lanes < end), pack, others)[()]
+
+
+@compiled_as(_put_between)
+def put_between(context, pack, lane, first, end, others):
+    """The same, but for what is on other lanes: the numbers of another pack."""
+
+    def build(context, builder, signature, arguments):
+        inside = _is_between(builder, *arguments[:4])
+        return builder.select(inside, arguments[0], arguments[4])
+
+    return pack(pack, types.int64, types.int64, types.int64, pack), build
 
 
 @compiled_as(lambda pack, other: pack | other)
@@ -228,3 +249,29 @@ def times(context, pack, number):
         return builder.select(builder.fcmp_unordered("!=", pack, nothing), product, nothing)
 
     return pack(pack, number), build
+
+
+@compiled_as(lambda pack, other: np.maximum(pack, other))
+def larger(context, pack, other):
+    """The larger ones of integers."""
+
+    def build(context, builder, signature, arguments):
+        return builder.select(builder.icmp_signed(">", *arguments), *arguments)
+
+    return pack(pack, other), build
+
+
+def _raise_others(pack, number, nothing):
+    return np.where(pack == nothing, pack, np.maximum(pack, number))[()]
+
+
+@compiled_as(_raise_others)
+def raise_others(context, pack, number, nothing):
+    """Integers that are raised to the number where they are smaller, but for those that are `nothing`."""
+
+    def build(context, builder, signature, arguments):
+        pack, number, nothing = arguments[0], *(_alike(builder, arguments[0], one) for one in arguments[1:])
+        raised = builder.select(builder.icmp_signed(">", pack, number), pack, number)
+        return builder.select(builder.icmp_signed("==", pack, nothing), pack, raised)
+
+    return pack(pack, types.int64, types.int64), build

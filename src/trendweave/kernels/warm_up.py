@@ -7,7 +7,7 @@ from trendweave.kernels.aggregates.match_starts import match_starts
 from trendweave.kernels.decimal_text import decimal_text
 from trendweave.kernels.folding import Measured, extend, finish, make_algebra, no_summaries
 from trendweave.kernels.hashing import add_words, hash_texts
-from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Template
+from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.kernels.numbering import number_near, number_present, number_ticks
@@ -24,6 +24,7 @@ from trendweave.kernels.sorting import find_in_order, order_by_time, stable_orde
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
+ROWS_TO_SORT = 3_000  # more than NumPy sorts
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks
 
 
@@ -47,6 +48,8 @@ def warm_up() -> None:
             for kind in ("exact", "float64"):
                 aggregate(rows, template, conditions, wanted, numbers=kind)
                 aggregate(rows, template, conditions, numbers=kind)
+    for kind in ("exact", "float64"):  # what only the loop for everything runs
+        aggregate(one_window, template, falling, wanted, Selection.NEXT, numbers=kind)
     times, window = np.arange(MANY_ROWS), np.zeros(MANY_ROWS, np.int64)
     many_trends = Rows(np.array([0, MANY_ROWS]), times, window, window, np.ones(MANY_ROWS, np.uint64))
     aggregate(many_trends, template)
@@ -55,7 +58,7 @@ def warm_up() -> None:
     match_starts(one_window, template, falling)
     stable_order(numbers, ROWS)
     find_in_order(numbers, numbers, ROWS, True)
-    order_by_time(numbers, numbers, ROWS)
+    order_by_time(np.zeros(ROWS_TO_SORT, np.int64), np.arange(ROWS_TO_SORT), 1)
     number_near(numbers, None, 0, ROWS)
     number_present(numbers, ROWS)
     number_ticks(numbers, numbers)

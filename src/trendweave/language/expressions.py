@@ -85,6 +85,11 @@ def during_column(situation: str) -> str:
     return _DURING + situation
 
 
+def is_during_column(name: str) -> bool:
+    """Whether a column is one that says whether an event lies in a situation."""
+    return name.startswith(_DURING)
+
+
 @dataclass(frozen=True, slots=True)
 class NextAttribute(Node):
     """`NEXT(S).price`: the attribute of the following S."""

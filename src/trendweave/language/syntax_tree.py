@@ -46,6 +46,7 @@ from trendweave.language.expressions import (
     all_of,
     any_of,
     during_column,
+    is_during_column,
     negative,
 )
 from trendweave.language.nodes import MAX_DEPTH, Node, Span, copy_node, parts_of, problem_at, too_deep, without_places
@@ -103,6 +104,7 @@ __all__ = [
     "any_of",
     "copy_node",
     "during_column",
+    "is_during_column",
     "negative",
     "parts_of",
     "problem_at",

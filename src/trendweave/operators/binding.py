@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import DataError, OptionError, Problem, TrendweaveError, raise_problems
 from trendweave.events import Kind, Schema, schema_of
@@ -44,15 +44,24 @@ class Asked:
     type: TypeColumn
     merged: bool = False
     usual_type: str = "type"
-    lacks_columns: ClassVar[bool] = False
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        return (self.time,)
 
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
+        from trendweave.rows.given_times.reading import AS_THEY_ARE
         from trendweave.runners.options import make_operator_settings
 
         plans = [operator.task.plan for operator in self.operators if isinstance(operator.task, Query)]
-        return make_operator_settings(plans, place, options, read_setting)
+        settings = make_operator_settings(plans, place, options, read_setting)
+        # Times of two sides are read before they are put together.
+        return replace(settings, times=AS_THEY_ARE) if self.merged else settings
+
+    def tell(self, events: pa.Table, rows: int) -> None:
+        """Nothing: what an operator leaves out is what it is asked to leave out."""
 
     def order(self, rows: pa.Table) -> pa.Table:
         return rows

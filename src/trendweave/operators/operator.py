@@ -37,6 +37,11 @@ class Piped:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from trendweave.operators.drawing import make_operator_card
+
+        return make_operator_card(self).html()
+
     def __or__(self, other: Piped | Query) -> Chain:
         behind = _operators_of(other)
         return NotImplemented if behind is None else Chain((*self.operators, *behind))

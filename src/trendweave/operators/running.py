@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
+    from trendweave.rows.given_times.reading import TimeReading
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
@@ -32,12 +33,12 @@ def run(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, opt
     """Rows, as the kind of table that the events came in."""
     if places.is_store(events):
         return run_on_store(piped, events, right, time, type_, options)
-    asked, taken, give_back = _take(piped, events, right, time, type_)
+    asked, taken, give_back = _take(piped, events, right, time, type_, options)
     if places.is_read_by_tasks(taken):
         taken = taken.to_spark()
     if places.is_spark(taken):
         return run_on_spark(asked, taken, options)
-    columns = _columns_as_they_came(piped, events)
+    columns = _columns_as_they_came(piped, events, time, options)
     rows = give_back(places.run(asked, taken, options))
     if columns is None:
         return rows
@@ -48,15 +49,15 @@ def run(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, opt
 
 def iterate(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Batches:
     """The same rows as an iterator over batches."""
-    asked, taken, _ = _take(piped, events, right, time, type_)
+    asked, taken, _ = _take(piped, events, right, time, type_, options)
     return places.iterate(asked, taken, options)
 
 
 def find_schema(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Any:
     """The columns of the result."""
-    asked, taken, _ = _take(piped, events, right, time, type_)
+    asked, taken, _ = _take(piped, events, right, time, type_, options)
     found = places.find_schema(asked, taken, options)
-    return _columns_as_they_came(piped, events) or found
+    return _columns_as_they_came(piped, events, time, options) or found
 
 
 def check(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn) -> None:
@@ -80,20 +81,26 @@ def bind_stages(
     """Every operator bound to the columns of events, or to the rows of the one before, and the options."""
     from trendweave.runners.options import Place
 
-    asked, taken, _ = _take(piped, events, right, time, type_)
+    asked, taken, _ = _take(piped, events, right, time, type_, options)
     if places.is_read_by_tasks(taken):
         taken = taken.to_spark()
     read = places.settings_of_session(taken.sparkSession) if places.is_spark(taken) else None
     settings = asked.settings(Place.SCHEMA, options, read)
-    asked.check(taken.schema if places.is_store(taken) else taken)
     if places.is_spark(taken):
+        from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.runners.spark.prepare import arrow_schema as spark_schema
         from trendweave.runners.spark.prepare import in_plain_strings
 
-        return asked.bind_all(spark_schema(in_plain_strings(taken).schema), settings), settings
+        frame = in_plain_strings(read_times_on_spark(taken, asked.time_columns, settings.times))
+        asked.check(frame)
+        return asked.bind_all(spark_schema(frame.schema), settings), settings
+    from trendweave.rows.given_times.reading import read_schema
     from trendweave.rows.tables import arrow_schema
 
-    return asked.bind_all(arrow_schema(taken.schema if places.is_store(taken) else taken), settings), settings
+    columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
+    columns = read_schema(columns, asked.time_columns, settings.times)
+    asked.check(columns)
+    return asked.bind_all(columns, settings), settings
 
 
 def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
@@ -111,14 +118,14 @@ def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
 
 def explain_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> list[str]:
     """What each device is estimated to take, one a line; nothing where there are columns alone, or on Spark."""
-    asked, taken, _ = _take(piped, events, right, time, type_)
+    asked, taken, _ = _take(piped, events, right, time, type_, options)
     if not places.is_in_process(taken):
         return []
     return places.explain_device(asked, taken, None, options).split("\n")
 
 
 def _take(
-    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn
+    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
 ) -> tuple[Asked, Any, Callable[[Any], Any]]:
     """What is asked, the events that it is asked of, those of two sides as one, and how rows are handed back."""
     if places.is_store(events):
@@ -131,40 +138,67 @@ def _take(
     events, right = (one.to_spark() if places.is_read_by_tasks(one) else one for one in (events, right))
     if places.is_store(right):
         raise refuse_store_beside()
+    times = _times(options)
+    (events, give_back), (right, _) = (_read_side(one, time, times) for one in (events, right))
     raise_problems(check_sides(first.task, schema_of(events), schema_of(right), time), first.source)
-    return Asked(piped.operators, time, type_, merged=True), *_merge(first.task, events, right, time)
+    return Asked(piped.operators, time, type_, merged=True), _merge(first.task, events, right, time), give_back
 
 
-def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> tuple[Any, Callable[[Any], Any]]:
-    """Events of both sides as one stream."""
+def _times(options: Options) -> TimeReading:
+    from trendweave.rows.given_times.options import read_time_options
+
+    return read_time_options(options.get("time_unit"), options.get("time_format"))
+
+
+def _read_side(events: Any, time: str, times: TimeReading) -> tuple[Any, Callable[[Any], Any]]:
+    """Events of one side, their times read, and how rows are handed back."""
+    if places.is_spark(events):
+        from trendweave.runners.spark.given_times.reading import read_times_on_spark
+
+        return read_times_on_spark(events, (time,), times), _unchanged
+    import pyarrow as pa
+
+    from trendweave.rows.given_times.reading import read_schema, read_times
+    from trendweave.rows.tables import arrow_schema, as_arrow
+
+    if isinstance(events, pa.Schema):
+        return read_schema(arrow_schema(events), (time,), times), _unchanged
+    table, give_back = as_arrow(events)
+    return read_times(table, (time,), times), give_back
+
+
+def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> Any:
+    """Events of both sides, whose times are read, as one stream."""
     if places.is_spark(events) != places.is_spark(right):
         message = "one side of a join is a Spark DataFrame, and the other is none"
         raise DataError([Problem("TW308", message, "make DataFrames of both, or tables of both")])
     if places.is_spark(events):
         from trendweave.runners.spark.operators.sides import merge_frames
 
-        return merge_frames(events, right, plan, time), _unchanged
+        return merge_frames(events, right, plan, time)
     import pyarrow as pa
 
     from trendweave.programs.operators.joins.sides import merge_sides, merged_schema
-    from trendweave.rows.tables import arrow_schema, as_arrow
+    from trendweave.rows.tables import arrow_schema
 
     if isinstance(events, pa.Schema) or isinstance(right, pa.Schema):
-        return merged_schema(arrow_schema(events), arrow_schema(right), plan, time), _unchanged
-    left, give_back = as_arrow(events)
-    return merge_sides(left, as_arrow(right)[0], plan, time), give_back
+        return merged_schema(arrow_schema(events), arrow_schema(right), plan, time)
+    return merge_sides(events, right, plan, time)
 
 
-def _columns_as_they_came(piped: Piped, events: Any) -> pa.Schema | None:
+def _columns_as_they_came(piped: Piped, events: Any, time: str, options: Options) -> pa.Schema | None:
     """Those of Arrow tables that filters alone work on, which change no column; None elsewhere."""
     import pyarrow as pa
 
     if not all(isinstance(operator.task, FilterPlan) for operator in piped.operators):
         return None
-    if isinstance(events, pa.Schema):
-        return events.remove_metadata()
-    arrow = isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader)
-    return events.schema.remove_metadata() if arrow else None
+    from trendweave.rows.given_times.reading import read_schema
+
+    if not isinstance(events, pa.Schema):
+        if not isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+            return None
+        events = events.schema
+    return read_schema(events.remove_metadata(), (time,), _times(options))
 
 
 def _unchanged(rows: Any) -> Any:

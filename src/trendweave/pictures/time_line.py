@@ -1,26 +1,30 @@
-"""Matches (or situations) as bars on a time line: one HTML page with an SVG drawing and nothing from elsewhere."""
+"""Matches (or situations) as bars on a time line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
+from trendweave.pictures.frames import WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
+from trendweave.pictures.highlight import highlight_query
+from trendweave.pictures.letters import measure, shorten
+from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import quote
 from trendweave.pictures.times import seconds_of
+from trendweave.pictures.trends import make_moment_axis
 
-_MOST = 200
-_LEFT, _WIDTH, _ROW = 230, 900, 16
-_STYLE = """
-body { font: 14px/1.4 sans-serif; margin: 2em; color: #222; background: #fff; }
-pre { background: #f5f5f2; padding: 1em; overflow-x: auto; }
-svg text { font: 11px sans-serif; fill: #333; }
-.running { stroke-dasharray: 3 2; fill-opacity: 0.45; }
-"""
+#: Rows that are drawn: matches, each with bars of its own, and situations, which share their lanes.
+_MOST, _MOST_SITUATIONS = 200, 2_000
+#: Above this height the times are marked above the bars, too.
+_TALL = 700
+_RIGHT, _ROW, _BETWEEN, _BOTTOM = 24, 18, 10, 56
+#: Letters that are written before the time line: of what tells rows apart, and of names of situations.
+_MOST_LABEL, _MOST_NAME = 24, 18
 _NOTHING = "<p>There is nothing to draw.</p>"
 
 
@@ -50,15 +54,61 @@ class _Bar(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The bars of one row, and when it was detected, where that is known."""
+    """Lanes of bars, each with the name of its situation, and when a match was detected, where that is known."""
 
     label: str
-    bars: Sequence[_Bar]
+    lanes: Sequence[tuple[str, Sequence[_Bar]]]
     detected: Any
+
+    @property
+    def bars(self) -> list[_Bar]:
+        return [bar for _, lane in self.lanes for bar in lane]
+
+
+def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | None = None) -> Picture:
+    """Draw the first rows of an interval query: one group of bars per match, or a lane per situation of each key.
+
+    Args:
+        line: What the query asks for; matches or situations.
+        result: Its rows.
+        title: What stands above the picture.
+        zone: The zone of the times that are marked; None for that of the column.
+    """
+    alone = line.returns == "situations"
+    most = _MOST_SITUATIONS if alone else _MOST
+    rows = result.slice(0, most).to_pylist()
+    groups = _read_situations(line, rows) if alone else [_read_match(line, row) for row in rows]
+    moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
+    seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
+    column = "start" if alone else "time"
+    left = _find_left(groups)
+    kind = result.schema.field(column).type
+    across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - _RIGHT - 12)
+    colours = assign_colours([*line.situations, *(bar.situation for group in groups for bar in group.bars)])
+    used = [name for name in colours if any(bar.situation == name for group in groups for bar in group.bars)]
+    legend, foot = draw_legend([(name, colours[name]) for name in used], 24, 48, "bar")
+    hints = _explain_marks(groups)
+    if hints:
+        foot += 19
+        legend.append(f'<text class="faint small" x="24" y="{foot:g}">{quote(hints)}</text>')
+    tall = sum(_ROW * len(group.lanes) + _BETWEEN for group in groups) > _TALL
+    foot += 20 if tall else 0
+    y = round(foot + 14)
+    bars: list[str] = []
+    for group in groups:
+        bars += _draw_group(group, y + _BETWEEN // 2, left, max(seconds), across, colours)
+        y += _ROW * len(group.lanes) + _BETWEEN
+    frame = Frame(left, WIDTH - _RIGHT, foot + 14, y + 2)
+    if result.num_rows > most:
+        title = f"{title}: the first {most:,} of {result.num_rows:,} rows"
+    parts = [draw_title(title, 24), *legend, *draw_across(across, frame, label), *bars]
+    if tall:
+        parts += draw_above(across, frame)
+    return Picture(title, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
 
 
 def draw_time_line(line: TimeLine, result: pa.Table) -> str:
-    """Draw the first rows of an interval query; counted matches stand in a plain table.
+    """Draw the first rows of an interval query as a page; counted matches stand in a plain table.
 
     Args:
         line: What the query asks for.
@@ -67,73 +117,76 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     Returns:
         An HTML page that needs nothing from elsewhere.
     """
-    rows = result.slice(0, _MOST).to_pylist()
-    drawing = _write_counts(rows) if line.returns == "counts" else _draw_rows(line, rows)
-    note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
-    return (
-        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Matches on a time line</title>"
-        f"<style>{_STYLE}</style></head><body>\n<pre>{quote(line.text)}</pre>\n"
-        f"<p>{result.num_rows:,} rows</p>{note}\n{drawing}\n</body></html>\n"
-    )
+    above = f"<h1>On a time line</h1>\n<pre>{highlight_query(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
+    if line.returns == "counts":
+        note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
+        return write_page("Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist()))
+    if not result.num_rows:
+        return write_page("Matches on a time line", [], above=above + _NOTHING)
+    title = "Situations on a time line" if line.returns == "situations" else "Matches on a time line"
+    return write_page(title, [make_time_line(line, result, title)], above=above)
 
 
-def _draw_rows(line: TimeLine, rows: list[dict[str, Any]]) -> str:
-    """Draw one group of bars per row."""
-    groups = [_read_situation(line, row) if line.returns == "situations" else _read_match(line, row) for row in rows]
-    moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
-    moments += [group.detected for group in groups]
-    seconds = [seconds_of(moment) for moment in moments if moment is not None]
-    if not seconds:
-        return _NOTHING
-    low, high = min(seconds), max(seconds)
-    scale = _WIDTH / ((high - low) or 1.0)
-    colours = assign_colours(line.situations)
-    parts: list[str] = []
-    y = 24
-    for group in groups:
-        parts += _draw_group(group, y, low, high, scale, colours)
-        y += _ROW * len(group.bars) + 8
-    first, last = _write_moment(low, rows), _write_moment(high, rows)
-    axis = (
-        f"<line x1='{_LEFT}' x2='{_LEFT + _WIDTH}' y1='20' y2='20' stroke='#999'/>"
-        f"<text x='{_LEFT}' y='14'>{quote(first)}</text>"
-        f"<text x='{_LEFT + _WIDTH}' y='14' text-anchor='end'>{quote(last)}</text>"
-    )
-    width = _LEFT + _WIDTH + 20
-    return f"<svg width='{width}' height='{y + 10}' viewBox='0 0 {width} {y + 10}'>{axis}{''.join(parts)}</svg>"
+def _find_left(groups: Sequence[_Group]) -> float:
+    """Where the time line begins: behind what is written before it."""
+    labels = max(measure(shorten(group.label, _MOST_LABEL)) for group in groups)
+    names = max(measure(shorten(name, _MOST_NAME), 11.5) for group in groups for name, _ in group.lanes)
+    return 24 + labels + 18 + names + 10
 
 
-def _draw_group(group: _Group, top: int, low: float, high: float, scale: float, colours: dict[str, str]) -> list[str]:
+def _explain_marks(groups: Sequence[_Group]) -> str:
+    """Say what the marks mean that are there."""
+    hints = []
+    if any(group.detected is not None for group in groups):
+        hints.append("an upright line is the moment at which a match was certain")
+    if any(bar.end is None for group in groups for bar in group.bars):
+        hints.append("a pale bar was still running then" if hints else "a pale bar is still running")
+    return "; ".join(hints)
+
+
+def _draw_group(
+    group: _Group, top: float, edge: float, last: float, across: Axis, colours: dict[str, str]
+) -> list[str]:
     """Draw the bars of one row below each other; one that runs reaches to the detection."""
-    parts = [f"<text x='4' y='{top + 12}'>{quote(group.label[:36])}</text>"]
-    for place, (name, start, end) in enumerate(group.bars):
+    label = shorten(group.label, _MOST_LABEL)
+    parts = [f'<text x="24" y="{top + 13}">{quote(label)}<title>{quote(group.label)}</title></text>']
+    for place, (name, lane) in enumerate(group.lanes):
         y = top + _ROW * place
-        left = _LEFT + (seconds_of(start) - low) * scale
-        until = end if end is not None else group.detected
-        right = _LEFT + ((seconds_of(until) if until is not None else high) - low) * scale
-        shown = f"{name}: {start} to {'still running' if end is None else end}"
         parts.append(
-            f"<rect x='{left:.1f}' y='{y + 2}' width='{max(right - left, 2):.1f}' height='{_ROW - 4}' rx='2' "
-            f"fill='{colours[name]}' class='{'running' if end is None else ''}'>"
-            f"<title>{quote(shown)}</title></rect>"
-            f"<text x='{_LEFT - 6}' y='{y + 12}' text-anchor='end'>{quote(name)}</text>"
+            f'<text class="faint small" x="{edge - 8:g}" y="{y + 13}" text-anchor="end">'
+            f"{quote(shorten(name, _MOST_NAME))}</text>"
         )
+        for _, start, end in lane:
+            left = across.place(seconds_of(start))
+            until = end if end is not None else group.detected
+            right = across.place(seconds_of(until) if until is not None else last)
+            shown = f"{name}: {start} to {'still running' if end is None else end}"
+            runs = f' class="running" stroke="{colours[name]}"' if end is None else ""
+            parts.append(
+                f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
+                f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
+            )
     if group.detected is not None:
-        x = _LEFT + (seconds_of(group.detected) - low) * scale
+        x = across.place(seconds_of(group.detected))
         parts.append(
-            f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{top}' y2='{top + _ROW * len(group.bars)}' stroke='#222' "
-            f"stroke-width='1.5'><title>{quote(f'certain at {group.detected}')}</title></line>"
+            f'<path class="axis" stroke-width="2" d="M{x:.1f} {top - 2}V{top + _ROW * len(group.lanes) + 2}">'
+            f"<title>{quote(f'certain at {group.detected}')}</title></path>"
         )
     return parts
 
 
 def _read_match(line: TimeLine, row: dict[str, Any]) -> _Group:
     bars = [_Bar(name, row[f"{name}_start"], row[f"{name}_end"]) for name in line.situations]
-    return _Group(_describe_keys(line, row), bars, row["time"])
+    return _Group(_describe_keys(line, row), [(bar.situation, [bar]) for bar in bars], row["time"])
 
 
-def _read_situation(line: TimeLine, row: dict[str, Any]) -> _Group:
-    return _Group(_describe_keys(line, row), [_Bar(row["name"], row["start"], row["end"])], None)
+def _read_situations(line: TimeLine, rows: Sequence[dict[str, Any]]) -> list[_Group]:
+    """Situations of one key stand below each other, those of one name in one lane."""
+    found: dict[str, dict[str, list[_Bar]]] = {}
+    for row in rows:
+        lanes = found.setdefault(_describe_keys(line, row), {})
+        lanes.setdefault(row["name"], []).append(_Bar(row["name"], row["start"], row["end"]))
+    return [_Group(label, list(lanes.items()), None) for label, lanes in found.items()]
 
 
 def _describe_keys(line: TimeLine, row: dict[str, Any]) -> str:
@@ -147,12 +200,3 @@ def _write_counts(rows: list[dict[str, Any]]) -> str:
     head = "".join(f"<th>{quote(name)}</th>" for name in rows[0])
     cells = ["".join(f"<td>{quote(str(cell))}</td>" for cell in row.values()) for row in rows]
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>"
-
-
-def _write_moment(seconds: float, rows: list[dict[str, Any]]) -> str:
-    """Write the end of the axis as the rows write times."""
-    for row in rows:
-        for value in row.values():
-            if isinstance(value, datetime) and abs(seconds_of(value) - seconds) < 1e-6:
-                return value.replace(tzinfo=None).isoformat(sep=" ")
-    return f"{seconds:,.6g}"

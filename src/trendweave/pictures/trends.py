@@ -6,52 +6,64 @@ from typing import Any
 
 import pyarrow as pa
 
-from trendweave.pictures.axes import Axis, make_number_axis, make_time_axis
+from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.colours import assign_colours
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title
+from trendweave.pictures.highlight import highlight_query
+from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import describe_trend, quote
-from trendweave.pictures.times import seconds_of
+from trendweave.pictures.time_axis import make_time_axis, name_days
+from trendweave.pictures.times import choose_zone, seconds_of
 
 MOST_GROUPS, MOST_TRENDS = 12, 30
-_WIDTH, _LEFT, _RIGHT, _TOP, _LINE, _BOTTOM = 920, 24, 24, 58, 22, 40
-_STYLE = """
-body { font: 14px system-ui, sans-serif; max-width: 960px; margin: 2em auto; color: #24292f; background: #ffffff; }
-svg { font: 13px system-ui, sans-serif; width: 100%; height: auto; color: inherit; display: block; margin: 1em 0; }
-svg text { fill: currentColor; }
-.title { font-size: 16px; font-weight: 600; }
-.grid { stroke: currentColor; stroke-opacity: .14; }
-.trend { stroke: currentColor; stroke-opacity: .45; }
-pre { overflow-x: auto; }
-@media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #16191d; } }
-"""
+_LEFT, _RIGHT, _LINE, _BOTTOM = 24, 24, 22, 56
+#: Columns of listed trends that are no groups.
+NO_GROUP = ("query", "window_start", "window_end", "time", "length", "events")
+
+
+def make_trend_lanes(result: pa.Table, zone: str | None = None) -> list[Picture]:
+    """Draw some trends of each group, spread over all that a result has, each on a line of its own.
+
+    Args:
+        result: Rows of a query that returns trends.
+        zone: The zone of the times that are marked; None for that of the column.
+    """
+    groups = group_rows(result)
+    colours = assign_colours(event["variable"] for _, rows in groups for row in rows for event in row["events"])
+    return [_draw_group(title, rows, colours, result.schema, zone) for title, rows in groups[:MOST_GROUPS]]
+
+
+def describe_shown(result: pa.Table, total: int) -> str:
+    """Say how many trends are drawn.
+
+    Args:
+        result: Rows, of which some are drawn.
+        total: How many there were.
+    """
+    groups = group_rows(result)
+    shown = sum(min(len(rows), MOST_TRENDS) for _, rows in groups[:MOST_GROUPS])
+    if shown == total:
+        return "one trend" if total == 1 else f"all {total:,} trends"
+    note = f"{shown:,} of {total:,} trends"
+    return note + (f", {MOST_GROUPS} of {len(groups):,} groups" if len(groups) > MOST_GROUPS else "")
 
 
 def draw_trends(result: pa.Table, query: str) -> str:
-    """Draw some trends of each group, spread over all that a result has.
+    """Draw trends as a page that needs nothing from elsewhere; see `make_trend_lanes`.
 
     Args:
         result: Rows of a query that returns trends.
         query: Its text, which stands above the pictures.
-
-    Returns:
-        An HTML page that needs nothing from elsewhere.
     """
-    groups = _group_rows(result)
-    colours = assign_colours(event["variable"] for _, rows in groups for row in rows for event in row["events"])
-    pictures = [_draw_group(title, rows, colours, result.schema) for title, rows in groups[:MOST_GROUPS]]
-    shown = sum(min(len(rows), MOST_TRENDS) for _, rows in groups[:MOST_GROUPS])
-    note = f"{shown:,} of {result.num_rows:,} trends"
-    if len(groups) > MOST_GROUPS:
-        note += f", {MOST_GROUPS} of {len(groups):,} groups"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Trends</title><style>{_STYLE}</style>'
-        f"</head><body>\n<h1>Trends</h1>\n<pre>{quote(query)}</pre>\n<p>{note}. "
-        "Hold the pointer over an event to read its trend.</p>\n" + "\n".join(pictures) + "\n</body></html>\n"
-    )
+    hint = "Hold the pointer over an event to read its trend."
+    shown = describe_shown(result, result.num_rows)
+    above = f"<h1>Trends</h1>\n<pre>{highlight_query(query)}</pre>\n<p>{shown}. {hint}</p>\n"
+    return write_page("Trends", make_trend_lanes(result), above=above)
 
 
-def _group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
+def group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
     """Sort rows by group; of a result without grouping attributes, all of them."""
-    names = [name for name in result.column_names if name not in _NO_GROUP]
+    names = [name for name in result.column_names if name not in NO_GROUP]
     found: dict[str, list[dict[str, Any]]] = {}
     for row in result.to_pylist():
         title = ", ".join(f"{name} {row[name]}" for name in names)
@@ -59,43 +71,41 @@ def _group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
     return list(found.items())
 
 
-_NO_GROUP = ("window_start", "window_end", "time", "length", "events")
+def choose_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Choose as many trends as there is place for, spread over all."""
+    return rows[:: max(1, len(rows) // MOST_TRENDS)][:MOST_TRENDS]
 
 
-def _draw_group(title: str, rows: list[dict[str, Any]], colours: dict[str, str], schema: pa.Schema) -> str:
-    step = max(1, len(rows) // MOST_TRENDS)
-    chosen = rows[::step][:MOST_TRENDS]
-    moments = [seconds_of(event["time"]) for row in chosen for event in row["events"]]
+def make_moment_axis(
+    moments: list[float], kind: pa.DataType, zone: str | None, left: float, right: float
+) -> tuple[Axis, str]:
+    """Make the axis of some moments, and say what it is about."""
     low, high = min(moments), max(moments)
-    in_time = pa.types.is_timestamp(schema.field("events").type.value_type.field("time").type)
-    axis = (make_time_axis if in_time else make_number_axis)(low, max(high, low + 1), _LEFT + 12, _WIDTH - _RIGHT - 12)
-    bottom = _TOP + _LINE * len(chosen)
+    if not pa.types.is_timestamp(kind):
+        return make_number_axis(low, high, left, right), "time (seconds)"
+    there, name = choose_zone(kind, zone)
+    label = ", ".join(filter(None, ["time", name_days(low, high, there), name]))
+    return make_time_axis(low, high, left, right, there), label
+
+
+def kind_of_events(schema: pa.Schema) -> pa.DataType:
+    """The type of the times of events of listed trends."""
+    return schema.field("events").type.value_type.field("time").type
+
+
+def _draw_group(
+    title: str, rows: list[dict[str, Any]], colours: dict[str, str], schema: pa.Schema, zone: str | None
+) -> Picture:
+    chosen = choose_rows(rows)
+    moments = [seconds_of(event["time"]) for row in chosen for event in row["events"]]
+    axis, label = make_moment_axis(moments, kind_of_events(schema), zone, _LEFT + 12, WIDTH - _RIGHT - 12)
     used = [name for name in colours if any(event["variable"] == name for row in chosen for event in row["events"])]
-    parts = [f'<svg viewBox="0 0 {_WIDTH} {bottom + _BOTTOM}" role="img">']
-    parts.append(f'<text class="title" x="{_LEFT}" y="20">{quote(title or "all trends")}</text>')
-    parts += _draw_legend(used, colours)
-    parts += _draw_grid(axis, bottom)
+    legend, foot = draw_legend([(name, colours[name]) for name in used], _LEFT, 48, "dot")
+    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 12, foot + 16 + _LINE * len(chosen))
+    parts = [draw_title(title or "all trends", _LEFT), *legend, *draw_across(axis, frame, label)]
     for place, row in enumerate(chosen):
-        parts += _draw_trend(row, _TOP + _LINE * place + _LINE / 2, axis, colours)
-    return "\n".join([*parts, "</svg>"])
-
-
-def _draw_legend(names: list[str], colours: dict[str, str]) -> list[str]:
-    parts, x = [], float(_LEFT)
-    for name in names:
-        parts.append(f'<circle cx="{x + 5:.1f}" cy="39" r="5" fill="{colours[name]}"/>')
-        parts.append(f'<text x="{x + 14:.1f}" y="43">{quote(name)}</text>')
-        x += 28 + 7.4 * len(name)
-    return parts
-
-
-def _draw_grid(axis: Axis, bottom: float) -> list[str]:
-    parts = []
-    for tick in axis.ticks:
-        x = axis.place(tick)
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{quote(axis.label(tick))}</text>')
-    return parts
+        parts += _draw_trend(row, frame.top + 2 + _LINE * place + _LINE / 2, axis, colours)
+    return Picture(title or "all trends", WIDTH, frame.bottom + _BOTTOM, tuple(parts))
 
 
 def _draw_trend(row: dict[str, Any], y: float, axis: Axis, colours: dict[str, str]) -> list[str]:

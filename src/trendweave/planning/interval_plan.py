@@ -82,3 +82,8 @@ class IntervalPlan:
     @property
     def looks_back(self) -> bool:
         return any(situation.looks_back for situation in self.situations)
+
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self, "Plan").html()

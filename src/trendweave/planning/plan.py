@@ -196,7 +196,7 @@ class Kernel(Enum):
     )
     BLOCKS = (
         "blocks: predecessors are found per transition, windows of a block share the search; "
-        "counts and sums of one state compare few events one by one"
+        "aggregates of one state compare few events one by one"
     )
 
 
@@ -470,3 +470,8 @@ class Plan:
 
     def edge(self, earlier: str, later: str) -> EdgePlan:
         return next(edge for edge in self.edges if (edge.earlier, edge.later) == (earlier, later))
+
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self, "Plan").html()

@@ -7,7 +7,7 @@ same expression is computed once, however often the query uses it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.matches.conditions import match_columns
@@ -36,7 +36,8 @@ class PreparedEdge:
 class Preparation:
     """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown`
     to the attributes that it shows, `matched` to what its conditions on whole matches compute, `anchors` to its
-    conditions on earlier events."""
+    conditions on earlier events. `ties` are the columns that order events of one time; without them such events never
+    follow each other."""
 
     columns: tuple[tuple[str, st.Expression], ...]
     readable: tuple[st.Expression | None, ...]
@@ -47,6 +48,7 @@ class Preparation:
     shown: tuple[str, ...]
     matched: tuple[str | None, ...] = ()
     anchors: tuple[PreparedEdge, ...] = ()
+    ties: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -101,6 +103,15 @@ def prepare(plan: Plan) -> Preparation:
         ),
         columns=tuple((name, expression) for expression, name in columns.names.items()),
     )
+
+
+def order_ties(preparation: Preparation, names: tuple[str, ...]) -> Preparation:
+    """The same with columns of the events that order those of one time."""
+    if not names:
+        return preparation
+    columns = _Columns({expression: name for name, expression in preparation.columns})
+    ties = tuple(columns.name_of_path((name,)) for name in names)
+    return replace(preparation, ties=ties, columns=tuple((name, found) for found, name in columns.names.items()))
 
 
 def _make_condition(plan: Plan, variable: str, local: tuple[st.Expression, ...]) -> st.Expression | None:

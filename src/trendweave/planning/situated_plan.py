@@ -21,6 +21,11 @@ class SituatedPlan:
     situations: IntervalPlan
     columns: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        from trendweave.planning.show.cards import make_plan_card
+
+        return make_plan_card(self, "Plan").html()
+
 
 #: The plan of a query, whatever its kind; the class tells the kind.
 QueryPlan: TypeAlias = Plan | IntervalPlan | SituatedPlan

@@ -33,6 +33,10 @@ class Wishes(Protocol):
     def device(self) -> str:
         """What computes; see `trendweave.devices.names`."""
 
+    @property
+    def order_by(self) -> tuple[str, ...]:
+        """The columns that order events of one time; empty but for trend queries."""
+
 
 def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Program:
     """The program of a plan.
@@ -49,7 +53,8 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
     """
     match plan:
         case Plan():
-            return bind_trends(plan, events, time, type_, wishes.numbers, wishes.detection, device=wishes.device)
+            asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by)
+            return bind_trends(plan, events, time, type_, *asked)
         case IntervalPlan():
             if wishes.device == "gpu":
                 refuse_work("queries over intervals are not computed on a graphics card", "threads")

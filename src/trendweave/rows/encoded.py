@@ -14,7 +14,7 @@ from trendweave.kernels.numbering import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes
-from trendweave.rows.ordering import sort_by_key_and_time, take_rows
+from trendweave.rows.ordering import number_finer_times, sort_by_key_and_time, take_rows
 from trendweave.rows.segments import Segments
 from trendweave.rows.sessions import SessionNumbers, number_sessions
 from trendweave.rows.times import TimeType, as_steps, as_times, time_type
@@ -28,7 +28,8 @@ LETTERS = "letters_"
 @dataclass(slots=True)
 class EncodedRows:
     """Rows of all partitions. `tick` numbers the distinct times of each partition, all partitions one after the
-    other."""
+    other; where columns order events of one time, the distinct times and values of these. `tick_steps` are the times of
+    the ticks."""
 
     table: pa.Table
     time_type: TimeType
@@ -114,7 +115,8 @@ class EncodedRows:
 class SortedPartitions:
     """Prepared rows, and the order that brings them by (partition, time); None where they stand in it.
     `starts` says where each partition begins, with the end of the last; `moment` are the times in this order, and
-    `texts` the columns of text that have one value in each partition."""
+    `texts` the columns of text that have one value in each partition. `place` numbers times that other columns make
+    finer, in this order; None where times are as they are."""
 
     table: pa.Table
     time_type: TimeType
@@ -122,6 +124,7 @@ class SortedPartitions:
     starts: np.ndarray
     moment: np.ndarray
     texts: tuple[str, ...]
+    place: np.ndarray | None = None
 
     @property
     def count(self) -> int:
@@ -163,7 +166,10 @@ class SortedPartitions:
         elif high - low < table.num_rows:
             table = table.slice(low, high - low)
         starts = self.starts[first : end + 1] - low
-        tick, tick_steps = number_ticks(self.moment[low:high], starts)
+        tick, tick_steps = number_ticks((self.moment if self.place is None else self.place)[low:high], starts)
+        if self.place is not None:
+            tick_steps = np.empty_like(tick_steps)
+            tick_steps[tick] = self.moment[low:high]
         partitions = Segments(np.arange(tick.size), starts, read_letters(table), np.arange(starts.size - 1), {})
         return EncodedRows(table, self.time_type, tick, tick_steps, partitions, {})
 
@@ -238,9 +244,12 @@ def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> So
     partition = key_codes([table.column(name) for name in keys], table.num_rows)
     moment = as_steps(table.column(TIME), kind)
     count = int(partition.max(initial=-1)) + 1
-    order, starts, moment = sort_by_key_and_time(partition, moment, count, keys_in_order=False)
     texts = tuple(name for name in keys if _is_text(table.schema.field(name).type))
-    return SortedPartitions(table, kind, order, starts, moment, texts)
+    if preparation.ties and table.num_rows:
+        place = number_finer_times(moment, [table.column(name) for name in preparation.ties])
+        order, starts, place = sort_by_key_and_time(partition, place, count, keys_in_order=False)
+        return SortedPartitions(table, kind, order, starts, moment if order is None else moment[order], texts, place)
+    return SortedPartitions(table, kind, *sort_by_key_and_time(partition, moment, count, keys_in_order=False), texts)
 
 
 def _is_text(kind: pa.DataType) -> bool:

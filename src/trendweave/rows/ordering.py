@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels.sorting import find_in_order, order_by_time
+from trendweave.rows.codes import order_codes
 
 
 class Sorted(NamedTuple):
@@ -36,6 +37,26 @@ def sort_by_key_and_time(key: np.ndarray, moment: np.ndarray, count: int, keys_i
     key, moment = np.ascontiguousarray(key, np.int64), np.ascontiguousarray(moment, np.int64)
     starts = find_in_order(key, moment, count, keys_in_order)
     return Sorted(None, starts, moment) if starts is not None else Sorted(*order_by_time(key, moment, count))
+
+
+def number_finer_times(moment: np.ndarray, columns: list[pa.ChunkedArray]) -> np.ndarray:
+    """Number the different times and values of columns in their order, the time first.
+
+    Args:
+        moment: The time of each row.
+        columns: The columns, the first one first. NULL comes before all values and NaN after them.
+
+    Returns:
+        A number per row, equal where time and all values are.
+    """
+    keys = [moment, *(order_codes(column, column)[0] for column in columns)]
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(moment.size, np.bool_)
+    for key in keys:
+        new[1:] |= key[order][1:] != key[order][:-1]
+    place = np.empty(moment.size, np.int64)
+    place[order] = np.cumsum(new)
+    return place
 
 
 def take_rows(column: pa.ChunkedArray, order: np.ndarray) -> pa.ChunkedArray:

@@ -1,24 +1,27 @@
-"""Tables in, the same kind of table out: Arrow, pandas, polars, and whatever speaks Arrow's C interface."""
+"""Tables in, the same kind of table out: Arrow, pandas, polars, lists of dictionaries, and whatever speaks Arrow's C
+interface."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
+from trendweave.rows.table_kinds.pandas_frames import as_pandas, write_counts
+from trendweave.table_files import read_file
 
 
-def as_arrow(events: Any, knows_null: bool = False) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Read events from any kind of table.
 
     Args:
-        events: An Arrow table, batch or reader, a pandas or polars frame, or anything with the Arrow C stream
-            interface.
-        knows_null: Whole numbers of a result stay such beside NULLs, where pandas would make floats of them.
+        events: An Arrow table, batch or reader, a pandas or polars frame, a relation of DuckDB, anything with the
+            Arrow C stream interface, a list of dictionaries, or the path of a file.
 
     Returns:
         The events as an Arrow table, and how to hand a result back in the caller's kind of table.
@@ -28,8 +31,6 @@ def as_arrow(events: Any, knows_null: bool = False) -> tuple[pa.Table, Callable[
     """
     try:
         table, give_back = _read(events)
-        if knows_null and give_back is _as_pandas:
-            give_back = _as_pandas_with_null
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         hint = "give every column one type and a name of its own"
         raise DataError([Problem("TW308", f"the table cannot be read: {error}", hint)]) from error
@@ -97,15 +98,41 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
         return events.read_all(), _unchanged
     package = type(events).__module__.split(".")[0]
     if package == "pandas":
-        return pa.Table.from_pandas(events, preserve_index=False), _as_pandas
+        return pa.Table.from_pandas(events, preserve_index=False), as_pandas
     if package == "polars" and hasattr(events, "collect"):
         events = events.collect()
-    if hasattr(events, "__arrow_c_stream__"):
+    if hasattr(events, "__arrow_c_stream__") or hasattr(events, "__arrow_c_array__"):
         table = pa.table(events)
         return table, _as_polars if package == "polars" else _unchanged
+    if hasattr(events, "to_arrow_table"):  # relations of DuckDB that lack the interface
+        return events.to_arrow_table(), _unchanged
+    if isinstance(events, str | Path):
+        return read_file(events), _unchanged
+    if isinstance(events, list | tuple) and all(isinstance(event, Mapping) for event in events):
+        return _read_mappings(events), _as_mappings
     message = f"events cannot be read from {type(events).__name__}"
-    hint = "pass an Arrow table or reader, a pandas or polars frame, or anything with the Arrow C stream interface"
-    raise DataError([Problem("TW308", message, hint)])
+    raise DataError([Problem("TW308", message, _way_out(events))])
+
+
+def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Columns are those of all of them; what one lacks is NULL."""
+    names = list(dict.fromkeys(name for event in events for name in event))
+    if not names:
+        message = "there is no event in the list, so that its columns are not known"
+        raise DataError([Problem("TW308", message, "give an Arrow table, which knows its columns without rows")])
+    return pa.table({name: pa.array([event.get(name) for event in events]) for name in names})
+
+
+def _way_out(events: Any) -> str:
+    """How events of another kind become such as are read."""
+    if isinstance(events, Mapping):
+        return "of columns by name, make a table: pyarrow.table(events)"
+    if isinstance(events, Iterator):
+        return "of single events take them one by one with push(), or make a list of them"
+    return (
+        "pass an Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file, or "
+        "anything with the Arrow C stream interface"
+    )
 
 
 def restore_types(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -135,21 +162,8 @@ def _unchanged(table: pa.Table) -> pa.Table:
     return table
 
 
-def _as_pandas(table: pa.Table) -> Any:
-    frame = table.to_pandas()
-    frame.attrs |= {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    return frame
-
-
-def _as_pandas_with_null(table: pa.Table) -> Any:
-    """Columns of whole numbers in which something is NULL have the type of pandas that knows it."""
-    frame = _as_pandas(table)
-    for field in table.schema:
-        column = table.column(field.name)
-        if pa.types.is_integer(field.type) and column.null_count:
-            kind = f"{'I' if pa.types.is_signed_integer(field.type) else 'UI'}nt{field.type.bit_width}"
-            frame[field.name] = sys.modules["pandas"].array(column.to_pylist(), dtype=kind)
-    return frame
+def _as_mappings(table: pa.Table) -> list[dict[str, Any]]:
+    return write_counts(table.to_pylist(), table.schema)
 
 
 def _as_polars(table: pa.Table) -> Any:

@@ -6,8 +6,9 @@ arrival, the rows are those of one batch over all events that were not late.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +19,19 @@ from trendweave.programs.carry import check_owner, name_owner, read_carry, write
 from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps, is_changeable
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
+from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
+from trendweave.runners.given import Given
+from trendweave.runners.interruptible import interruptible
+from trendweave.runners.nothing_found import tell_of_other_types
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
 _REMEMBERED = 8
+#: What is done with fewer rows is done soon enough.
+_MANY_ROWS = 10_000
+_Found = TypeVar("_Found")
+_Given = ParamSpec("_Given")
 #: The rows that wait, beside what the program carries.
 _ROWS = "rows that wait"
 
@@ -85,9 +94,11 @@ class Incremental:
         columns: The columns of events that the query needs.
         schema: The columns of result rows.
         events: All columns of events, as they were when it was made.
+        given: How events come, where their times are still to be read.
+        on_card: Whether a card computes: then Ctrl-C waits for it.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, given: Given | None = None, on_card: bool = False) -> None:
         if is_changeable(program):
             program = program.lasting()
         self._program, self._steps = program, program.steps()
@@ -99,9 +110,12 @@ class Incremental:
         self.type: str | None = needs.type
         self.time_type: TimeType = time_type(program.moment)
         self.schema: pa.Schema = program.schema
-        self.events: pa.Schema = program.events
+        self.given = given
+        self.events: pa.Schema = program.events if given is None else given.columns
         self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
         self.owner: str = name_owner(program.facts, self.columns)
+        self._looked_at_times = False
+        self._on_card = on_card
 
     @property
     def never_closing(self) -> tuple[str | None, ...]:
@@ -109,6 +123,11 @@ class Incremental:
         if is_changeable(self._program):
             return self._program.never_closing
         return () if self._steps is not None else (None,)
+
+    @property
+    def text(self) -> str:
+        """The query, or the queries, for people."""
+        return self._program.text
 
     def start(self) -> State:
         """An empty state."""
@@ -126,13 +145,22 @@ class Incremental:
         Returns:
             The next state, and the rows that the watermark has made final.
         """
-        state = self._take(self._check(state), fit_columns(as_arrow(events)[0], self.columns))
+        table = self.read_times(as_arrow(events)[0])
+        state = self.take(state, table)
+        if not self._looked_at_times and table.num_rows:
+            self._looked_at_times = True
+            warn_of_far_future(table.column(self.time), self.time)
         if watermark is None:
             return state, self.schema.empty_table()
+        if self.given is not None:
+            watermark = self.given.read_watermark(watermark, self.time)
         return self._close(state, watermark_step(watermark, self.time_type))
 
     def finish(self, state: State) -> pa.Table:
         """The rest: all that is final when no more events come."""
+        dropped, types = state.dropped, self._program.needs.named_types
+        if types and dropped.other_type and dropped.other_type + dropped.null_time + dropped.null_type == dropped.rows:
+            tell_of_other_types(self._program.text, types, dropped.other_type)
         return self._close(self._check(state), None)[1]
 
     def read(self, data: bytes) -> State:
@@ -144,6 +172,14 @@ class Incremental:
         return self._check(state)
 
     # For sessions, which count in steps of the time column
+
+    def read_times(self, events: pa.Table) -> pa.Table:
+        """Events whose times are what the query was made for."""
+        return events if self.given is None else self.given.read(events, self.time)
+
+    def take(self, state: State, events: pa.Table) -> State:
+        """Take some events whose times are read."""
+        return self._take(self._check(state), fit_columns(events, self.columns))
 
     def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
         """Move the watermark; the rows that it makes final come back."""
@@ -225,15 +261,21 @@ class Incremental:
         if steps is None:
             if watermark is not None or state.rows is None:
                 return replace(state, watermark=watermark, closed=watermark), nothing
-            return state, pa.Table.from_batches(program.compute(state.rows).batches, self.schema)
+            compute = self._ended_by_ctrl_c(state, lambda rows: list(program.compute(rows).batches))
+            return state, pa.Table.from_batches(compute(state.rows), self.schema)
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark, closed=watermark), nothing
-        state, result = self._step(program, steps, state, watermark)
+        state, result = self._ended_by_ctrl_c(state, self._step)(program, steps, state, watermark)
         if watermark is not None and is_changeable(program):
             settled = program.settled(watermark)
             if settled is not program:
                 state = self._go_on(state, settled)
         return state, result
+
+    def _ended_by_ctrl_c(self, state: State, work: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+        """Work on a state that Ctrl-C ends, where it is so much that it matters."""
+        many = state.rows is not None and state.rows.num_rows >= _MANY_ROWS
+        return interruptible(work) if many and not self._on_card else work
 
     def _step(self, program: Program, steps: Steps, state: State, watermark: int | None) -> tuple[State, pa.Table]:
         rows = state.rows

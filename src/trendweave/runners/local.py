@@ -12,8 +12,10 @@ from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Plan
 from trendweave.programs.program import Output, Program
 from trendweave.programs.trends.program import bind_trends
+from trendweave.progress import follow
 from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 
 
@@ -29,19 +31,24 @@ class Batches:
     def __init__(
         self, program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu"
     ) -> None:
-        output, dropped = _compute(program, events, device)
+        compute = _compute if device == "gpu" else interruptible(_compute)
+        output, dropped = compute(program, events, device)
         report_dropped(dropped)
         if metrics is not None:
             metrics.count(asdict(dropped))
         self.schema: pa.Schema = program.schema.with_metadata(dropped.metadata)
         self.trends: int | None = output.trends
         self._batches = output.batches
+        self._next = next if device == "gpu" else interruptible(next)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        return next(self._batches).replace_schema_metadata(self.schema.metadata)
+        batch = self._next(self._batches, None)
+        if batch is None:
+            raise StopIteration
+        return batch.replace_schema_metadata(self.schema.metadata)
 
 
 def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output, Dropped]:
@@ -60,10 +67,17 @@ def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output
 
 
 def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu") -> pa.Table:
-    """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked."""
+    """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked.
+    Ctrl-C ends it, but on a graphics card, whose memory belongs to the thread that asked for it."""
+    run = _run if device == "gpu" else interruptible(_run)
+    return run(program, events, metrics, device)
+
+
+def _run(program: Program, events: pa.Table, metrics: Metrics | None, device: Device) -> pa.Table:
     batches = Batches(program, events, metrics, device)
     try:
-        return pa.Table.from_batches(batches, batches.schema)
+        followed = follow(batches, batches.trends, lambda batch: batch.num_rows)
+        return pa.Table.from_batches(followed, batches.schema)
     except TrendweaveError:
         if device != "threads":
             raise

@@ -7,7 +7,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
@@ -25,6 +25,8 @@ from trendweave.programs.trends.detection import (
     Strategy,
 )
 from trendweave.results.types import NUMBERS, Numbers
+from trendweave.rows.given_times.options import read_time_options
+from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, TimeUnit
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
     SETTINGS,
@@ -38,6 +40,7 @@ from trendweave.runners.option_values import (
     read_word,
     refuse,
 )
+from trendweave.runners.order_of_ties import read_order
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -67,6 +70,18 @@ class Options(TypedDict, total=False):
     """How trends are found: "m-cet" walks with one trend in memory, "t-cet" keeps all beginnings of trends, "h-cet"
     keeps pieces of trends in stretches of time and joins them, "baseline" extends every trend by every event. Without
     it the optimiser chooses. Everywhere."""
+    time_unit: TimeUnit | None
+    """What the numbers of the time column count, since 1970: "s", "ms", "us" or "ns". They are read as timestamps (of
+    UTC), and so rows have timestamps; without it numbers are seconds, and stay numbers. Everywhere but on stores, which
+    take it when events are appended."""
+    time_format: str | None
+    """How times are written that are text: "iso" for 2024-05-01T12:30:59.5+02:00 and its shorter forms, or as Python's
+    `strptime` has it, such as "%d.%m.%Y %H:%M:%S" or "%d/%b/%Y:%H:%M:%S %z". Without a zone they are UTC. They are read
+    as timestamps; a text that is none is NULL. Everywhere but on stores, which take it when events are appended."""
+    order_by: str | Sequence[str] | None
+    """A column, or several, that order events of one time: they then follow each other in this order, NULL first.
+    Without it, and where these are equal too, events of one time never follow each other. Windows go by times alone.
+    Trend queries, everywhere but on stores and in workloads."""
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
     whichever is estimated to be the fastest. The rows are the same. Everywhere."""
@@ -106,6 +121,9 @@ class Options(TypedDict, total=False):
     of it. The rows are the same. Stores."""
     spark: SparkSession | None
     """A session whose tasks read a store; without it this process does. Stores."""
+    progress: bool | None
+    """Whether a run of more than two seconds shows a bar: None (the default) where a terminal or a notebook is looked
+    at, False never. Also TRENDWEAVE_PROGRESS=off in the environment. `run` and `iter`, on stores and in Spark batch."""
     sharing: Sharing | None
     """Whether Kleene parts and stretches that queries have in common are computed once: "auto" (the default) as it pays
     for each burst of events, "always", or "never". The rows are the same. Workloads, everywhere."""
@@ -124,29 +142,48 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_EVERYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
-_IN_BATCH = ("metrics", "observation", "chunks", "exchange", "rows_at_once", "max_rows_of_a_key", "bytes_in_memory")
-_ON_STORES = ("between", "using", "metrics", "spark")
+_ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
+_OF_TIMES = ("time_unit", "time_format")
+_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES, "order_by")
+_IN_BATCH = (
+    "progress",
+    "metrics",
+    "observation",
+    "chunks",
+    "exchange",
+    "rows_at_once",
+    "max_rows_of_a_key",
+    "bytes_in_memory",
+)
+_ON_STORES = ("progress", "between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
-    Place.RUN: _EVERYWHERE,
-    Place.ITER: _EVERYWHERE,
-    Place.STORE: (*_EVERYWHERE, *_ON_STORES),
+    Place.RUN: (*_EVERYWHERE, "progress"),
+    Place.ITER: (*_EVERYWHERE, "progress"),
+    Place.STORE: (*_ANYWHERE, *_ON_STORES),
     Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
     Place.INCREMENTAL: _EVERYWHERE,
     Place.PUSH: (*_EVERYWHERE, "watermark", "state"),
     Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
     Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
 }
+
+
+def _less(names: tuple[str, ...], *others: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in others)
+
+
 #: Places that compute in this process.
 _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
+#: Places where events come piece by piece.
+_IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
-    place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
+    place: tuple(dict.fromkeys((*_less(taken, "order_by"), "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
 }
 #: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
 _OF_OPERATORS: dict[Place, tuple[str, ...]] = {
-    place: tuple(name for name in taken if place is Place.SPARK_STREAM or name not in ("metrics", "observation"))
+    place: _less(taken, "order_by", *(() if place is Place.SPARK_STREAM else ("metrics", "observation")))
     for place, taken in _TAKEN.items()
 }
 
@@ -174,10 +211,13 @@ class Settings:
     metrics: str = "trendweave"
     observation: Any = None
     state: bytes | None = None
+    progress: bool | None = None
     sharing: Sharing = "auto"
     between: Any = None
     using: Using = "auto"
     spark: Any = None
+    times: TimeReading = AS_THEY_ARE
+    order_by: tuple[str, ...] = ()
 
 
 _DEFAULTS = Settings()
@@ -203,7 +243,8 @@ def make_settings(
     """
     _check_names(given, place, _TAKEN)
     options = _find_options(place, given, read_setting, _TAKEN[place])
-    return _make(place, options, _detection(plan, options))
+    made = _make(place, options, _detection(plan, options))
+    return replace(made, order_by=read_order(plan, place in _IN_PIECES, options.get("order_by")))
 
 
 def make_workload_settings(
@@ -296,11 +337,13 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         late_rows=read_flag("late_rows", options.get("late_rows", False)),
         metrics=metrics,
         observation=observation,
+        progress=None if options.get("progress") is None else read_flag("progress", options["progress"]),
         state=read_bytes("state", options.get("state")),
         between=read_between(options.get("between")),
         using=read_word("using", options.get("using", _DEFAULTS.using), USING),
         spark=options.get("spark"),
         sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
+        times=read_time_options(options.get("time_unit"), options.get("time_format")),
     )
 
 
@@ -312,6 +355,14 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if "sharing" in unknown:
         message = "sharing is an option of workloads, and a query alone has nothing to share"
         raise refuse(message, "leave it out, or put queries into a trendweave.workload")
+    if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
+        message = f"a store has its times already, and {unknown[0]} says how to read others"
+        raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
+    if unknown == ["order_by"]:
+        where = "a workload" if taken is _OF_WORKLOADS else "operators" if taken is _OF_OPERATORS else "a store"
+        message = f"order_by is an option of queries that run alone on a table or a stream, not of {where}"
+        hint = {"a store": "run it on store.scan().to_table(), or store finer times"}.get(where, "run queries alone")
+        raise refuse(message, hint)
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"

@@ -21,18 +21,18 @@ def select_rows(result: Any, name: str, columns: Sequence[Shown]) -> Any:
     Raises:
         DataError: The result is not one of a workload with this query.
     """
-    module = type(result).__module__
+    package = type(result).__module__.split(".")[0]
     if isinstance(result, list | tuple):
         return [_select_values(row, columns) for row in result if row[QUERY] == name]
-    if module.startswith("pyspark."):
+    if package == "pyspark":
         _check_columns(result.columns, name, columns)
         from trendweave.runners.spark.rows_of_query import select_rows_on_spark
 
         return select_rows_on_spark(result, name, columns)
-    if module.startswith("pandas."):
+    if package == "pandas":
         _check_columns(result.columns, name, columns)
         return _select_in_pandas(result, name, columns)
-    if module.startswith("polars."):
+    if package == "polars":
         names = result.collect_schema().names() if hasattr(result, "collect") else result.columns
         _check_columns(names, name, columns)
         return _select_in_polars(result, name, columns)
@@ -71,8 +71,8 @@ def _select_in_pandas(frame: Any, name: str, columns: Sequence[Shown]) -> Any:
         if column.fields:
             own[column.name] = values.map(lambda events, fields=column.fields: _select_fields(events, fields))
         elif hasattr(values.dtype, "numpy_dtype"):
-            # The query alone has plain numbers, or floats where some of its own are NULL.
-            own[column.name] = values.astype("float64" if values.isna().any() else values.dtype.numpy_dtype)
+            # The query alone has plain numbers, unless some of its own are NULL.
+            own[column.name] = values if values.isna().any() else values.astype(values.dtype.numpy_dtype)
     return own.infer_objects()
 
 

@@ -9,11 +9,11 @@ that the watermark has passed is closed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ import pyarrow as pa
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
 from trendweave.rows.dropped import Dropped
+from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
@@ -41,13 +42,11 @@ _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
 
-    #: Whether rows may lack columns, as those of one query of several do.
-    lacks_columns: ClassVar[bool] = False
-
     def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
         self._use(engine)
         self._delay = _in_steps(watermark, engine.time_type)
         self._state: State = engine.start()
+        self._looked_at_times = False
         self._aside: list[dict[str, Any]] = []
         self._unfit: list[Problem] = []  # of events that Arrow does not take, to be told with the next call
         self._latest, self._watermark = -_NEVER, -_NEVER
@@ -65,13 +64,30 @@ class PushSession:
             hint = "add WITHIN, or run the query on a table"
             raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
         self._engine, self._kind, self._time = engine, engine.time_type, engine.time
-        self._fit = row_checks(engine.columns)
+        self._fit = _read_rows(engine)
         self._most_aside = _ASIDE
         if engine.folds(engine.start()):
             self._most_aside = _ASIDE_TO_FOLD
             load_folding()
 
     # What happened so far
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {'; '.join(f'{label} {text}' for label, text in self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        return Card(type(self).__name__, self._engine.text, self._facts()).html()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What is told of the session, without changing anything in it."""
+        begun = self.watermark
+        return [
+            ("watermark", "before the first event" if begun is None else str(begun)),
+            ("late events", f"{self.late:,}"),
+            ("rows have", ", ".join(self.schema.names)),
+        ]
 
     @property
     def schema(self) -> pa.Schema:
@@ -143,10 +159,11 @@ class PushSession:
 
     def send_table(self, events: Any) -> Any:
         """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
-        table, give_back = as_arrow(events, knows_null=self.lacks_columns)
+        table, give_back = as_arrow(events)
         self._prepare()
         self._hold_watermark()
-        self._state, _ = self._engine.push(self._state, table, None)
+        table = self._engine.read_times(table)
+        self._state = self._engine.take(self._state, table)
         self._fold(table.num_rows)
         if table.num_rows:
             times = table.column(self._time)
@@ -231,7 +248,10 @@ class PushSession:
 
     def _take(self, rows: list[dict[str, Any]]) -> None:
         table = pa.Table.from_pylist(rows, schema=self._engine.columns)
-        self._state, _ = self._engine.push(self._state, table, None)
+        self._state = self._engine.take(self._state, table)
+        if not self._looked_at_times:
+            self._looked_at_times = True
+            warn_of_far_future(table.column(self._time), self._time)
 
     def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
         """One event that does not fit must not take the others with it."""
@@ -259,6 +279,21 @@ class PushSession:
         """Where the watermark must get for something to close."""
         due = self._engine.next_due(self._state)
         self._noted, self._due = _NEVER, _NEVER if due is None else due
+
+
+def _read_rows(engine: Incremental) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """A function that copies the values of an event, its time read, or refuses it."""
+    given, time = engine.given, engine.time
+    if given is None:
+        return row_checks(engine.columns)
+    fit = row_checks(given.as_they_come(engine.columns, time))
+
+    def read(event: Mapping[str, Any]) -> dict[str, Any]:
+        row = fit(event)
+        row[time] = given.read_moment(row[time], time)
+        return row
+
+    return read
 
 
 def _in_steps(watermark: str, kind: TimeType) -> int:

@@ -1,64 +1,65 @@
-"""Kernels are compiled once per machine: the first worker process compiles, others wait for it and load."""
+"""Everything that queries need, compiled at a moment of one's choice; where an image is built, say."""
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from time import perf_counter
 
-from trendweave.kernels import warm_up as warm_up_kernels
+from trendweave.kept_code import count_kernels, kernel_folder
 from trendweave.kernels import warm_up_folding, warm_up_shared
-from trendweave.kernels.aggregates.propagate import propagate_blocks
-from trendweave.kernels.compiling import FINGERPRINT, cache_folder
+from trendweave.kernels.compiling import FINGERPRINT
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
-from trendweave.programs.program import Work
+from trendweave.runners.kernel_packs import write_kernel_module
 from trendweave.runners.small_queries import run_interval_queries, run_rarer_queries, run_trend_queries
 
-_WARM_UPS: dict[Work, Callable[[], None]] = {
-    "aggregates": warm_up_kernels,
-    "trends": run_trend_queries,
-    "intervals": run_interval_queries,
-    "shared": warm_up_shared,
-    "folded": warm_up_folding,
-    "windows": warm_up_windows,
-    "joins": warm_up_joins,
-}
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What a warm-up has found and done."""
+
+    #: Compiled functions that are kept now, one per signature.
+    kernels: int
+    #: How many of them were compiled by this call, here or in processes beside this one.
+    compiled: int
+    #: How long it took.
+    seconds: float
+    #: Where they are kept; None where there is no folder to write to, so that every process compiles for itself.
+    folder: Path | None
+
+    def __str__(self) -> str:
+        if self.folder is None:
+            return f"compiled in {self.seconds:.1f} s; nothing is kept, as there is no folder to write to"
+        return f"{self.kernels} kernels, {self.compiled} of them new, in {self.seconds:.1f} s, kept in {self.folder}"
 
 
-def warm_up() -> None:
+def warm_up(pack: str | Path | None = None) -> WarmUp:
     """Compile everything that queries need, or load it where this machine has compiled it before.
 
-    Without it, the first query waits for that: some seconds, once per machine. Worth a call where an image is built.
+    Without it, the first query of a kind waits for what it needs: some seconds, once per machine.
+
+    Args:
+        pack: A zip to write with all that was compiled, for other machines of the same kind: Spark sends it to its
+            executors by `--py-files` or `spark.addArtifacts(pack, pyfile=True)`.
+
+    Returns:
+        What was done, which prints as one line.
     """
-    for work in _WARM_UPS.values():
+    start, before = perf_counter(), count_kernels(FINGERPRINT)
+    for work in (
+        *(warm_up_shared, run_trend_queries, run_interval_queries, warm_up_folding),
+        *(warm_up_windows, warm_up_joins, run_rarer_queries),
+    ):
         work()
-    run_rarer_queries()
-
-
-@cache
-def compile_once(work: Work) -> None:
-    """Workers that start together would all compile the same kernels, as each finds the disk cache empty."""
-    folder = cache_folder(propagate_blocks)
-    if folder is None:
-        return
-    marker = folder / f"compiled-{work}-{FINGERPRINT[:16]}"
-    if marker.exists():
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "compiling.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not marker.exists():
-                _WARM_UPS[work]()
-                marker.touch()
-    except OSError:
-        # A folder that cannot be written to: each process compiles what it needs.
-        return
+    if pack is not None:
+        write_kernel_module(pack)
+    kernels = count_kernels(FINGERPRINT)
+    return WarmUp(kernels, kernels - before, perf_counter() - start, kernel_folder())
 
 
 @cache
 def load_folding() -> None:
     """Load what folds rows into this process: whoever folds first would wait for some tenths of a second."""
-    compile_once("folded")
     warm_up_folding()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from trendweave.runners.incremental import Incremental
 from trendweave.runners.session import PushSession
@@ -34,11 +34,14 @@ class WorkloadSession(PushSession, Generic[R]):
     open windows come out no more. A query with another text under the same name is a new one.
     """
 
-    lacks_columns: ClassVar[bool] = True
-
     def __init__(self, rules: R, make_engine: Callable[[R], Incremental], watermark: str, state: bytes | None) -> None:
         super().__init__(make_engine(rules), watermark, state)
         self._rules, self._make_engine = rules, make_engine
+
+    def _repr_html_(self) -> str:
+        from trendweave.pictures.cards import Card
+
+        return Card(type(self).__name__, "", self._facts(), (), (("queries", self._engine.text),)).html()
 
     @property
     def workload(self) -> R:

@@ -35,6 +35,11 @@ class Shown:
         return [name for member in members for name in self.names[member]]
 
 
+def see_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]]) -> Shown:
+    """Look at a plan, with the names of the queries of each member."""
+    return Shown(plan, tuple(names), plan_pass(plan.plans))
+
+
 def show_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]], format: ExplainFormat) -> str:
     """Show what is shared with what, and why not.
 
@@ -43,7 +48,7 @@ def show_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]], format: Ex
         names: Per member, the names of the queries with its text.
         format: "text", "mermaid", "dot" or "json".
     """
-    shown = Shown(plan, tuple(names), plan_pass(plan.plans))
+    shown = see_sharing(plan, names)
     ways = {"text": _text, "mermaid": _mermaid, "dot": _dot, "json": _json}
     return ways[format](shown)
 
@@ -52,7 +57,7 @@ def show_sharing(plan: SharingPlan, names: Sequence[tuple[str, ...]], format: Ex
 
 
 def _text(shown: Shown) -> str:
-    lines = [f"{label:<{_LABEL}}{text}" for label, text in _overview(shown)]
+    lines = [f"{label:<{_LABEL}}{text}" for label, text in describe_overview(shown)]
     together = [unit for unit in shown.plan.units if not isinstance(unit, Alone)]
     for number, unit in enumerate(together, 1):
         rows = [("queries", _listed(shown.named(unit.members))), *describe_unit(unit, shown.plan, shown.names)]
@@ -72,7 +77,8 @@ def _reasons(shown: Shown) -> dict[str, list[str]]:
     return found
 
 
-def _overview(shown: Shown) -> Iterator[tuple[str, str]]:
+def describe_overview(shown: Shown) -> Iterator[tuple[str, str]]:
+    """What is shared before patterns are looked at: labels and texts."""
     queries = sum(map(len, shown.names))
     same = queries - len(shown.names)
     yield (
@@ -87,10 +93,11 @@ def _overview(shown: Shown) -> Iterator[tuple[str, str]]:
     asked, different = shown.one_pass.asked, shown.one_pass.different
     yield "expressions", f"{asked:,} per row asked for, {different:,} evaluated, {asked - different:,} saved"
     for family in shown.one_pass.families:
-        yield "rows meet", f"{_keys_text(family)}: {_listed(shown.named(family.members))}"
+        yield "rows meet", f"{keys_text(family)}: {_listed(shown.named(family.members))}"
 
 
-def _keys_text(family: KeyFamily) -> str:
+def keys_text(family: KeyFamily) -> str:
+    """By what rows of a family meet."""
     return f"by {', '.join(map(path_text, family.keys))}" if family.keys else "all in one place"
 
 
@@ -107,7 +114,7 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class Box:
     """Queries that are drawn together, and the family whose rows they read."""
 
     number: int
@@ -117,7 +124,7 @@ class _Box:
     automaton: Automaton | None = None
 
 
-def _boxes(shown: Shown) -> Iterator[_Box]:
+def find_boxes(shown: Shown) -> Iterator[Box]:
     """A box per unit; queries that are alone share one per family."""
     family_of = {member: i for i, family in enumerate(shown.one_pass.families) for member in family.members}
     found: dict[tuple[int, str], list[str]] = {}
@@ -134,14 +141,14 @@ def _boxes(shown: Shown) -> Iterator[_Box]:
         if title in merged:
             of_queries = [shown.names[member] for member in merged[title].members]
             automaton = Automaton(merged[title].merged, of_queries, f"u{number}")
-        yield _Box(number, title, family, tuple(names), automaton)
+        yield Box(number, title, family, tuple(names), automaton)
 
 
 def _mermaid(shown: Shown) -> str:
     lines = ["flowchart LR", '  events[("events")]']
     for number, family in enumerate(shown.one_pass.families):
-        lines += [f"  f{number}[{mermaid_text(f'rows meet {_keys_text(family)}')}]", f"  events --> f{number}"]
-    for box in _boxes(shown):
+        lines += [f"  f{number}[{mermaid_text(f'rows meet {keys_text(family)}')}]", f"  events --> f{number}"]
+    for box in find_boxes(shown):
         lines.append(f"  subgraph u{box.number}[{mermaid_text(box.title)}]")
         if box.automaton is not None:
             lines += box.automaton.mermaid()
@@ -155,9 +162,9 @@ def _dot(shown: Shown) -> str:
     lines = ["digraph workload {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"]
     lines.append("  events [shape=cylinder];")
     for number, family in enumerate(shown.one_pass.families):
-        lines.append(f"  f{number} [label={dot_text(f'rows meet {_keys_text(family)}')}];")
+        lines.append(f"  f{number} [label={dot_text(f'rows meet {keys_text(family)}')}];")
         lines.append(f"  events -> f{number};")
-    for box in _boxes(shown):
+    for box in find_boxes(shown):
         lines += [f"  subgraph cluster_u{box.number} {{", f"    label={dot_text(box.title)};"]
         if box.automaton is not None:
             lines += box.automaton.dot()

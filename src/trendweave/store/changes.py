@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
+from trendweave.rows.given_times.far_future import warn_of_far_future
+from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, read_times
 from trendweave.rows.tables import as_arrow
 from trendweave.store.index.building import Told, build_indexes
 from trendweave.store.layout.commits import Commit, is_committed, new_number, settle
@@ -26,16 +28,21 @@ if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
 
 
-def append_events(store: EventStore, events: Any, batch: tuple[str, int] | None) -> int:
+def append_events(
+    store: EventStore, events: Any, batch: tuple[str, int] | None, times: TimeReading = AS_THEY_ARE
+) -> int:
     """Add events; how many there were. See `EventStore.append`."""
     number = new_number(batch)
     if batch is not None and is_committed(store.place, number):
         return 0
     if type(events).__module__.split(".")[0] == "pyspark":
+        from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.store.spark.append import append_frame
 
-        return append_frame(store, events, number, batch)
-    table = fit_columns(as_arrow(events)[0], store.declared, store.schema)
+        return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)
+    table = read_times(as_arrow(events)[0], (store.time,), times)
+    table = fit_columns(table, store.declared, store.schema)
+    warn_of_far_future(table.column(store.time), store.time)
     if store.is_delta:
         added = append_to_delta(store.place, table, batch)
         store.refresh()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from trendweave.errors import DataError, OptionError, Problem, raise_problems
+from trendweave.errors import DataError, ExecutionError, OptionError, Problem, raise_problems
 from trendweave.language.durations import read_duration
+from trendweave.rows.given_times.options import read_time_options
+from trendweave.rows.given_times.reading import TimeUnit, read_schema
 from trendweave.rows.tables import arrow_schema
 from trendweave.store.aggregate.calibration import measure_costs
 from trendweave.store.aggregate.costs import Costs, save_costs
@@ -104,6 +106,8 @@ class EventStore(Snapshot):
         buckets: int | None = None,
         group_rows: int = GROUP_ROWS,
         filesystem: pafs.FileSystem | None = None,
+        time_unit: TimeUnit | None = None,
+        time_format: str | None = None,
     ) -> EventStore:
         """Make a store that has no events yet.
 
@@ -117,12 +121,16 @@ class EventStore(Snapshot):
             buckets: How many buckets there are, where there are keys.
             group_rows: How many rows a row group has, the smallest piece that is read.
             filesystem: Arrow's file system that has the path.
+            time_unit: The time column of the schema holds numbers of this unit, as in `trendweave.Options`; the store
+                has timestamps.
+            time_format: The time column of the schema holds text, written so; the store has timestamps.
 
         Raises:
             DataError: There is a store already, or a column is missing.
         """
         place = find_place(path, filesystem)
         columns = arrow_schema(pa.schema(dict(schema)) if isinstance(schema, Mapping) else schema)
+        columns = read_schema(columns, (time,), read_time_options(time_unit, time_format))
         named = [time, *([type] if type else []), *keys, *index]
         raise_problems([Problem("TW301", f"the schema has no column {name}", "add it to the schema")
                         for name in dict.fromkeys(named) if name not in columns.names])  # fmt: skip
@@ -167,12 +175,20 @@ class EventStore(Snapshot):
         """Whether the data is a Delta table."""
         return is_delta(self.place)
 
-    def append(self, events: Any, batch: tuple[str, int] | None = None) -> int:
+    def append(
+        self,
+        events: Any,
+        batch: tuple[str, int] | None = None,
+        time_unit: TimeUnit | None = None,
+        time_format: str | None = None,
+    ) -> int:
         """Add events: all of them are seen from one moment on, or none.
 
         Args:
             events: An Arrow table or reader, a pandas or polars frame, or a DataFrame of Spark.
             batch: The name of a stream and the number of a batch: the same batch is added once, however often it comes.
+            time_unit: What their times count, where they are numbers and the store has timestamps.
+            time_format: How their times are written, where they are text and the store has timestamps.
 
         Returns:
             How many rows were added.
@@ -180,15 +196,17 @@ class EventStore(Snapshot):
         Raises:
             DataError: The events do not fit the columns of the store.
         """
-        return append_events(self, events, batch)
+        return append_events(self, events, batch, read_time_options(time_unit, time_format))
 
-    def sink(self, name: str = "sink") -> Sink:
+    def sink(self, name: str = "sink", time_unit: TimeUnit | None = None, time_format: str | None = None) -> Sink:
         """A function for `writeStream.foreachBatch` that adds each batch of a stream once.
 
         Args:
             name: Tells streams that write into one store apart. A stream keeps it as it keeps its checkpoint.
+            time_unit: As for `append`.
+            time_format: As for `append`.
         """
-        return Sink(self, name)
+        return Sink(self, name, time_unit, time_format)
 
     def follow(self, spark: SparkSession) -> DataFrame:
         """A streaming DataFrame of the events that are there and of those that will be added, each append once.
@@ -199,10 +217,15 @@ class EventStore(Snapshot):
         Args:
             spark: The session.
         """
-        from trendweave.store.spark.follow import follow
+        from trendweave.runners.spark.versions import has_data_sources
 
         if self.is_delta:
             raise OptionError([Problem("TW408", "a Delta table is followed by Spark itself", "use readStream.table")])
+        if not has_data_sources(spark):
+            message = f"stored events are followed on Spark 4.0 or newer, and this is Spark {spark.version}"
+            raise ExecutionError([Problem("TW424", message, "update Spark, or read what was added with run(between=)")])
+        from trendweave.store.spark.follow import follow
+
         return follow(spark, self.place, self.schema)
 
     def to_spark(

@@ -223,12 +223,18 @@ def _returns(draw: DrawFn, names: list[str], partition_by: tuple[str, ...], even
 
 @st.composite
 def _clauses(
-    draw: DrawFn, query: Query, kind: str | None, at_end: bool | None, partition_by: tuple[str, ...], events: bool
+    draw: DrawFn,
+    query: Query,
+    kind: str | None,
+    at_end: bool | None,
+    partition_by: tuple[str, ...],
+    events: bool,
+    windowed: bool = False,
 ) -> Query:
     """The query with everything that does not depend on the planted intervals."""
     if kind is None:
         kind = draw(st.sampled_from(["matches"] * 6 + ["windows", "situations"]))
-    within = draw(st.sampled_from([None, 30, None, 20, 15, 12, 8, 5, 2]))
+    within = draw(st.sampled_from([30, 20, 15, 12, 8, 5, 2] if windowed else [None, 30, None, 20, 15, 12, 8, 5, 2]))
     query = replace(query, partition_by=partition_by, at_end=draw(st.booleans()) if at_end is None else at_end)
     if kind == "situations":
         return replace(query, constraints=(), return_situations=True)
@@ -257,12 +263,14 @@ def queries_and_events(
     null_rows: bool = True,
     partitions: bool = True,
     own_columns: bool = False,
+    windowed: bool = False,
 ) -> tuple[Query, list[dict]]:
     """A query and events for it.
 
     `kind` is "matches", "windows" (COUNT(*) EVERY) or "situations"; None is any of them, also for `at_end` and
     `consistent`. `previous=False` leaves out PREV, `ties=False` gives all events of a partition different times,
-    `own_columns` makes the conditions of different names independent of each other.
+    `own_columns` makes the conditions of different names independent of each other. `windowed`: all that streams can
+    run.
     """
     planted = draw(planted_intervals(min_names, max_names))
     plain, unbounded = own_columns or draw(st.booleans()), draw(st.booleans())
@@ -276,7 +284,7 @@ def queries_and_events(
         definitions.append(definition if unbounded else draw(bounded(definition, end - start)))
     query = Query(tuple(definitions), draw(constraint_sets(planted, consistent)))
     partition_by = draw(st.sampled_from(PARTITIONS)) if partitions else ()
-    query = draw(_clauses(query, kind, at_end, partition_by, events=True))
+    query = draw(_clauses(query, kind, at_end, partition_by, events=True, windowed=windowed))
     return query, draw(_events(planted, partition_by, ties, null_rows))
 
 

@@ -145,6 +145,7 @@ class Variety:
     keys: bool = True
     kinds: bool = True  # lists, intervals, ORDER BY and others, not only aggregates
     others: bool = True  # queries that have only the pattern in common with the first
+    edged: bool = False  # the first has a condition on neighbours wherever its pattern has room for one
     one_kind: bool = False  # lists beside lists of the same kind, or aggregates beside aggregates
 
 
@@ -161,7 +162,7 @@ def first_conditions(draw: DrawFn, pattern: Pattern, variety: Variety) -> tuple[
     single: tuple[Local, ...] = ()
     if variety.locals and (variety.one_kind or draw(st.booleans())):
         single = draw(local_conditions(pattern))
-    if (variety.edges or variety.one_kind) and not rarely(draw, 3):
+    if variety.edged or ((variety.edges or variety.one_kind) and not rarely(draw, 3)):
         return single + draw(edge_conditions(pattern))
     return single
 
@@ -174,10 +175,7 @@ def first_queries(draw: DrawFn, variety: Variety, windowed: bool) -> Related:
     query = Query(
         pattern,
         aggregates=draw(aggregates(sorted(variable_types(pattern)))),
-        predicates=(
-            draw(local_conditions(pattern)) if variety.locals and (variety.one_kind or draw(st.booleans())) else ()
-        )
-        + (draw(edge_conditions(pattern)) if (variety.edges or variety.one_kind) and not rarely(draw, 3) else ()),
+        predicates=draw(first_conditions(pattern, variety)),
         equivalence=equivalence,
         group_by=groups,
         window=draw(time_windows(windowed)),

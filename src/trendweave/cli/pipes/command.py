@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.logging import RichHandler
 
 from trendweave.cli.options import (
     Between,
     DeviceOption,
     Master,
     NumberFormat,
+    Runner,
     Settings,
     StorePath,
     TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
     UsingOption,
+    Where,
     check_master,
+    choose_runner,
     read_pairs,
+    read_times,
 )
+from trendweave.cli.own_words import show_warnings
 
 if TYPE_CHECKING:
     from trendweave.operators import Chain, Operator
-
-
-class Runner(StrEnum):
-    """Where operators run."""
-
-    spark = "spark"
-    local = "local"
 
 
 Text = Annotated[
@@ -65,13 +61,15 @@ def pipe(
     time: TimeColumn = "time",
     type: Type = None,
     numbers: Annotated[NumberFormat, typer.Option(help="How sums and counts are written.")] = NumberFormat.decimal,
-    runner: Annotated[Runner, typer.Option(help="On Spark, or in this process without a JVM.")] = Runner.spark,
+    runner: Where = None,
     master: Master = None,
     conf: Settings = None,
     device: DeviceOption = None,
     store: StorePath = None,
     between: Between = None,
     using: UsingOption = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what would be done, and where.")] = False,
 ) -> None:
     """Run operators (FILTER, AGGREGATE, JOIN, MATCH) on files of events, or on stored events."""
@@ -79,6 +77,7 @@ def pipe(
 
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
+    runner = choose_runner(runner, master)
     if runner is Runner.local and (master or settings):
         raise typer.BadParameter("--master and --conf are for --runner spark")
     if store is not None and (events or right):
@@ -89,13 +88,13 @@ def pipe(
         raise typer.BadParameter("give --events or --store")
     options: dict[str, Any] = {"numbers": numbers.value}
     options |= {} if device is None else {"device": device.value}
+    options |= read_times(time_unit, time_format)
     options |= {} if using is None else {"using": using.value}
     asked = PipeRun(read_pipe(text), events or (), right or (), store, between, out, time, type, options)
     if explain:
         explain_pipe(asked)
         return
-    errors = Console(stderr=True)
-    logging.getLogger("trendweave").addHandler(RichHandler(console=errors, show_time=False, show_path=False))
+    errors = show_warnings()
     if runner is Runner.local:
         run_here(asked)
     else:

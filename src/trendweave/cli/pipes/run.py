@@ -83,6 +83,7 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
     """Run on Spark; all that can be wrong without Spark is found before it starts."""
     with explain_missing_spark():
         from trendweave.cli import spark_files, spark_session
+        from trendweave.runners.spark.versions import collect_arrow
     folder = _check_out(run, by_spark=True)
     local = spark_session.is_local(master)
     chosen = run.sides(lambda paths: spark_files.choose_files(paths, local)) if run.store is None else ()
@@ -97,7 +98,7 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
             spark_files.write_rows(rows, run.out, folder)
             return
         with spark_session.explain_spark_errors():
-            found = rows.toArrow()
+            found = collect_arrow(rows)
     _write(run, found.sort_by(run.time) if run.time in found.column_names else found)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,15 @@ NAMES: dict[str, Any] = {
     **{"int64": np.int64, "float64": np.float64, "fmod": np.fmod, "sqrt": np.sqrt},
     **{"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "inf": np.inf, "nan": np.nan},
 }
+#: The text of a module with a condition, `test`, and a loop that calls it: both are compiled together.
+AROUND_CONDITION = """import numpy as np
+from numba import njit
+from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc
+
+
+@njit(nogil=True, error_model="numpy", forceinline=True)
+{condition}
+{loop}"""
 
 
 def load_plain(source: str) -> Callable[..., Any]:
@@ -33,6 +45,23 @@ def load_compiled(source: str) -> Any:
     from numba import njit
 
     return njit(nogil=True, error_model="numpy", forceinline=True)(load_plain(source))
+
+
+def load_kept(source: str, name: str) -> Any:
+    """A function of a text, whose code is kept on disk once it is compiled.
+
+    Args:
+        source: Defines the function, and all that it calls.
+        name: The name of the function.
+    """
+    from trendweave.kept_code import keep_compiled_text
+
+    # What is kept names the module that it was made in.
+    module_name = f"trendweave_{name}_{hashlib.sha256(source.encode()).hexdigest()[:32]}"
+    module = ModuleType(module_name)
+    sys.modules[module_name] = module
+    exec(compile(source, f"<{module_name}>", "exec"), module.__dict__)
+    return keep_compiled_text(module.__dict__[name], source)
 
 
 def read_operands(compiled: Compiled, side: str, rows: pa.Table | pa.RecordBatch) -> Iterator[np.ndarray]:

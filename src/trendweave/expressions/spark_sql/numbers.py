@@ -7,7 +7,7 @@ from trendweave.expressions.spark_sql.common_kinds import count_microseconds, to
 from trendweave.expressions.spark_sql.values import MOMENTS, NULL, NUMBERS, Sql, refuse_finer_than_microseconds
 from trendweave.language import syntax_tree as st
 
-_TRY = {"+": "TRY_ADD", "-": "TRY_SUBTRACT", "*": "TRY_MULTIPLY", "/": "TRY_DIVIDE", "%": "TRY_MOD"}
+_TRY = {"+": "TRY_ADD", "-": "TRY_SUBTRACT", "*": "TRY_MULTIPLY", "/": "TRY_DIVIDE"}
 
 
 def negate(value: Sql) -> Sql:
@@ -49,6 +49,8 @@ def calculate(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql
         return _calculate_times(place, operator, left, right)
     if operator == "/" or kinds != {Kind.INTEGER}:
         left, right = to_float(left), to_float(right)
+        if operator == "%":
+            return Sql(_remainder(left.text, right.text, "0D"), left.kind)
         return Sql(f"{_TRY[operator]}({left.text}, {right.text})", left.kind)
     return Sql(_calculate_whole(operator, left.text, right.text), left.kind)
 
@@ -59,9 +61,16 @@ def _calculate_whole(operator: str, left: str, right: str) -> str:
     Spark's optimiser puts chains of + and of * in another order, and then other steps leave 64 bits, or none does. It
     does not look for them behind another operator, so steps inside get one that changes nothing.
     """
+    if operator == "%":
+        return _remainder(left, right, "0L")
     name = _TRY[operator]
     left, right = (f"({text} | 0L)" if f"{name}(" in text else text for text in (left, right))
     return f"{name}({left}, {right})"
+
+
+def _remainder(left: str, right: str, zero: str) -> str:
+    """NULL where the divisor is zero: Spark 3.5 has no function for it."""
+    return f"({left} % NULLIF({right}, {zero}))"
 
 
 def _calculate_times(place: st.Expression, operator: str, left: Sql, right: Sql) -> Sql:

@@ -14,6 +14,7 @@ from trendweave.kernels.aggregates.compile_program import build_program, order_b
 from trendweave.kernels.aggregates.one_state.few_rows import serves_few
 from trendweave.kernels.aggregates.one_state.ranked import serves
 from trendweave.kernels.aggregates.one_state.sliding import OneState, count_large, find_repeating_state
+from trendweave.kernels.aggregates.plain_loop import serves_plainly
 from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
 from trendweave.kernels.aggregates.propagate import Choice, propagate
 from trendweave.kernels.aggregates.state_sums import sum_unconditional
@@ -30,6 +31,7 @@ FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
 MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows again, and memory is for the most
 MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
 SAMPLE_BLOCKS = 5  # the few, spread over all of them; most of them decide
+PLAIN_FLOATS = 20_000  # rows: beyond, floats gain more in the loop for everything than compiling it costs
 MEMORY_LIMIT = 6 * 2**30
 BEYOND_WINDOWS = 2**54  # numbers of windows are smaller
 
@@ -179,7 +181,11 @@ class Engine:
         )  # fmt: skip
         ask = Ask(numbers, limbs, kind, int(self.selection))
         choice = Choice(
-            self.is_ranked(program, ask, queries), self.force_way is None and serves_few(program, ask, queries)
+            ranked=self.is_ranked(program, ask, queries),
+            few=self.force_way is None and serves_few(program, ask, queries),
+            plain=self.force_way is None
+            and serves_plainly(program, ask, queries)
+            and (bits_at_most is not None or self.count <= PLAIN_FLOATS),
         )
         return propagate(program, columns, blocks, ask, bits_at_most, row_results, choice)
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.blocks import select_blocks
-from trendweave.kernels.aggregates.one_state.few_rows import have_few_rows, sum_few
 from trendweave.kernels.aggregates.one_state.ranked import propagate_ranked
+from trendweave.kernels.aggregates.one_state.run_few import have_few_rows, run_few
+from trendweave.kernels.aggregates.plain_loop import run_plainly
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT, NOT_THERE, QUEUE, RANKED, SCAN
 from trendweave.kernels.aggregates.ranked_sums import add_prefix
 from trendweave.kernels.aggregates.ranks import rank_block
@@ -171,11 +172,12 @@ def propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals):
 
 
 class Choice(NamedTuple):
-    """Which loops may run, of those that serve a program: that of `one_state.ranked` instead of the general one, and
-    that of `one_state.few_rows` where blocks have few rows."""
+    """Which loops may run, of those that serve a program: those of `one_state.ranked` and `plain_loop` instead of the
+    general one, and that of `one_state.few_rows` where blocks have few rows."""
 
     ranked: bool
     few: bool
+    plain: bool
 
 
 def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_results, choice: Choice) -> tuple:
@@ -191,7 +193,7 @@ def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_
         np.empty(0, number) if row_results is None else row_results,
     )
     if choice.few and (few := have_few_rows(blocks)).any():
-        sum_few(program, columns, blocks, np.flatnonzero(few), ask, bits_at_most, totals)
+        run_few(program, columns, blocks, np.flatnonzero(few), ask, bits_at_most, totals)
         if not few.all():
             others = select_blocks(blocks, ~few)
             rest = propagate(program, columns, others, ask, bits_at_most, None, choice._replace(few=False))
@@ -202,6 +204,8 @@ def propagate(program, columns, blocks, ask: Ask, bits_at_most: int | None, row_
     if choice.ranked:
         limb_lanes = np.zeros(ask.most_limbs, np.int64)
         propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, limb_lanes)
+    elif choice.plain:
+        run_plainly(program, columns, work, blocks, ask, bits_at_most, totals)
     else:
         propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals)
     return totals.results, totals.fits, totals.bits_used

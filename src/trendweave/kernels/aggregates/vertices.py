@@ -218,22 +218,30 @@ def finish_extrema(vector, at, span, measures, row, state, queries):
 
 
 @inner
+def finish_small(vector, at, span, limb_bits, measures, row, state, queries):
+    """The same for numbers of one limb: see `finish_vertex`. Returns the outcome."""
+    if limb_bits is None:
+        return finish_floats(vector, at, span, measures, row, state, queries)
+    else:
+        if span.kind != SUM:
+            return finish_extrema(vector, at, span, measures, row, state, queries)
+        if span.lanes == 1 and measures.states.shape[0] == 0:
+            if vector[at] == 0:
+                return EMPTY
+            return OVERFLOW if vector[at] >> limb_bits != 0 else REACHED
+        return finish_one_limb(vector, at, span, limb_bits, measures, row, state, queries)
+
+
+@inner
 def finish_vertex(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state, queries):
     """Turn the sum over predecessors, vector number `used`, into the vertex's own aggregates (GRETA, Section 4.2;
     A-Seq's per-event step). Returns the outcome and the number of limbs now in use.
 
     `limb_bits` is None for float64: the branch is dropped when this is compiled.
     """
-    at = used * width
     if limb_bits is None:
-        return finish_floats(vector, at, span, measures, row, state, queries), limbs
+        return finish_small(vector, used * width, span, limb_bits, measures, row, state, queries), limbs
     else:
-        if span.kind != SUM:
-            return finish_extrema(vector, at, span, measures, row, state, queries), limbs
-        if most_limbs == 1:
-            if span.lanes == 1 and measures.states.shape[0] == 0:
-                if vector[at] == 0:
-                    return EMPTY, limbs
-                return OVERFLOW if vector[at] >> limb_bits != 0 else REACHED, limbs
-            return finish_one_limb(vector, at, span, limb_bits, measures, row, state, queries), limbs
+        if span.kind != SUM or most_limbs == 1:
+            return finish_small(vector, used * width, span, limb_bits, measures, row, state, queries), limbs
         return finish_limbs(vector, used, width, span, limbs, most_limbs, limb_bits, measures, row, state, queries)

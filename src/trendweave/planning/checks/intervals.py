@@ -10,12 +10,12 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.checks.times import TIME_KINDS, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 
-_TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 
@@ -66,9 +66,9 @@ def _check_interval_columns(columns: IntervalColumns, schema: Schema, problems: 
         if role == "name" and kind is not Kind.STRING:
             message = f"the name column {name} is {kind.value}"
             problems.append(problem_at(columns.span, "TW303", message, "use a string column"))
-        if role != "name" and kind not in _TIME_KINDS:
+        if role != "name" and kind not in TIME_KINDS:
             message = f"the {role} column {name} is {kind.value}"
-            problems.append(problem_at(columns.span, "TW303", message, "use a timestamp or a number of seconds"))
+            problems.append(problem_at(columns.span, "TW303", message, time_hint(schema[name])))
     both = [schema[name].kind for name in (columns.start, columns.end) if name in schema]
     if len(both) == 2 and (Kind.TIMESTAMP in both) and both[0] is not both[1]:
         message = f"{columns.start} and {columns.end} are {both[0].value} and {both[1].value}"
@@ -81,9 +81,9 @@ def _check_time_and_type(
     if time not in schema:
         hint = near_names(time, schema) or "name it with time="
         problems.append(Problem("TW302", f"there is no time column {time}", hint))
-    elif schema[time].kind not in _TIME_KINDS:
+    elif schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
-        problems.append(Problem("TW303", message, "use a timestamp or a number of seconds"))
+        problems.append(Problem("TW303", message, time_hint(schema[time])))
     if type_ is None:
         return
     if plan.source is None:

@@ -10,6 +10,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.checks.times import TIME_KINDS, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan, output_names
@@ -19,7 +20,6 @@ from trendweave.planning.plan import Path
 SIDE = "side"
 #: What a row of an aggregate tells besides its keys, its time and its aggregates.
 WINDOW_COLUMNS = ("window_start", "window_end")
-_TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 _ORDERED = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE, Kind.STRING, Kind.BOOLEAN, Kind.NULL)
 _Column = Callable[[Path, Span | None], ColumnType | None]
@@ -47,7 +47,7 @@ def check_operator(plan: OperatorPlan, schema: Schema, time: str) -> list[Proble
         _check_condition(plan.condition, lambda path, span: find_column(schema, path, span, problems), problems)
         return problems
     problems += _check_columns(plan.keys, schema, "be a key")
-    problems += _check_columns(plan.order_by, schema, "order events")
+    problems += check_order(plan.order_by, schema)
     problems += _check_aggregates(plan, schema)
     names = (*plan.keys, *WINDOW_COLUMNS, time, *output_names(plan))
     return problems + _check_twice(names, "rename an aggregate with AS")
@@ -67,7 +67,7 @@ def check_sides(plan: JoinPlan, left: Schema, right: Schema, time: str) -> list[
     for schema in (left,) if same else (left, right):
         problems += check_time(schema, time) if schema is right and not same else []
         problems += _check_columns(plan.keys, schema, "be a key")
-        problems += _check_columns(plan.order_by, schema, "order events")
+        problems += check_order(plan.order_by, schema)
     if not same:
         problems += _check_alike((time, *plan.keys), left, right)
     sides = {"left": left, "right": right}
@@ -85,14 +85,19 @@ def check_sides(plan: JoinPlan, left: Schema, right: Schema, time: str) -> list[
     return problems + _check_twice((time, *plan.keys, *shown), "rename the column of a table")
 
 
+def check_order(names: Iterable[str], schema: Schema) -> list[Problem]:
+    """Problems of columns that are to order events."""
+    return _check_columns(names, schema, "order events")
+
+
 def check_time(schema: Schema, time: str) -> list[Problem]:
     """Whether there is a column of times."""
     if time not in schema:
         hint = near_names(time, schema) or "name it with time="
         return [Problem("TW302", f"there is no time column {time}", hint)]
-    if schema[time].kind not in _TIME_KINDS:
+    if schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
-        return [Problem("TW303", message, "use a timestamp or a number of seconds")]
+        return [Problem("TW303", message, time_hint(schema[time]))]
     return []
 
 

@@ -12,6 +12,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
+from trendweave.planning.checks.times import TIME_KINDS, time_hint
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.matches.latest_values import spell_out
 from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
@@ -19,7 +20,6 @@ from trendweave.planning.plan import Path, Plan
 from trendweave.planning.predicates import split_key
 from trendweave.planning.variables import Variables
 
-_TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 
@@ -77,9 +77,9 @@ def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | Non
     if time not in schema:
         hint = near_names(time, schema) or "name it with time="
         problems.append(Problem("TW302", f"there is no time column {time}", hint))
-    elif schema[time].kind not in _TIME_KINDS:
+    elif schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
-        problems.append(Problem("TW303", message, "use a timestamp or a number of seconds"))
+        problems.append(Problem("TW303", message, time_hint(schema[time])))
     if type_ is None:
         named = sorted({variable.type for variable in plan.variables})
         if len(named) > 1:

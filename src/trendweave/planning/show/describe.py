@@ -106,7 +106,10 @@ def _with_variable(
             return st.Attribute((edge.later, *node.names))
         if isinstance(node, st.NextAttribute):
             return node
-        return st.NextAttribute(variable, node.names) if following else st.Attribute((variable, *node.names))
+        if following:
+            return st.NextAttribute(variable, node.names)
+        of_situation = len(node.names) == 1 and st.is_during_column(node.names[0])
+        return (st.During if of_situation else st.Attribute)((variable, *node.names))
 
     return rewrite_columns(expression, named)
 

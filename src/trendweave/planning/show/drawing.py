@@ -18,15 +18,17 @@ JSON_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrow:
+class Arrow:
+    """A step that is drawn, with what is asked of it; dashed where a NOT guards it."""
+
     source: str
     target: str
     label: str
     dashed: bool = False
 
 
-def _templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
-    """Prefix for node names, title, template."""
+def find_templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
+    """All templates of a plan: a prefix for names of nodes, a title, and the template."""
     titles = ("pattern",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
     for index, template in enumerate(plan.templates):
         yield f"t{index}", titles[index], template
@@ -34,24 +36,25 @@ def _templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
         yield f"n{negated.number}", f"NOT {negated.text}", negated.template
 
 
-def _arrows(prefix: str, template: Template, plan: Plan) -> Iterator[_Arrow]:
+def find_arrows(prefix: str, template: Template, plan: Plan) -> Iterator[Arrow]:
+    """All arrows of a template, from its start to its end."""
     for start in template.starts:
         guard = describe.gap_text(start.guard, start.closed, plan)
-        yield _Arrow(f"{prefix}_start", f"{prefix}_{start.state}", guard, bool(guard))
+        yield Arrow(f"{prefix}_start", f"{prefix}_{start.state}", guard, bool(guard))
     for step in template.transitions:
         edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
         guard = describe.gap_text(step.guard, step.closed, plan)
         label = " AND ".join(part for part in (guard, describe.edge_text(edge)) if part)
-        yield _Arrow(f"{prefix}_{step.source}", f"{prefix}_{step.target}", label, bool(guard))
+        yield Arrow(f"{prefix}_{step.source}", f"{prefix}_{step.target}", label, bool(guard))
     for end in template.ends:
         guard = describe.guard_text(end.guard, plan)
         if guard:
-            yield _Arrow(f"{prefix}_{end.state}", f"{prefix}_end", guard, True)
+            yield Arrow(f"{prefix}_{end.state}", f"{prefix}_end", guard, True)
 
 
 def mermaid(plan: Plan) -> str:
     lines = ["flowchart LR"]
-    for prefix, title, template in _templates(plan):
+    for prefix, title, template in find_templates(plan):
         lines.append(f"  subgraph {prefix}[{mermaid_text(title)}]")
         lines.append(f"    {prefix}_start(( ))")
         names = describe.state_names(template)
@@ -62,7 +65,7 @@ def mermaid(plan: Plan) -> str:
             lines.append(f"    {prefix}_{state.number}{shape}")
         if len(free_ends) < len(template.ends):
             lines.append(f"    {prefix}_end((( )))")
-        for arrow in _arrows(prefix, template, plan):
+        for arrow in find_arrows(prefix, template, plan):
             line = "-.->" if arrow.dashed else "-->"
             label = f"|{mermaid_text(arrow.label)}|" if arrow.label else ""
             lines.append(f"    {arrow.source} {line}{label} {arrow.target}")
@@ -76,7 +79,7 @@ def mermaid_text(text: str) -> str:
 
 def dot(plan: Plan) -> str:
     lines = ["digraph trendweave {", "  rankdir=LR;", "  node [shape=circle];"]
-    for prefix, title, template in _templates(plan):
+    for prefix, title, template in find_templates(plan):
         lines.append(f"  subgraph cluster_{prefix} {{")
         lines.append(f"    label={dot_text(title)};")
         lines.append(f'    {prefix}_start [shape=point, label=""];')
@@ -89,7 +92,7 @@ def dot(plan: Plan) -> str:
             )
         if len(free_ends) < len(template.ends):
             lines.append(f'    {prefix}_end [shape=doublecircle, label=""];')
-        for arrow in _arrows(prefix, template, plan):
+        for arrow in find_arrows(prefix, template, plan):
             style = ", style=dashed" if arrow.dashed else ""
             lines.append(f"    {arrow.source} -> {arrow.target} [label={dot_text(arrow.label)}{style}];")
         lines.append("  }")

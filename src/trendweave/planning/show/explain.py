@@ -13,6 +13,8 @@ from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_
 _LABEL = 13
 _BY_WINDOW = "rows are copied into their windows: what is under NOT, or which reading counts, depends on the window"
 
+_SAME_TIME = "events of one time never follow each other, unless order_by= names a column that orders them"
+
 
 def explain_text(plan: Plan) -> str:
     """The whole plan as aligned text."""
@@ -45,6 +47,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
         ("returns", _returns(plan)),
         ("window", describe.window_text(plan.window)),
         ("strategy", plan.strategy),
+        *([("same time", _SAME_TIME)] if any(template.transitions for template in plan.templates) else []),
         *_detection(plan),
         *([("by window", _BY_WINDOW)] if plan.window_apart else []),
         *_kernels(plan),

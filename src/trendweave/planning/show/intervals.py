@@ -183,7 +183,7 @@ def mermaid(plan: IntervalPlan) -> str:
 
 def draw_mermaid(plan: IntervalPlan) -> list[str]:
     """The lines of a drawing, without its head."""
-    lines = [f'  s{i}["{_quoted(_label(situation))}"]' for i, situation in enumerate(plan.situations)]
+    lines = [f'  s{i}["{_quoted(label_of(situation))}"]' for i, situation in enumerate(plan.situations)]
     return lines + [f'  s{pair.left} -- "{"; ".join(names_of(pair.mask))}" --> s{pair.right}' for pair in plan.pairs]
 
 
@@ -193,13 +193,14 @@ def dot(plan: IntervalPlan) -> str:
 
 def draw_dot(plan: IntervalPlan) -> list[str]:
     """The lines of a drawing, without its head and end."""
-    lines = [f"  s{i} [label={json.dumps(_label(situation))}];" for i, situation in enumerate(plan.situations)]
+    lines = [f"  s{i} [label={json.dumps(label_of(situation))}];" for i, situation in enumerate(plan.situations)]
     return lines + [
         f"  s{pair.left} -> s{pair.right} [label={json.dumps('; '.join(names_of(pair.mask)))}];" for pair in plan.pairs
     ]
 
 
-def _label(situation: SituationPlan) -> str:
+def label_of(situation: SituationPlan) -> str:
+    """A situation in one line: its name, when it holds, and how long it lasts."""
     parts = [situation.name]
     if situation.condition is not None:
         parts.append(print_expression(situation.condition))

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, NotCompiled, compile_condition
-from trendweave.expressions.compiled.loading import NAMES, load_compiled, read_operands, without_nulls
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept, read_operands, without_nulls
 from trendweave.language.syntax_tree import Expression
 
 #: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
@@ -23,6 +23,7 @@ _WORTH_COMPILING = 250_000_000
 #: Fewer rows are not worth the way to the loop.
 _FEW = 10_000
 _LOOP = """
+@njit(nogil=True, error_model="numpy")
 def mask(found, {arguments}):
     for row in range(found.size):
         found[row] = test({values})
@@ -81,12 +82,8 @@ def _compile(condition: Expression, columns: pa.Schema) -> Compiled | NotCompile
 
 @lru_cache(256)
 def _load(compiled: Compiled) -> Any:
-    from numba import njit
-
     names = []
     for number, operand in enumerate(compiled.operands):
         names += [f"a{number}", *([f"a{number}_valid"] if operand.nullable else [])]
     text = _LOOP.format(arguments=", ".join(names), values=", ".join(f"{name}[row]" for name in names))
-    known: dict[str, Any] = {**NAMES, "test": load_compiled(compiled.python)}
-    exec(compile(text, "<filter>", "exec"), known)
-    return njit(nogil=True, error_model="numpy")(known["mask"])
+    return load_kept(AROUND_CONDITION.format(condition=compiled.python, loop=text), "mask")

@@ -43,6 +43,7 @@ from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_r
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitSteps, telling_query
+from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import unite_columns
 from trendweave.rows.dropped import Dropped
@@ -153,7 +154,7 @@ class Shared:
         return Output(self._compute(self.share(rows), scope))
 
     def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
-        for number, unit in enumerate(self.units):
+        for number, unit in follow(enumerate(self.units), len(self.units)):
             yield from self.write_rows(number, unit.compute(self._seen_by(unit, rows), scope))
 
     def _seen_by(self, unit: BoundUnit, rows: SharedRows) -> SharedRows:

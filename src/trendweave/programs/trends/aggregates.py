@@ -21,6 +21,7 @@ from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
 from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
+from trendweave.progress import count_parts_to_tell, follow
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
@@ -121,7 +122,9 @@ class PartitionTask:
         waiting = 0
         for piece, group, place in zip(pieces, groups, into, strict=True):
             cuts = self._cut_segments(piece, group, windows)
-            for first, end in pairwise(cuts):
+            if len(cuts) == 2:
+                cuts = _cut_to_tell(piece.segments, place)
+            for first, end in follow(pairwise(cuts), len(cuts) - 1):
                 whole = len(cuts) == 2
                 taken = piece if whole else replace(piece, segments=take_segments(piece.segments, first, end))
                 parts.append(self.aggregate_piece(taken, group[first:end], windows).of_groups(place[first:end]))
@@ -379,3 +382,13 @@ def sum_too_large(plan: Plan, kind: TimeType, labels: np.ndarray) -> ExecutionEr
 def of_rows(group: np.ndarray, segments: Segments, windows: WindowNumbers) -> np.ndarray:
     """The group of each row, where windows depend on it."""
     return group[segments.of_rows()] if isinstance(windows, MovingNumbers) else group
+
+
+def _cut_to_tell(segments: Segments, into: np.ndarray) -> list[int]:
+    """Where to cut segments of which nothing is merged, so that a run of many rows tells how far it is. The rows of a
+    result are the same, to the last bit: no number of one segment meets one of another."""
+    parts = count_parts_to_tell(segments.row.size)
+    if parts < 2 or np.unique(into).size < into.size:
+        return [0, segments.count]
+    wanted = np.searchsorted(segments.starts, np.linspace(0, segments.row.size, parts + 1))
+    return np.unique(np.concatenate([[0], wanted, [segments.count]])).tolist()

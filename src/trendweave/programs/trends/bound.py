@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
-from trendweave.planning.preparation import Preparation, prepare
+from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
@@ -24,7 +24,7 @@ class BoundTrends:
     """A trend plan bound to the columns of some events: all that does not depend on what is returned.
 
     `prepared` says how rows are prepared where the plan alone does not. `device` is what computes: rows and states do
-    not depend on it.
+    not depend on it. `order_by` names the columns that order events of one time.
     """
 
     plan: Plan
@@ -34,11 +34,12 @@ class BoundTrends:
     numbers: Numbers
     prepared: Preparation | None = None
     device: str = "cpu"
+    order_by: tuple[str, ...] = ()
 
     @cached_property
     def preparation(self) -> Preparation:
         """How rows are prepared. It is settled when it is asked for: of thousands of queries few may be."""
-        return prepare(self.plan) if self.prepared is None else self.prepared
+        return order_ties(prepare(self.plan), self.order_by) if self.prepared is None else self.prepared
 
     @property
     def text(self) -> str:
@@ -47,7 +48,8 @@ class BoundTrends:
     @property
     def facts(self) -> tuple[str, ...]:
         rule = () if self.needs.rule is None else (self.needs.rule,)
-        return (self.plan.text, self.time, str(self.type), self.numbers, *rule)
+        order = ("order by", *self.order_by) if self.order_by else ()
+        return (self.plan.text, self.time, str(self.type), self.numbers, *rule, *order)
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -82,7 +84,7 @@ class BoundTrends:
         return Needs(
             time=self.time,
             type=self.type,
-            read=read_columns(plan, self.time, self.type),
+            read=tuple(sorted({*read_columns(plan, self.time, self.type), *self.order_by})),
             named_types=frozenset(variable.type for variable in plan.variables),
             known=keys,
             columns=self.preparation.columns,

@@ -105,7 +105,9 @@ class TrendAggregates(BoundTrends):
         if closing is None:
             return None
         parts = self.partials() if in_parts else None
-        if self.folds and not early and self.way is None and plan_folding(self.plan).why_not is None:
+        # Folded numbers know times alone.
+        folds = self.folds and not self.order_by and not early and self.way is None
+        if folds and plan_folding(self.plan).why_not is None:
             return make_folded_steps(self, closing, lambda found: self._write_closed(found, parts))
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
@@ -287,11 +289,12 @@ def bind_trends(
     detection: Detection | None = None,
     way: str | None = None,
     device: str = "cpu",
+    order_by: tuple[str, ...] = (),
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
-    bound = (plan, events, time, type_, numbers)
+    bound = (plan, events, time, type_, numbers, None, device, order_by)
     if plan.returns == "aggregates" and plan.finds_trends:
-        return ListedAggregates(*bound, device=device, detection=detection or DEFAULTS)
+        return ListedAggregates(*bound, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":
-        return TrendAggregates(*bound, device=device, way=way)
-    return TrendLists(*bound, device=device, detection=detection or DEFAULTS)
+        return TrendAggregates(*bound, way=way)
+    return TrendLists(*bound, detection=detection or DEFAULTS)

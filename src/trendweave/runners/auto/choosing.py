@@ -148,6 +148,14 @@ def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, 
     return min(by_keys, max(fewest, 1 / chunks)), 1.0 + (cut.before + cut.after) * step / length
 
 
+def estimate_seconds(program: Program, events: pa.Table, device: Device) -> float | None:
+    """How long a run is estimated to take on one core or on all of them; None for others."""
+    cores = count_cores()
+    work = measure_work(program, look_at(program, events), cores)
+    estimates = choose(work, Machine(cores), load_costs()).estimates
+    return next((one.seconds for one in estimates if one.device == device and device != "gpu"), None)
+
+
 def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:
     """Run on the best device; on the next one where a card refuses."""
     *others, last = choice.devices

@@ -23,6 +23,7 @@ from trendweave.runners.spark.exchange.road import choose_road, compute_columns
 from trendweave.runners.spark.metrics import count_results, count_rows, observe_rows
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import parts_type, result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.sorted_rows import compute_sorted
 from trendweave.runners.spark.table_task import PEAK, SHARED, TableTask
 from trendweave.runners.spark.task import MergeTask
@@ -72,7 +73,7 @@ def merge_parts(task: TableTask, result: StructType, compute: Callable[[StructTy
     found = compute(_with_hidden(carried, shares, trends=False) if counted else carried)
     keys = [F.col(spark_column((name,))) for name in parts.together]
     together = found.repartition(*keys) if keys else found.coalesce(1)
-    return together.mapInArrow(MergeTask(program, counted).__call__, shown)
+    return together.mapInArrow(travelling(MergeTask(program, counted)), shown)
 
 
 def _with_hidden(schema: StructType, shares: bool, trends: bool = True) -> StructType:

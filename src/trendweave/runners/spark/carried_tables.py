@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.program import Carry
 from trendweave.programs.trends.folded.kept import KeptTables
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.runners.spark.stream_state import CONTENT, TEXT, struct_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 #: Under this name there is the list of all others: to list the keys of a map, Spark reads the whole map.
 _NAMES = ""

@@ -16,7 +16,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import TIME
-from trendweave.runners.spark.arrow_types import to_arrow
+from trendweave.runners.spark.versions import to_arrow
 
 
 def in_plain_strings(events: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from trendweave.programs.program import Program, TimeCut
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.chunks import PackedTimes, find_cut, number_chunks
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import Limits, TableTask
 from trendweave.runners.spark.task import ComputeTask
 
@@ -34,7 +35,7 @@ def compute_sorted(task: TableTask, rows: DataFrame, result: StructType, setting
     # Rows without a time are not sorted by keys either.
     in_order = task.program.needs.time is not None
     limits = Limits(settings.rows_at_once, settings.max_rows_of_a_key) if in_order else _ALL
-    return placed.mapInArrow(ComputeTask(task, limits, packed, in_order).__call__, result)
+    return placed.mapInArrow(travelling(ComputeTask(task, limits, packed, in_order)), result)
 
 
 def _place(

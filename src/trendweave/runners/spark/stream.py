@@ -27,17 +27,18 @@ from trendweave.rows.arrow_bytes import from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.arrow_types import to_arrow
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.packing.stream_packing import pack_events
-from trendweave.runners.spark.pieces import BUCKET, ORIGINAL, PackTask, stored_schema
+from trendweave.runners.spark.pieces import ORIGINAL, PackTask, stored_schema
 from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
 from trendweave.runners.spark.schema import parts_type, result_type
-from trendweave.runners.spark.stream_operator import OUTPUT, StreamProcessor
+from trendweave.runners.spark.sessions.travelling import travelling
+from trendweave.runners.spark.stream_operator import StreamProcessor
 from trendweave.runners.spark.task import MergeTask
-from trendweave.runners.spark.versions import find_version_problems
+from trendweave.runners.spark.through_state import through_state
+from trendweave.runners.spark.versions import find_state_interface, to_arrow
 from trendweave.runners.spark.workload_operator import WorkloadProcessor
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -60,19 +61,19 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
     watched = _with_watermark(program, events, settings)
     prepared = prepare_rows(program, watched).schema
     kept = to_arrow(StructType([field for field in prepared if field.name != MEETS]))
-    in_parts = merges_parts(program, settings)
+    in_parts, delay = merges_parts(program, settings), _delay(events, settings)
     buckets = StateBuckets.choose(settings.buckets, events.sparkSession)
-    processor = make_processor(program, kept, settings, buckets, in_parts, _delay(events, settings))
+    processor = make_processor(program, kept, settings, buckets, in_parts, delay)
     packed = PackTask(processor.schema, processor.pane, buckets.numbers() if buckets.spread else None)
     pack = CheckedPackTask(packed, processor.owner, buckets, isinstance(program, Shared))
     pieces = pack_events(program, watched, pack, settings, events.columns)
-    found = _through_state(pieces, processor, settings)
+    found = _through_state(pieces, processor, settings, delay)
     return _unpack(program, found, events.schema, settings, in_parts)
 
 
 def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     """Everything that can be known to be wrong before the stream starts, with the way out."""
-    problems = find_version_problems(events)
+    problems = []
     never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
     for name in never:
         message = "a stream has no end, and the query has one window over the whole input"
@@ -85,7 +86,7 @@ def _check(program: Program, events: DataFrame, settings: Settings) -> None:
         hint = 'call withWatermark on the time column, or give watermark="10 seconds"'
         problems.append(Problem("TW410", message, hint))
     store = events.sparkSession.conf.get(_STORE, None) or ""
-    if "RocksDB" not in store:
+    if "RocksDB" not in store and find_state_interface(events).needs_rocksdb:
         named = store.rpartition(".")[2] or "Spark's default one"
         message = f"the state store of the session is {named}; Spark keeps such state in RocksDB only"
         problems.append(Problem("TW411", message, f"set {_STORE} to {_ROCKSDB}"))
@@ -140,10 +141,9 @@ def _facts(program: Program, settings: Settings) -> list[str]:
     return [program.text, str(needs.time), str(needs.type), "early" if settings.early else "final", *rule]
 
 
-def _through_state(pieces: DataFrame, processor: StreamProcessor, settings: Settings) -> DataFrame:
+def _through_state(pieces: DataFrame, processor: StreamProcessor, settings: Settings, delay: int) -> DataFrame:
     """What the stateful operator gives out, one call per bucket, with rows that are there for the counts alone."""
-    mode = "update" if settings.early else "append"
-    found = pieces.groupBy(BUCKET).transformWithState(processor, OUTPUT, mode, "eventTime")
+    found = through_state(pieces, processor, settings.early, delay)
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
     return found.observe(settings.metrics, *counts)
 
@@ -153,12 +153,12 @@ def _unpack(program: Program, found: DataFrame, events: StructType, settings: Se
     shown = StructType([*result_type(program, events).fields, *late])
     parts = program.partials()
     if not in_parts or parts is None:
-        return found.mapInArrow(UnpackTask(to_arrow(shown)).__call__, shown)
+        return found.mapInArrow(travelling(UnpackTask(to_arrow(shown))), shown)
     carried = StructType([*parts_type(parts.schema).fields, *(StructField("late", BinaryType()) for _ in late)])
-    unpacked = found.mapInArrow(UnpackTask(to_arrow(carried)).__call__, carried)
+    unpacked = found.mapInArrow(travelling(UnpackTask(to_arrow(carried))), carried)
     keys = [F.col(spark_column((name,))) for name in parts.together]
     together = unpacked.repartition(*keys) if keys else unpacked.coalesce(1)
-    return together.mapInArrow(MergeStreamTask(MergeTask(program), to_arrow(shown)).__call__, shown)
+    return together.mapInArrow(travelling(MergeStreamTask(MergeTask(program), to_arrow(shown))), shown)
 
 
 @dataclass(frozen=True, slots=True)

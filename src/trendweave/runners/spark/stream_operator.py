@@ -10,17 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import (
-    ExpiredTimerInfo,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-    TimerValues,
-)
 
 from trendweave.programs.program import NO_CARRY, Carry, Program
 from trendweave.rows.arrow_bytes import as_stream, from_stream
@@ -31,10 +25,14 @@ from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
 from trendweave.runners.spark.pieces import FIRST, Piece, read_first
+from trendweave.runners.spark.sessions.travelling import travelling_state
 from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
 from trendweave.runners.spark.table_task import telling_where
+from trendweave.runners.spark.versions import StatefulProcessor
 from trendweave.runners.spark.waiting_rows import WaitingRows
-from trendweave.runners.warm_up import compile_once
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues
 
 #: What comes out of the operator: rows as an Arrow stream, late events as another, and counts for the metrics.
 OUTPUT = "payload binary, late_rows binary, events bigint, late bigint"
@@ -53,6 +51,9 @@ class StreamProcessor(StatefulProcessor):
         self._in_parts, self._early = in_parts, early
         self._time_type = time_type(schema.field(TIME).type)
         self._columns = schema
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return travelling_state(type(self), self.__dict__)
 
     @property
     def pane(self) -> int | None:
@@ -209,8 +210,6 @@ class StreamProcessor(StatefulProcessor):
     def _compile(self) -> None:
         self._took_steps = True
         use_assigned_card()
-        work = self._program.work
-        compile_once("folded" if self._steps.folds and work != "windows" else work)
 
     def _read_about(self) -> About:
         version = FOLDED_VERSION if self._steps.folds else STATE_VERSION

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.carry import check_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.runners.spark.packing.state_buckets import describe_misfit
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1

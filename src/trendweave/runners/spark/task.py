@@ -15,7 +15,6 @@ from trendweave.runners.spark.chunks import PackedTimes
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import PEAK, SHARED, Limits, TableTask, append_counts, counts_row
-from trendweave.runners.warm_up import compile_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ class ComputeTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         use_assigned_card()
-        compile_once(self.task.program.work)
         held: list[pa.RecordBatch] = []
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)

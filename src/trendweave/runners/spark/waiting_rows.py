@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
 from trendweave.runners.spark.pieces import Piece, join_pieces
 from trendweave.runners.spark.stream_state import BYTES, INT, LONG, About, struct_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 PIECE_KEY = struct_of(pane=LONG, piece=LONG)
 PIECE_VALUE = struct_of(earliest=LONG, latest=LONG, rows=INT, checksum=LONG, payload=BYTES)

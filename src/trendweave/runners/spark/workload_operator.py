@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 from trendweave.programs.program import Steps
 from trendweave.programs.shared.changes import Roster, keep_carries
@@ -23,6 +23,9 @@ from trendweave.runners.spark.pieces import split_panes
 from trendweave.runners.spark.stream_operator import StreamProcessor
 from trendweave.runners.spark.stream_state import CarryState
 from trendweave.runners.spark.workload_state import StoredWorkload, WorkloadState, move_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 
 class WorkloadProcessor(StreamProcessor):

@@ -11,11 +11,10 @@ import json
 import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.program import FAMILY, Flag
@@ -24,6 +23,9 @@ from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.rows import tell_type
 from trendweave.rows.encoded import read_letters
 from trendweave.runners.spark.stream_state import CONTENT
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 _METADATA = b"trendweave.workload"
 

@@ -23,6 +23,7 @@ from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.lists import describe_too_many
 from trendweave.programs.trends.program import TrendLists
+from trendweave.progress import follow
 from trendweave.rows.dropped import Dropped
 from trendweave.runners.threads.dealing import Deal, deal, deal_keys
 from trendweave.runners.threads.fitness import for_part, why_on_one_core
@@ -157,7 +158,7 @@ class _Run:
             assert parts is not None, "it is the same program"
             return one, parts.compute(fetch(), dealt.scope)
 
-        found = list(self.pool.map(compute, dealt.parts))
+        found = list(follow(self.pool.map(compute, dealt.parts), len(dealt.parts)))
         for one, _ in found:
             self._count(one)
         return pa.concat_tables([part for _, part in found])
@@ -176,11 +177,12 @@ class _Run:
 
         arrange = arranging(self.program, dealt.by_time)
         if arrange is not None:
-            batches = self.pool.map(lambda fetch: list(compute(fetch)[1].batches), dealt.parts)
+            computed = self.pool.map(lambda fetch: list(compute(fetch)[1].batches), dealt.parts)
+            batches = follow(computed, len(dealt.parts))
             found_rows = [batch for part in batches for batch in part]
             self.pool.shutdown()
             return Output.of_table(arrange(pa.Table.from_batches(found_rows))) if found_rows else Output(iter(()))
-        found = list(self.pool.map(compute, dealt.parts))
+        found = list(follow(self.pool.map(compute, dealt.parts), len(dealt.parts)))
         counts = [output.trends for _, output in found]
         known = [count for count in counts if count is not None]
         trends = sum(known) if len(known) == len(counts) else None

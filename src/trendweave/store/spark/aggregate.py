@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from trendweave.programs.operators.partials import merge
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import add_up
 from trendweave.store.aggregate.partial_bytes import from_bytes, to_bytes
@@ -65,7 +66,7 @@ def answer_on_spark(spark: SparkSession, store: Snapshot, question: Question, pl
         reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns, question.bounds)
         task = AggregateTask(replace(reader, threads=False), tasks, Membership.of(store, plan.found.read), question)
         numbers = spark.range(0, len(tasks), 1, len(tasks))
-        found = numbers.mapInArrow(task.__call__, "slices BINARY").collect()
+        found = numbers.mapInArrow(travelling(task), "slices BINARY").collect()
         parts += [from_bytes(bytes(row["slices"])) for row in found]
     return finish(merge(parts, len(columns)), question, store)
 

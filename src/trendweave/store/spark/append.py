@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from trendweave.errors import OptionError, Problem
-from trendweave.runners.spark.arrow_types import to_arrow
+from trendweave.runners.spark.sessions.travelling import travelling
+from trendweave.runners.spark.versions import to_arrow
 from trendweave.store.changes import about, record
 from trendweave.store.layout.commits import Commit
 from trendweave.store.layout.declaration import Declaration
@@ -80,7 +81,7 @@ def append_frame(store: EventStore, frame: DataFrame, number: str, batch: tuple[
         raise OptionError([Problem("TW408", "a DataFrame is not added to a Delta table here", hint)])
     fit_columns(to_arrow(frame.schema).empty_table(), store.declared, store.schema)
     task = WriteTask(store.place, number, store.declared, store.schema)
-    written = frame.mapInArrow(task.__call__, "name STRING, rows LONG").collect()
+    written = frame.mapInArrow(travelling(task), "name STRING, rows LONG").collect()
     rows = sum(row["rows"] for row in written)
     names = tuple(row["name"] for row in written)
     return rows if record(store, Commit(number, names, (), rows, about(batch))) else 0

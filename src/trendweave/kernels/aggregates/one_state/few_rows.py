@@ -1,20 +1,20 @@
-"""Blocks of few rows: counts and sums of S+ with one order comparison, by comparing each row with all rows before it.
+"""Blocks of few rows: aggregates of S+ with one order comparison, by comparing each row with all rows before it.
 
 Short segments are common (a car stays in a road segment for three reports): to rank a few rows and to keep a tree of
 their vectors costs several times what comparing them does. Lanes are worked on eight at a time, and a vertex keeps one
-pack per number, so that all vectors of a block lie in the nearest cache.
+pack per number, so that all vectors of a block lie in the nearest cache. Here: counts and sums; `few_extrema.py` has
+extrema. Loops are given what they read and no more: for each array that Python hands over, code is compiled.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.blocks import Blocks
-from trendweave.kernels.aggregates.program import NOT_THERE, RANKED
+from trendweave.kernels.aggregates.program import NOT_THERE, RANKED, Measures
 from trendweave.kernels.aggregates.state_steps import LARGEST_BITS, reads
-from trendweave.kernels.aggregates.vectors import SUM
+from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
 from trendweave.kernels.aggregates.vertices import limb_bits_for
-from trendweave.kernels.aggregates.workspace import Ask, Totals, open_block
+from trendweave.kernels.aggregates.workspace import Ask
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.inputs import Selection
 from trendweave.kernels.packs import (
@@ -33,6 +33,50 @@ from trendweave.kernels.packs import (
 FEW_ROWS = 32  # so many are compared with each other; more of them are ranked
 
 
+class FewSteps(NamedTuple):
+    """The program: its only state, and the columns of codes that its only transition compares."""
+
+    variable: int
+    start_guard: int
+    final_guard: int
+    order_previous: int
+    order_next: int
+    descending: bool
+    inclusive: bool
+
+
+class FewColumns(NamedTuple):
+    """What is read per row: see `Columns`."""
+
+    tick: np.ndarray
+    window_first: np.ndarray
+    window_last: np.ndarray
+    letters: np.ndarray
+    codes: np.ndarray
+    start_guards: np.ndarray
+    final_guards: np.ndarray
+    measures: Measures
+
+
+class FewBlocks(NamedTuple):
+    """Blocks, each of few rows: see `Blocks`."""
+
+    row_start: np.ndarray
+    row_end: np.ndarray
+    window: np.ndarray
+    lanes: np.ndarray
+    offset: np.ndarray
+
+
+class FewBlock(NamedTuple):
+    """The block at hand."""
+
+    window: int
+    row_start: int
+    row_end: int
+    lanes: int
+
+
 class FewRows(NamedTuple):
     """Scratch memory for the vertices of a block that rows may follow."""
 
@@ -46,24 +90,19 @@ def serves_few(program, ask: Ask, queries) -> bool:
     """Whether a program is one that this loop can run, on blocks of few rows."""
     stores = program.stores
     return bool(
-        ask.kind == SUM and ask.most_limbs == 1 and ask.selection == Selection.ANY and queries is None
+        ask.kind in (SUM, EXTREMUM) and ask.most_limbs == 1 and ask.selection == Selection.ANY and queries is None
         and program.states.variable.size == 1 and program.transitions.source.size == 1
         and stores.way[0] == RANKED and stores.guard[0] < 0 and program.rankings.equal_previous[0] < 0
     )  # fmt: skip
 
 
-def have_few_rows(blocks: Blocks) -> np.ndarray:
-    """Whether each block has few rows."""
-    return blocks.row_end - blocks.row_start <= FEW_ROWS
-
-
 @inlined
-def find_before(program, columns, few, row, before, width):
+def find_before(steps, columns, few, row, before, width):
     """List the vertices, of the first `before`, that the row may follow; returns how many there are."""
-    code = columns.codes[program.rankings.order_next[0], row]
+    code = columns.codes[steps.order_next, row]
     count = 0
     if code >= 0:
-        if program.rankings.descending[0] != 0:
+        if steps.descending:
             code = -code
         for vertex in range(before):
             if few.keys[vertex] < code:
@@ -82,9 +121,9 @@ def sum_found(nothing, few, count, at, first, end):
 
 
 @inlined
-def begun_here(one, program, columns, row, window, first, end):
+def begun_here(one, steps, columns, row, window, first, end):
     """`one` trend that begins with the row, on those of the lanes first..end that allow it."""
-    guard = program.states.start_guard[0]
+    guard = steps.start_guard
     if guard == NOT_THERE:
         end = first
     elif guard >= 0:
@@ -93,9 +132,9 @@ def begun_here(one, program, columns, row, window, first, end):
 
 
 @inlined
-def last_ended(program, columns, row, window, end):
+def last_ended(steps, columns, row, window, end):
     """The lane before which trends may end with the row."""
-    guard = program.states.final_guard[0]
+    guard = steps.final_guard
     if guard == NOT_THERE:
         end = np.int64(0)
     elif guard >= 0:
@@ -111,27 +150,26 @@ def add_to_result(few, at, pack, first, end):
 
 
 @inlined
-def keep_key(program, columns, few, row, kept):
+def keep_key(steps, columns, few, row, kept):
     """Keep the vertex of the row, whose vector is in its place already; returns how many are kept."""
-    rankings = program.rankings
-    key = columns.codes[rankings.order_previous[0], row]
+    key = columns.codes[steps.order_previous, row]
     if key < 0:
         return kept
-    if rankings.descending[0] != 0:
+    if steps.descending:
         key = -key
-    few.keys[kept] = key - 1 if rankings.inclusive[0] != 0 else key
+    few.keys[kept] = key - 1 if steps.inclusive else key
     return kept + 1
 
 
 @inlined
-def compute_lanes(one, program, columns, few, block, lane, limb_bits):
+def compute_lanes(one, steps, columns, few, numbers, block, lane, limb_bits):
     """The result of the windows from `lane` on, a pack of them. Returns whether all numbers fit: a number that does not
     is seen before it can grow beyond 64 bits, so that looking once at the end is enough."""
     measures = columns.measures
     window = block.window + lane
-    windows = min(LANES, block.windows - lane)
+    windows = min(LANES, block.lanes - lane)
     nothing = keep_between(one, np.int64(0), np.int64(0), np.int64(0))
-    for k in range(block.numbers):
+    for k in range(numbers):
         store(few.result, np.uint64(k * LANES), nothing)
     counts_seen, sums_seen, largest = nothing, nothing, 0.0
     kept = before = np.int64(0)
@@ -140,18 +178,18 @@ def compute_lanes(one, program, columns, few, block, lane, limb_bits):
             before = kept
         first = max(columns.window_first[row] - window, 0)
         end = min(columns.window_last[row] - window + 1, windows)
-        if first >= end or not reads(columns.letters, row, program.states.variable[0]):
+        if first >= end or not reads(columns.letters, row, steps.variable):
             continue
-        found = find_before(program, columns, few, row, before, block.numbers * LANES)
-        ended = last_ended(program, columns, row, window, end)
-        at = kept * block.numbers * LANES
+        found = find_before(steps, columns, few, row, before, numbers * LANES)
+        ended = last_ended(steps, columns, row, window, end)
+        at = kept * numbers * LANES
         counts = sum_found(nothing, few, found, np.int64(0), first, end)
-        counts = add(counts, begun_here(one, program, columns, row, window, first, end))
+        counts = add(counts, begun_here(one, steps, columns, row, window, first, end))
         store(few.vectors, np.uint64(at), counts)
         add_to_result(few, np.int64(0), counts, first, ended)
         if limb_bits is not None:
             counts_seen = join_bits(counts_seen, counts)
-        for k in range(1, block.numbers):
+        for k in range(1, numbers):
             sums = sum_found(nothing, few, found, k * LANES, first, end)
             if measures.states[k - 1, 0]:
                 value = measures.values[k - 1, 0, row]
@@ -161,7 +199,7 @@ def compute_lanes(one, program, columns, few, block, lane, limb_bits):
             add_to_result(few, k * LANES, sums, first, ended)
             if limb_bits is not None:
                 sums_seen = join_bits(sums_seen, magnitude_bits(sums))
-        kept = keep_key(program, columns, few, row, kept)
+        kept = keep_key(steps, columns, few, row, kept)
     if limb_bits is None:
         return True
     else:
@@ -170,35 +208,34 @@ def compute_lanes(one, program, columns, few, block, lane, limb_bits):
         return fits and largest * np.float64(counts_bits) < 2.0**LARGEST_BITS
 
 
+@inlined
+def few_block(blocks, b):
+    """Block number b."""
+    return FewBlock(blocks.window[b], blocks.row_start[b], blocks.row_end[b], blocks.lanes[b])
+
+
 @inner
-def propagate_few(program, columns, few, blocks, ask, bits_at_most, totals):
+def sum_few(steps, columns, few, blocks, bits_at_most, results, fits):
     """As `propagate_blocks`, for programs that this loop serves and blocks of few rows."""
     one = spread(few.result.dtype.type(1))
+    numbers = results.shape[1]
     for b in range(blocks.lanes.size):
-        block = open_block(blocks, b, ask)
+        block = few_block(blocks, b)
         if bits_at_most is None:
             limb_bits = None
         else:
-            limb_bits = limb_bits_for(block.capacity, 1, bits_at_most)
+            limb_bits = limb_bits_for(block.row_end - block.row_start, 1, bits_at_most)
         fitting = True
-        for lane in range(0, block.windows, LANES):
-            fits = compute_lanes(one, program, columns, few, block, lane, limb_bits)
-            fitting = fitting and fits
-            for i in range(min(LANES, block.windows - lane)):
-                for k in range(block.numbers):
-                    totals.results[blocks.offset[b] + lane + i, k] = few.result[k * LANES + i]
-        totals.fits[b] = fitting
+        for lane in range(0, block.lanes, LANES):
+            all_fit = compute_lanes(one, steps, columns, few, numbers, block, lane, limb_bits)
+            fitting = fitting and all_fit
+            write_lanes(few, results, blocks.offset[b] + lane, min(LANES, block.lanes - lane))
+        fits[b] = fitting
 
 
-def sum_few(program, columns, blocks: Blocks, chosen: np.ndarray, ask: Ask, bits_at_most: int | None, totals) -> None:
-    """Write the totals of the chosen blocks, all of which have few rows."""
-    number = totals.results.dtype
-    few = FewRows(
-        np.empty((FEW_ROWS + 1) * LANES * ask.numbers, number),
-        *(np.empty(FEW_ROWS, np.int64) for _ in range(2)),
-        np.empty(LANES * ask.numbers, number),
-    )
-    some = Blocks(*(column[chosen] for column in blocks[:5]), blocks.offset[:-1][chosen])
-    fits = np.empty(chosen.size, np.bool_)
-    propagate_few(program, columns, few, some, ask, bits_at_most, Totals(totals.results, fits, fits, fits))
-    totals.fits[chosen] = fits
+@inlined
+def write_lanes(few, results, at, count):
+    """Write the result of so many windows."""
+    for i in range(count):
+        for k in range(results.shape[1]):
+            results[at + i, k] = few.result[k * LANES + i]

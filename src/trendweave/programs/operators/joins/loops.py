@@ -6,38 +6,22 @@ given, but not build it into a loop that works on several pairs at once.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from trendweave.expressions.compiled.condition import Compiled
-from trendweave.kernels.compiling import cache_folder
-from trendweave.programs.operators.kernels.pairs import find_in_bands
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept
 
 #: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
 TILE = 512
 #: Events that look at a tile in turn.
 GROUP = 32
 
-_MODULE = """import numpy as np
-from numba import njit
-from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc
-
-
-@njit(nogil=True, error_model="numpy", forceinline=True)
-{condition}
-{loop}"""
-
 _SCAN = """
-@njit(nogil=True, error_model="numpy", cache=KEPT)
+@njit(nogil=True, error_model="numpy")
 def scan(low, high, probes, limit, {arguments}):
     event = np.empty(4096, np.int64)
     member = np.empty(4096, np.int64)
@@ -82,7 +66,7 @@ def grow(numbers, least):
 """
 
 _CHECK = """
-@njit(nogil=True, error_model="numpy", cache=KEPT)
+@njit(nogil=True, error_model="numpy")
 def check(one, other, {arguments}):
     holds = np.empty(one.size, np.bool_)
     for number in range(one.size):
@@ -150,38 +134,4 @@ def _load_check(compiled: Compiled) -> Any:
 
 
 def _load(text: str, name: str, compiled: Compiled) -> Any:
-    source = _MODULE.format(condition=compiled.python, loop=text)
-    return load_kept(f"trendweave_{name}_{hashlib.sha256(source.encode()).hexdigest()[:32]}", source, name)
-
-
-def load_kept(module_name: str, source: str, name: str) -> Any:
-    """A function of a text. The text is kept in a file beside the kernels, so that Numba keeps what it compiles.
-
-    Args:
-        module_name: Tells this text from all others.
-        source: Defines the function.
-        name: The name of the function.
-    """
-    folder = cache_folder(find_in_bands)
-    path = f"<{module_name}>"
-    if folder is not None:
-        try:
-            path = str(_write_once(folder / f"{module_name}.py", source))
-        except OSError:  # a folder that cannot be written to: each process compiles what it needs
-            folder = None
-    # What is kept names the module that it was made in.
-    module = ModuleType(module_name)
-    module.__dict__["KEPT"] = folder is not None
-    sys.modules[module_name] = module
-    exec(compile(source, path, "exec"), module.__dict__)
-    return module.__dict__[name]
-
-
-def _write_once(path: Path, source: str) -> Path:
-    """Numba looks at the time at which a file was written, so it is written once."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        new.write_text(source, encoding="utf-8")
-        new.replace(path)
-    return path
+    return load_kept(AROUND_CONDITION.format(condition=compiled.python, loop=text), name)

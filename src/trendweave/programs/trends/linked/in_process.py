@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.expressions.compiled.loading import load_compiled
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept
 from trendweave.expressions.compiled.paired import LEFT, PairCondition
 
 #: Pairs that there is room for at first.
@@ -16,6 +16,7 @@ _FIRST_ROOM = 1 << 16
 _TOGETHER = 128
 
 _LOOPS = """
+@njit(nogil=True, error_model="numpy")
 def find_all({columns}low, high, room, found_from, found_to):
     used = 0
     for i in range(low.size):
@@ -36,6 +37,7 @@ def find_all({columns}low, high, room, found_from, found_to):
     return used
 
 
+@njit(nogil=True, error_model="numpy")
 def find_first({columns}low, high, found):
     for i in range(low.size):
         {taken}
@@ -103,16 +105,12 @@ def _gather(condition: PairCondition, sources: np.ndarray, targets: np.ndarray) 
 @lru_cache(256)
 def _load_loops(python: str, is_left: tuple[bool, ...]) -> tuple[Any, Any]:
     """Both loops for a condition; each is compiled when it is called first."""
-    from numba import njit
-
     taken = "; ".join(f"s{number} = c{number}[i]" for number, left in enumerate(is_left) if left)
-    source = _LOOPS.format(
+    loops = _LOOPS.format(
         columns="".join(f"c{number}, " for number in range(len(is_left))),
         taken=taken or "pass",
         passed=", ".join(f"s{number}" if left else f"c{number}[j]" for number, left in enumerate(is_left)),
         together=_TOGETHER,
     )
-    names: dict[str, Any] = {"test": load_compiled(python)}
-    exec(compile(source, "<links>", "exec"), names)
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    return njit(**options)(names["find_all"]), njit(**options)(names["find_first"])
+    source = AROUND_CONDITION.format(condition=python, loop=loops)
+    return load_kept(source, "find_all"), load_kept(source, "find_first")

@@ -11,7 +11,6 @@ from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.exchange.gather import Gathered
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import Limits, TableTask
-from trendweave.runners.warm_up import compile_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,6 @@ class ComputeBlobs:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         use_assigned_card()
-        compile_once(self.task.program.work)
         with Gathered(self.in_memory) as gathered:
             for batch in batches:
                 gathered.add(batch)

@@ -15,6 +15,7 @@ from trendweave.runners.spark.exchange.blobs import BLOBS, BUCKET
 from trendweave.runners.spark.exchange.buckets import Buckets
 from trendweave.runners.spark.exchange.compute import ComputeBlobs
 from trendweave.runners.spark.exchange.deal import Deal
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import Limits, TableTask
 
 #: How many tasks a shuffle has at first; with the setting that comes first where both are there.
@@ -45,7 +46,7 @@ def compute_columns(task: TableTask, rows: DataFrame, result: StructType, settin
         # Which time was the last before a chunk is known to no task.
         rows, cut = number_chunks(rows, cut, program.moment), None
     deal = Deal(find_buckets(rows.sparkSession), task.keys, cut, program.moment)
-    return compute_blobs(task, rows.mapInArrow(deal.__call__, BLOBS), result, settings)
+    return compute_blobs(task, rows.mapInArrow(travelling(deal), BLOBS), result, settings)
 
 
 def compute_blobs(task: TableTask, blobs: DataFrame, result: StructType, settings: Settings) -> DataFrame:
@@ -61,7 +62,7 @@ def compute_blobs(task: TableTask, blobs: DataFrame, result: StructType, setting
     of_a_key = 2**62 if task.program.needs.time is None else settings.max_rows_of_a_key
     limits = Limits(settings.rows_at_once, of_a_key)
     compute = ComputeBlobs(task, limits, settings.bytes_in_memory)
-    return blobs.repartition(F.col(BUCKET)).mapInArrow(compute.__call__, result)
+    return blobs.repartition(F.col(BUCKET)).mapInArrow(travelling(compute), result)
 
 
 def find_buckets(spark: SparkSession) -> Buckets:

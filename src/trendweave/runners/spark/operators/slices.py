@@ -24,8 +24,8 @@ from trendweave.runners.spark.exchange.road import find_buckets
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import telling_where
-from trendweave.runners.warm_up import compile_once
 
 _BLOBS = "bucket int, payload binary"
 _SCHEMA = pa.schema([("bucket", pa.int32()), ("payload", pa.binary())])
@@ -53,9 +53,9 @@ def windows_in_slices(program: WindowAggregates, events: DataFrame, settings: Se
         return None
     buckets = find_buckets(events.sparkSession) if program.keys else Buckets(1)
     rows = prepare_rows(program, events, all_words=False)
-    blobs = rows.mapInArrow(FoldTask(program, buckets, settings.rows_at_once).__call__, _BLOBS)
+    blobs = rows.mapInArrow(travelling(FoldTask(program, buckets, settings.rows_at_once)), _BLOBS)
     merge = MergeTask(program)
-    return blobs.repartition(F.col("bucket")).mapInArrow(merge.__call__, result_type(program, events.schema))
+    return blobs.repartition(F.col("bucket")).mapInArrow(travelling(merge), result_type(program, events.schema))
 
 
 def _steps_of(program: WindowAggregates) -> FoldedSteps:
@@ -79,7 +79,6 @@ class FoldTask:
     rows_at_once: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        compile_once(self.program.work)
         steps = _steps_of(self.program)
         width = len(self.program.folded_columns)
         several: list[Slices] = []
@@ -146,7 +145,6 @@ class MergeTask:
                     rows.append(table)
         if not slices and not rows:
             return
-        compile_once(self.program.work)
         with telling_where(self.program, lambda: ""):
             if rows:
                 slices.append(steps.fold(pa.concat_tables(rows)))

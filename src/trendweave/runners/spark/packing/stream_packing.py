@@ -24,6 +24,7 @@ from trendweave.runners.spark.metrics import count_rows
 from trendweave.runners.spark.packing.event_pack import COUNTED_PIECE, COUNTS, EventPackTask
 from trendweave.runners.spark.pieces import BUCKET, FIRST, ORIGINAL, PIECE
 from trendweave.runners.spark.prepare import is_first_copy, key_column, meeting_number, prepare_rows
+from trendweave.runners.spark.sessions.travelling import travelling
 
 
 def pack_events(
@@ -43,7 +44,7 @@ def pack_events(
     counted = events.observe(f"{settings.metrics}_read", *count_rows(program.needs, events))
     rows = prepare_rows(program, counted, *_originals(names, settings))
     in_buckets = _with_bucket(program, rows, pack.buckets.count, settings)
-    return in_buckets.mapInArrow(pack.__call__, from_arrow_schema(PIECE))
+    return in_buckets.mapInArrow(travelling(pack), from_arrow_schema(PIECE))
 
 
 def prepares_in_tasks(program: Program, settings: Settings) -> bool:
@@ -59,7 +60,7 @@ def _prepare_in_tasks(program: Program, events: DataFrame, pack: CheckedPackTask
     number = _bucket_number([key_column(path, needs, schema) for path in _keys(program, settings)], pack.buckets.count)
     columns = [F.col(spark_column((name,))) for name in needs.read]
     task = EventPackTask(program, pack)
-    pieces = events.select(*columns, number).mapInArrow(task.__call__, from_arrow_schema(COUNTED_PIECE))
+    pieces = events.select(*columns, number).mapInArrow(travelling(task), from_arrow_schema(COUNTED_PIECE))
     counts = [F.coalesce(F.sum(column), F.lit(0)).alias(name) for name, column in COUNTS.items()]
     counted = pieces.observe(f"{settings.metrics}_read", *counts)
     return counted.where(F.col(BUCKET).isNotNull()).select(*PIECE.names)

@@ -29,6 +29,7 @@ from trendweave.runners.spark.reading.needed import may_be_taken
 from trendweave.runners.spark.reading.pieces import bytes_of_a_task, deal_pieces
 from trendweave.runners.spark.reading.read_task import COUNTS, ReadTask
 from trendweave.runners.spark.schema import result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import TableTask
 
 #: Settings of a session that change which values Spark reads, and those under which tasks read the same.
@@ -78,8 +79,8 @@ def _read(program: Program, events: ParquetEvents, deal: Deal, observation: Obse
     task = ReadTask(program, program.events, tasks, deal, counted=observation is not None)
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     if observation is None:
-        return numbers.mapInArrow(task.__call__, BLOBS)
-    blobs = numbers.mapInArrow(task.__call__, f"{BLOBS}, {', '.join(f'{name} LONG' for name in COUNTS.values())}")
+        return numbers.mapInArrow(travelling(task), BLOBS)
+    blobs = numbers.mapInArrow(travelling(task), f"{BLOBS}, {', '.join(f'{name} LONG' for name in COUNTS.values())}")
     counts = [F.coalesce(F.sum(column), F.lit(0)).alias(name) for name, column in COUNTS.items()]
     return blobs.observe(observation, *counts).where(F.col(BUCKET).isNotNull()).drop(*COUNTS.values())
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from trendweave.devices.names import Device
 from trendweave.programs.program import Program
+from trendweave.progress import expect
 from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
@@ -63,8 +65,14 @@ def run_on_store(
         metrics: Gets counts of what was read.
         device: What computes.
     """
+    run = _run if device == "gpu" else interruptible(_run)
+    return run(program, store, request, metrics, device)
+
+
+def _run(program: Program, store: EventStore, request: Request, metrics: Metrics | None, device: Device) -> pa.Table:
     began = perf_counter()
     access = plan_request(request, store, program.needs.read)
+    expect(access.estimated.seconds)
     planned = perf_counter()
     rows, dropped = read_rows(program, store, access)
     report_dropped(dropped)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trendweave.pictures.reading import ReadingPlan, Share, WayToRead
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.access import Access, Considered, Cost
 
@@ -66,6 +67,28 @@ def explain_access(access: Access, store: EventStore) -> str:
     rows.append(("reads", f"{groups.size:,} of {access.groups:,} row groups, {_size(bytes_)} of {_size(access.bytes)}"))
     rows.append(("", f"{access.blocks[0]:,} of {access.blocks[1]:,} blocks, {access.entries:,} index entries"))
     return "\n".join(f"{label:<{_LABEL}}{text}" for label, text in rows)
+
+
+def draw_access(access: Access, store: EventStore) -> ReadingPlan:
+    """The same, to be drawn."""
+    groups = access.chosen_groups
+    bytes_ = int(store.groups.bytes[groups].sum())
+    ways = [
+        WayToRead(
+            f"{one.road} on {'; '.join(one.indexes)}" if one.indexes else one.road,
+            one.cost.seconds,
+            _cost(one.cost),
+            one.road == access.road,
+        )
+        for one in access.considered
+    ]
+    shares = (
+        Share("row groups", int(groups.size), access.groups, f"{groups.size:,} of {access.groups:,}"),
+        Share("bytes", bytes_, access.bytes, f"{_size(bytes_)} of {_size(access.bytes)}"),
+        Share("blocks of the light index", *access.blocks, f"{access.blocks[0]:,} of {access.blocks[1]:,}"),
+    )
+    reason = access.reason or f"every trend has {'; '.join(access.symbols)}"
+    return ReadingPlan("how stored events are read", reason, tuple(ways), shares)
 
 
 def _show(one: Considered, chosen: bool) -> str:

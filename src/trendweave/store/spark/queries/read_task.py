@@ -15,7 +15,6 @@ from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.reading.columns import convert
 from trendweave.runners.spark.reading.taken_rows import copy_rows, keep_known
 from trendweave.runners.spark.table_task import TableTask
-from trendweave.runners.warm_up import compile_once
 from trendweave.store.layout.reading import OpenFiles, RowReader
 from trendweave.store.patterns.running.rows_of_access import prepare_stretches
 from trendweave.store.spark.queries.pieces import Piece
@@ -72,7 +71,6 @@ class ComputePieces:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         use_assigned_card()
-        compile_once(self.task.program.work)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = self.reader.rows(self.pieces[number])

@@ -20,6 +20,7 @@ from trendweave.runners.spark.exchange.deal import Deal
 from trendweave.runners.spark.exchange.road import choose_road, compute_blobs, find_buckets
 from trendweave.runners.spark.prepare import arrow_schema
 from trendweave.runners.spark.schema import result_type
+from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import TableTask
 from trendweave.store.event_store import EventStore
 from trendweave.store.layout.reading import OpenFiles
@@ -76,14 +77,16 @@ def run_on_spark(program: Program, store: EventStore, request: Request, settings
     pieces = choose_pieces(access, store, program)
     if pieces is not None:
         compute = ComputePieces(reader, tuple(pieces), task)
-        return merge_parts(task, result, lambda shown: _numbers(spark, len(pieces)).mapInArrow(compute.__call__, shown))
+        return merge_parts(
+            task, result, lambda shown: _numbers(spark, len(pieces)).mapInArrow(travelling(compute), shown)
+        )
     cut = None if access.apart else find_cut(program, settings)
     if cut is not None and cut.last_step:
         cut = None
     task = task.in_chunks(cut)
     deal = Deal(find_buckets(spark), task.keys, cut, program.moment)
     dealt = tuple(deal_groups(access, store))
-    blobs = _numbers(spark, len(dealt)).mapInArrow(DealPieces(reader, dealt, deal).__call__, BLOBS)
+    blobs = _numbers(spark, len(dealt)).mapInArrow(travelling(DealPieces(reader, dealt, deal)), BLOBS)
     return merge_parts(task, result, lambda shown: compute_blobs(task, blobs, shown, settings))
 
 

@@ -1,0 +1,98 @@
+"""Errors in the words of the command line: the package speaks of arguments of Python, a command has options."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shlex
+from dataclasses import replace
+
+from rich.console import Console
+from rich.logging import RichHandler
+
+from trendweave.errors import Problem, TrendweaveError
+
+#: Arguments that are options of a command. All are called the same, with - for _.
+_OPTIONS = (
+    *("numbers", "device", "time", "type", "time_unit", "time_format", "order_by", "exchange", "sharing", "memory"),
+    *("max_trends", "watermark", "early", "buckets", "between", "using", "within", "slide"),
+)
+#: Arguments that only settings of Spark stand for.
+_SETTINGS = {
+    "chunks": "chunks",
+    "rows_at_once": "rowsAtOnce",
+    "max_rows_of_a_key": "maxRowsOfAKey",
+    "bytes_in_memory": "bytesInMemory",
+}
+_VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
+_GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
+#: Names that are no words of English, where they stand alone.
+_WORDS = "max_trends|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
+_NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
+
+
+class _OwnWords(logging.Formatter):
+    """Messages in the words of the command line. Records stay as they are, as others may handle them too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return translate(super().format(record))
+
+
+def show_warnings() -> Console:
+    """Show what the package warns of on stderr, in the words of the command line; the console that does."""
+    errors = Console(stderr=True)
+    handler = RichHandler(console=errors, show_time=False, show_path=False)
+    handler.setFormatter(_OwnWords("%(message)s"))
+    logger = logging.getLogger("trendweave")
+    # Where several commands run in one process, the last one shows what is warned of.
+    for before in [one for one in logger.handlers if isinstance(one.formatter, _OwnWords)]:
+        logger.removeHandler(before)
+    logger.addHandler(handler)
+    return errors
+
+
+def in_own_words(error: TrendweaveError) -> TrendweaveError:
+    """The same error; what it says of arguments, it says of options."""
+    return type(error)((_translate_problem(problem) for problem in error.problems), error.source)
+
+
+def _translate_problem(problem: Problem) -> Problem:
+    return replace(problem, message=translate(problem.message), hint=translate(problem.hint))
+
+
+def translate(text: str) -> str:
+    """A message in which options of the command line stand for arguments of Python.
+
+    >>> translate('ask for numbers="text" or "log2", or name it with time=')
+    'ask for --numbers text or log2, or name it with --time'
+    """
+    return _NAMED.sub(_write_name, _GIVEN.sub(_write_given, text))
+
+
+def _write_name(found: re.Match[str]) -> str:
+    return _name_option(found["name"])
+
+
+def _write_given(found: re.Match[str]) -> str:
+    name, values = found["name"], found["values"]
+    if name not in _OPTIONS and name not in _SETTINGS:
+        return found[0]
+    option = _name_option(name)
+    if values is None:
+        return option
+    written = " or ".join(_write_value(value) for value in values.split(" or "))
+    if written in ("True", "False"):
+        return option
+    return f"{option}={written}" if name in _SETTINGS else f"{option} {written}"
+
+
+def _name_option(name: str) -> str:
+    return f"--conf spark.trendweave.{_SETTINGS[name]}" if name in _SETTINGS else f"--{name.replace('_', '-')}"
+
+
+def _write_value(value: str) -> str:
+    if value == "None":
+        return "''"
+    if value.startswith("("):
+        return " ".join(_write_value(part.strip()) for part in value[1:-1].split(","))
+    return shlex.quote(value[1:-1]) if value[0] in "\"'" else value

@@ -1,0 +1,1 @@
+"""`trendweave new`: a folder to begin with."""

@@ -1,0 +1,96 @@
+"""The command `trendweave stream`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trendweave.cli.options import (
+    DeviceOption,
+    Master,
+    NumberFormat,
+    OrderOption,
+    QueryFile,
+    QueryText,
+    Settings,
+    SharingOption,
+    TimeColumn,
+    TimeFormatOption,
+    TimeUnitOption,
+    TypeColumn,
+    load_queries,
+    read_sharing,
+)
+from trendweave.cli.streams.options import FileFormat, From, Starting, StreamOptions, To
+
+
+def stream(
+    from_: Annotated[From, typer.Option("--from", help="Where events come from.")],
+    checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where Spark keeps what a restart needs.")],
+    file: QueryFile = None,
+    text: QueryText = None,
+    to: Annotated[
+        To, typer.Option(help="Where rows go; console is a live table, or JSON lines in a pipe.")
+    ] = To.console,
+    events: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of events.")] = None,
+    format: Annotated[FileFormat | None, typer.Option(help="What its files are; parquet without it.")] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="DDL", help='The columns of events: "time timestamp, type string, ...".')
+    ] = None,
+    servers: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Kafka's bootstrap servers.")] = None,
+    topic: Annotated[str | None, typer.Option(help="The topic of events, whose values are JSON objects.")] = None,
+    starting: Annotated[Starting | None, typer.Option(help="Where a new checkpoint begins; latest without it.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of results.")] = None,
+    out_format: Annotated[FileFormat | None, typer.Option(help="What its files are; parquet without it.")] = None,
+    out_topic: Annotated[str | None, typer.Option(help="The topic of results, as JSON objects.")] = None,
+    out_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of Kafka's keys; may be repeated; the groups without it."),
+    ] = None,
+    watermark: Annotated[str, typer.Option(help="How far events may be behind the latest one.")] = "10 seconds",
+    early: Annotated[bool, typer.Option("--early", help="Rows of open windows as well, with every batch.")] = False,
+    numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
+    buckets: Annotated[
+        int | None, typer.Option(min=1, help="Parts of the state; the same for a checkpoint's whole life.")
+    ] = None,
+    trigger: Annotated[str | None, typer.Option(help="A batch this often; as soon as possible without it.")] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Stop when all that is there is read.")
+    ] = False,
+    time: TimeColumn = "time",
+    type: TypeColumn = "type",
+    master: Master = None,
+    conf: Settings = None,
+    packages: Annotated[str | None, typer.Option(help="Maven coordinates for Spark, by commas.")] = None,
+    jars: Annotated[str | None, typer.Option(help="Jars for Spark, by commas.")] = None,
+    read_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of Spark's reader; may be repeated.")
+    ] = None,
+    write_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of Spark's writer; may be repeated.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option(help="A file for what Spark itself says.")] = None,
+    sharing: SharingOption = None,
+    device: DeviceOption = None,
+    time_unit: TimeUnitOption = None,
+    time_format: TimeFormatOption = None,
+    order_by: OrderOption = None,
+) -> None:
+    """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
+    # Typer makes the options of the command from its parameters; from here on they are one structure, by name.
+    _run(StreamOptions(**locals()))
+
+
+def _run(options: StreamOptions) -> None:
+    from trendweave.cli.run_files import explain_missing_spark
+
+    options.check()
+    asked = load_queries(options.file, options.text)
+    shared = read_sharing(asked, options.sharing)
+    with explain_missing_spark(without=""):
+        run = options.make_run(asked, shared)
+    from trendweave.cli.streams.until_stopped import run_until_stopped
+
+    run_until_stopped(run, options.master or "local[*]", options.settings, options.title, options.log)

@@ -1,0 +1,155 @@
+"""Keeps what Numba compiles, in place of its own cache, which goes by paths and times of files."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from numba.core import serialize, sigutils
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+
+from trendweave.kept_code.files import TEXTS, is_kept, read_kept, write_kept
+from trendweave.kept_code.folders import kernel_folder
+from trendweave.kept_code.handed_over import take_handed_over
+from trendweave.kept_code.machine import machine_key
+from trendweave.kept_code.waiting import compiling
+
+_dumps: Callable[[Any], bytes] = serialize.dumps
+_normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
+_rebuild: Callable[..., Any] = CompileResult._rebuild
+#: What reading something that was kept by another version of the kernels may raise: then nothing was kept.
+_UNREADABLE = (
+    AttributeError,
+    ImportError,
+    TypeError,
+    ValueError,
+    EOFError,
+    IndexError,
+    KeyError,
+    pickle.UnpicklingError,
+)
+
+
+def keep_compiled(compiled: Any, sources: str) -> Any:
+    """Keep the code of a kernel.
+
+    Args:
+        compiled: What `numba.njit` has made of a function.
+        sources: Digest of all texts that the function is compiled from.
+    """
+    return _keep(compiled, f"{sources[:20]}-", f"{compiled.__module__}.{compiled.__qualname__}", "")
+
+
+def keep_compiled_text(compiled: Any, text: str) -> Any:
+    """Keep the code of a function that was written while the program runs; the text is all that it is made of."""
+    return _keep(compiled, TEXTS, compiled.__name__, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _keep(compiled: Any, group: str, name: str, more: str) -> Any:
+    if not isinstance(compiled, Dispatcher):  # a plain function: nothing is compiled (NUMBA_DISABLE_JIT)
+        return compiled
+    options = repr(sorted(compiled.targetoptions.items()))
+    kept = _KeptCode(compiled.py_func, group, name, f"{more} {options}")
+    dispatcher: Any = compiled
+    dispatcher._cache = kept
+    dispatcher.compile = _shared_among_processes(dispatcher.compile, kept)
+    return dispatcher
+
+
+class _KeptCode(_Cache):
+    """The code of one function, a file per signature. Numba calls this."""
+
+    def __init__(self, function: Callable[..., Any], group: str, name: str, more: str) -> None:
+        self._group = group
+        self._name = name
+        self._about = (name, more, *_describe(function.__code__))
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str | None:
+        folder = kernel_folder()
+        return None if folder is None else str(folder)
+
+    def is_kept(self, signature: Any) -> bool:
+        key = self.key_of(signature)
+        return key is not None and is_kept(self.group, self._file(key))
+
+    def key_of(self, signature: Any) -> str | None:
+        """Digest of function and signature; None where a type names a place in memory, which no other process has."""
+        arguments, returned = _normalize(signature)
+        text = repr((self._about, [str(one) for one in arguments], str(returned)))
+        return None if " at 0x" in text else hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def group(self) -> str:
+        return self._group + machine_key()
+
+    def _file(self, key: str) -> str:
+        return f"{self._name.removeprefix('trendweave.')}-{key}"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self.key_of(sig)
+        if key is None or not self._enabled:
+            return None
+        target_context.refresh()
+        content = read_kept(self.group, self._file(key))
+        if content is None:
+            return None
+        try:
+            arguments, reduced = pickle.loads(content)
+            if arguments != _arguments(sig):
+                return None
+            return _rebuild(target_context, *reduced)
+        except _UNREADABLE:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        key = self.key_of(sig)
+        if key is None or not self._enabled or data.lifted or data.library.has_dynamic_globals:
+            return
+        # Notes on types name the files of the sources, and nobody reads them.
+        reduced = data._replace(type_annotation="")._reduce()
+        write_kept(self.group, self._file(key), _dumps((_arguments(sig), reduced)))
+
+    def enable(self) -> None:
+        self._enabled = True
+
+    def disable(self) -> None:
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Numba calls this to compile again; whoever wants that empties the folder."""
+
+
+def _arguments(signature: Any) -> tuple[Any, ...]:
+    return _normalize(signature)[0]
+
+
+def _describe(code: CodeType) -> tuple[Any, ...]:
+    """What a function does, without where it is written."""
+    constants = [_describe(one) if isinstance(one, CodeType) else _text_of(one) for one in code.co_consts]
+    return code.co_code.hex(), code.co_names, code.co_varnames, constants
+
+
+def _text_of(constant: Any) -> str:
+    """The same in every process; the order of a set is not."""
+    return repr(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
+
+
+def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KeptCode) -> Callable[[Any], Any]:
+    """Compile only what no process has compiled, and is not at it."""
+
+    def compile_or_load(signature: Any) -> Any:
+        key = None if kept.is_kept(signature) else kept.key_of(signature)
+        if key is None:
+            return compile_here(signature)
+        take_handed_over()
+        with compiling(key):
+            return compile_here(signature)
+
+    return compile_or_load

@@ -1,0 +1,55 @@
+"""Compiled kernels in one piece, for other machines with the same compiler and processor."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from trendweave.kept_code.files import SUFFIX, is_kept, read_trusted, write_kept
+from trendweave.kept_code.folders import kernel_folders
+from trendweave.kept_code.machine import machine_key
+
+#: The name of a file that brings kernels, beside the modules of a package.
+PACK = "kernels.pack"
+
+
+def count_kernels(sources: str) -> int:
+    """How many kernels are kept that were compiled for this machine from the sources with this digest."""
+    group = f"{sources[:20]}-{machine_key()}"
+    return len({path.name for folder in kernel_folders() for path in (folder / group).glob("*" + SUFFIX)})
+
+
+def pack_kernels(sources: str) -> bytes:
+    """All kernels that were compiled on this machine from the sources with this digest, as a zip."""
+    group = f"{sources[:20]}-{machine_key()}"
+    packed = io.BytesIO()
+    seen: set[str] = set()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder in kernel_folders():
+            for path in sorted((folder / group).glob("*" + SUFFIX)):
+                content = None if path.name in seen else read_trusted(path)
+                if content is not None:
+                    seen.add(path.name)
+                    # The same bytes for the same kernels, whenever they are packed.
+                    archive.writestr(zipfile.ZipInfo(f"{group}/{path.name}"), content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def unpack_kernels(packed: bytes) -> int:
+    """Keep those kernels of a pack that run here and are not kept yet; returns how many.
+
+    The pack is trusted as the program is that brings it.
+    """
+    machine, new = machine_key(), 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            for entry in archive.namelist():
+                group, _, name = entry.partition("/")
+                name = name.removesuffix(SUFFIX)
+                # Names of no other form: nothing is written outside of the folder.
+                if group.endswith(f"-{machine}") and "/" not in group + name and not is_kept(group, name):
+                    write_kept(group, name, archive.read(entry))
+                    new += 1
+    except zipfile.BadZipFile:
+        return 0
+    return new

@@ -1,0 +1,109 @@
+"""While something is compiled: other processes that need the same wait for it, and whoever waits long is told why."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from trendweave.kept_code.folders import kernel_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows: each process compiles for itself
+    fcntl = None  # type: ignore[assignment]
+
+#: Seconds of compiling in a process before it says so.
+PATIENCE = 2.0
+#: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
+_LONGEST_WAIT = 120.0
+#: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
+_VARIABLE = "TRENDWEAVE_PROGRESS"
+
+
+class _Teller:
+    """Says once per process that time goes into compiling."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        self._told = False
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        if self._told:
+            yield
+            return
+        start = time.monotonic()
+        timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._spent += time.monotonic() - start
+
+    def _tell(self) -> None:
+        if self._told or os.environ.get(_VARIABLE, "").lower() in ("0", "off", "false", "no"):
+            return
+        folder = kernel_folder()
+        kept = "and cannot be kept: no folder to write to" if folder is None else f"once, and is kept in {folder}"
+        with suppress(OSError, ValueError, AttributeError):
+            print(f"trendweave: compiling for this machine takes some seconds, {kept}", file=sys.stderr, flush=True)
+        self._told = True
+
+
+_TELLER = _Teller()
+_STATE = threading.local()
+
+
+@contextmanager
+def compiling(key: str) -> Iterator[None]:
+    """Compile what the key names, unless another process is at it: then wait until it has done so.
+
+    What is compiled for it on the way belongs to it. Only the outermost waits, so no two can wait for each other.
+    """
+    if getattr(_STATE, "busy", False):
+        yield
+        return
+    _STATE.busy = True
+    try:
+        with _TELLER.watch(), _alone(int(key[:7], 16)):
+            yield
+    finally:
+        _STATE.busy = False
+
+
+@contextmanager
+def _alone(place: int) -> Iterator[None]:
+    """Hold the lock of one place of a file that processes of this user share."""
+    file = _open_lock()
+    if file is None:
+        yield
+        return
+    with file:
+        end = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < end:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:  # a file system without locks
+                break
+            else:
+                break
+        yield
+
+
+def _open_lock() -> IO[bytes] | None:
+    folder = kernel_folder()
+    if folder is None or fcntl is None:
+        return None
+    try:
+        return (folder / "compiling.lock").open("ab")
+    except OSError:
+        return None

@@ -1,0 +1,1 @@
+"""Nodes and arrows: templates, workloads and chains of operators as drawings."""

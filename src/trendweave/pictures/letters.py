@@ -1,0 +1,79 @@
+"""How wide texts are, about: nobody knows the letters of the reader when a picture is drawn."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+
+from trendweave.pictures.texts import quote
+
+SIZE = 13.0
+#: Widths of letters as parts of their size, in the wider ones of the usual fonts.
+_WIDTHS = {
+    **dict.fromkeys("ijl|'.,:;!I()[]{}/\\-` ", 0.36),
+    **dict.fromkeys('frt"*', 0.42),
+    **dict.fromkeys("mwMW@%", 0.95),
+    **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ&=<>+~#", 0.72),
+}
+_COMMON, _WIDE = 0.61, 1.05
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_POWER = re.compile(f"[{_RAISED}]+")
+_LOWERED = str.maketrans(_RAISED, "0123456789-")
+
+
+def measure(text: str, size: float = SIZE) -> float:
+    """Tell how wide a text is drawn, rather too wide than too narrow.
+
+    Args:
+        text: One line.
+        size: The size of its letters.
+    """
+    return size * sum(_WIDTHS.get(letter) or _width_of(letter) for letter in text)
+
+
+def _width_of(letter: str) -> float:
+    return _WIDE if unicodedata.east_asian_width(letter) in "WF" else _COMMON
+
+
+def write_raised(text: str) -> str:
+    """Write a text for SVG, with powers at its end as small letters: few fonts have all of Unicode's raised digits."""
+    parts = _POWER.split(text)
+    raised = [f'<tspan dy="-4.5" font-size="9.5">{found.translate(_LOWERED)}</tspan>' for found in _POWER.findall(text)]
+    return "".join(quote(part) + (raised[place] if place < len(raised) else "") for place, part in enumerate(parts))
+
+
+def wrap(text: str, letters: int, before: Collection[str] = (), most: int = 4) -> tuple[str, ...]:
+    """Break a text into lines at its spaces; of what does not fit into so many lines the end is left out.
+
+    Args:
+        text: One line.
+        letters: The length of a line, about; a longer word loses its middle.
+        before: Words that begin a line of their own.
+        most: How many lines there are at most.
+    """
+    lines: list[str] = []
+    for word in text.split():
+        if lines and word not in before and len(lines[-1]) + 1 + len(word) <= letters:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
+    return tuple(shorten(line, letters + 2) for line in lines)
+
+
+def wrap_conditions(conditions: Sequence[str], letters: int = 34, most: int = 3) -> tuple[str, ...]:
+    """Write conditions below each other; beyond so many lines, how many more there are."""
+    if len(conditions) <= most:
+        return tuple(shorten(condition, letters) for condition in conditions)
+    shown = [shorten(condition, letters) for condition in conditions[: most - 1]]
+    return (*shown, f"and {len(conditions) - len(shown)} more conditions")
+
+
+def shorten(name: str, letters: int) -> str:
+    """Leave out the middle of what is too long: what tells names apart is often at their end."""
+    if len(name) <= letters:
+        return name
+    letters = max(letters, 5)
+    return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"

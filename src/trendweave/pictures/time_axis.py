@@ -1,0 +1,111 @@
+"""Axes of moments: marked at round times of day, at midnights, or where months begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from trendweave.pictures.axes import MOST_TICKS, Axis, find_multiples, make_line, make_number_axis, round_up
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_STEPS = (
+    *(1, 2, 5, 10, 15, 30),
+    *(_MINUTE * n for n in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * n for n in (1, 2, 3, 6, 12)),
+    *(_DAY * n for n in (1, 2, 7, 14)),
+)
+_MONTH, _MONTHS = 30.44 * _DAY, (1, 2, 3, 6, 12)
+
+
+def make_time_axis(low: float, high: float, start: float, end: float, zone: tzinfo | None = None) -> Axis:
+    """Make an axis of seconds since 1970, marked where clocks and calendars of a zone are round.
+
+    Args:
+        low: The first moment.
+        high: The last one.
+        start: The place of the first one.
+        end: The place of the last one.
+        zone: Whose clocks; UTC unless given.
+    """
+    if not _has_a_date_of(low) or not _has_a_date_of(high):
+        return make_number_axis(low, high, start, end)
+    line, span = make_line(low, high, start, end), high - low
+    step = next((step for step in _STEPS if span / step <= MOST_TICKS), None)
+    if step is not None:
+        ticks = find_multiples(low, high, step) if zone is None else _find_clock_times(low, high, step, zone)
+        return Axis(line, ticks, lambda one: _write_moment(one, step, span, zone), False, _tell(zone))
+    months = next((months for months in _MONTHS if span / (months * _MONTH) <= MOST_TICKS), None)
+    months = months or 12 * round(round_up(span / (12 * _MONTH * MOST_TICKS)))
+    ticks = _find_months(low, high, months, zone)
+    return Axis(line, ticks, lambda one: _write_month(one, months, one == ticks[0], zone), False, _tell(zone))
+
+
+def name_days(low: float, high: float, zone: tzinfo | None = None) -> str:
+    """Name the day or days of these times, where they have one."""
+    if not _has_a_date_of(low) or not _has_a_date_of(high):
+        return ""
+    first, last = _date_of(low, zone).strftime("%Y-%m-%d"), _date_of(high, zone).strftime("%Y-%m-%d")
+    return first if first == last else f"{first} to {last}"
+
+
+def write_day_and_time(seconds: float, zone: tzinfo | None = None) -> str:
+    """Write a moment in full, to the second."""
+    if not _has_a_date_of(seconds):
+        return f"{seconds:,.10g}"
+    when = _date_of(seconds, zone)
+    return when.strftime("%Y-%m-%d %H:%M:%S" if when.second else "%Y-%m-%d %H:%M")
+
+
+def _tell(zone: tzinfo | None) -> Callable[[float], str]:
+    return lambda seconds: write_day_and_time(seconds, zone)
+
+
+def _has_a_date_of(seconds: float) -> bool:
+    """Years 1 to 9999."""
+    return -62_135_000_000 < seconds < 253_402_000_000
+
+
+def _date_of(seconds: float, zone: tzinfo | None) -> datetime:
+    moment = _EPOCH + timedelta(seconds=seconds)
+    return moment if zone is None else moment.astimezone(zone)
+
+
+def _find_clock_times(low: float, high: float, step: float, zone: tzinfo) -> tuple[float, ...]:
+    """Find the moments at which clocks of a zone show round times, also on days on which they are changed."""
+    first, last = (_date_of(value, zone).replace(tzinfo=UTC).timestamp() for value in (low, high))
+    found = []
+    for shown in find_multiples(min(first, last) - step, max(first, last) + step, step):
+        clock = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
+        moment = clock.timestamp()
+        if low <= moment <= high and _date_of(moment, zone).replace(tzinfo=None) == clock.replace(tzinfo=None):
+            found.append(moment)
+    return tuple(found) or (low,)
+
+
+def _find_months(low: float, high: float, step: int, zone: tzinfo | None) -> tuple[float, ...]:
+    """Find the moments at which every so many months one begins."""
+    first, last = _date_of(low, zone), _date_of(high, zone)
+    found = []
+    for number in range((first.year * 12 + first.month - 1) // step * step, last.year * 12 + last.month, step):
+        if number < 12:
+            continue
+        moment = datetime(number // 12, number % 12 + 1, 1, tzinfo=zone or UTC).timestamp()
+        if low <= moment <= high:
+            found.append(moment)
+    return tuple(found) or (low,)
+
+
+def _write_moment(seconds: float, step: float, span: float, zone: tzinfo | None) -> str:
+    when = _date_of(seconds, zone)
+    midnight = (when.hour, when.minute, when.second) == (0, 0, 0)
+    if midnight and (step >= _DAY or span >= _DAY):
+        return when.strftime("%d %b").lstrip("0")
+    return when.strftime("%H:%M" if step >= _MINUTE and when.second == 0 else "%H:%M:%S")
+
+
+def _write_month(seconds: float, step: int, first: bool, zone: tzinfo | None) -> str:
+    when = _date_of(seconds, zone)
+    if step >= 12:
+        return f"{when:%Y}"
+    return f"{when:%b %Y}" if first or when.month == 1 else f"{when:%b}"

@@ -1,0 +1,84 @@
+"""Work that Ctrl-C stops at once, although compiled code listens to no signal.
+
+Python tells the main thread alone of Ctrl-C, between two steps of its own. So the work is done by another thread, which
+needs no lock while it is in compiled code, and the main thread waits where it can be told.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import wraps
+from threading import Event, Thread, current_thread, main_thread
+from typing import Generic, ParamSpec, TypeVar
+
+_Found = TypeVar("_Found")
+_Given = ParamSpec("_Given")
+#: Seconds between two looks; where signals end a wait (everywhere but on Windows) it is not waited for.
+_PAUSE = 0.25
+
+
+class Stopped(BaseException):
+    """Ends the work of a thread that nobody waits for any more."""
+
+
+def interruptible(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """The same function, which Ctrl-C ends within a moment where the main thread has called it.
+
+    What is under way in compiled code then goes on to its end, and nothing after it does.
+
+    Args:
+        function: Does not depend on the thread that it runs in.
+    """
+
+    @wraps(function)
+    def call(*args: _Given.args, **options: _Given.kwargs) -> _Found:
+        if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return function(*args, **options)
+        work = _Work(lambda: function(*args, **options))
+        try:
+            return work.wait()
+        except KeyboardInterrupt:
+            work.stop()
+            raise
+
+    return call
+
+
+class _Work(Generic[_Found]):
+    """Something that a thread of its own does; what is set for this thread holds there, too."""
+
+    def __init__(self, function: Callable[[], _Found]) -> None:
+        self._function, self._context = function, copy_context()
+        self._ended = Event()
+        self._found: list[_Found] = []
+        self._error: BaseException | None = None
+        # A thread that is still in compiled code does not keep the process from ending.
+        self._thread = Thread(target=self._run, name="trendweave-run", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._context.run(self._function))
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._ended.set()
+
+    def wait(self) -> _Found:
+        """Start, and wait for what the function gives, or its error."""
+        self._thread.start()
+        while not self._ended.wait(_PAUSE):
+            pass
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None  # which holds this very frame
+        return self._found.pop()
+
+    def stop(self) -> None:
+        """End the thread at the next step that Python takes in it."""
+        if self._thread.ident is not None and self._thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(Stopped))

@@ -1,0 +1,28 @@
+"""Compiled kernels for other machines of the same kind: what a driver gives to its executors."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from trendweave.kept_code import MODULE, PACK, unpack_kernels
+from trendweave.kept_code import pack_kernels as pack_sources
+from trendweave.kernels.compiling import FINGERPRINT
+
+__all__ = ["pack_kernels", "unpack_kernels", "write_kernel_module"]
+
+
+def pack_kernels() -> bytes:
+    """All kernels that are compiled on this machine, as a zip; `trendweave.warm_up()` compiles what is missing."""
+    return pack_sources(FINGERPRINT)
+
+
+def write_kernel_module(path: str | Path) -> None:
+    """Write them as a zip that Spark sends to its executors as it does with modules (`--py-files`, `addArtifacts`).
+
+    Processes that have it among their modules take from it what they would have to compile.
+    """
+    text = f'"""Compiled kernels of Trendweave, in {PACK}."""\n'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(f"{MODULE}/__init__.py"), text)
+        archive.writestr(zipfile.ZipInfo(f"{MODULE}/{PACK}"), pack_kernels())

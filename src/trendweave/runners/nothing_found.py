@@ -1,0 +1,164 @@
+"""What is told, once, of a query that may not mean what its user thinks: types that no event has, conditions that no
+event meets, nothing found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import near_names
+from trendweave.expressions.arrow.evaluate import column_of, is_true
+from trendweave.language.printer import print_expression
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.plan import Plan, WholeInput
+from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.rows.times import keep_rows_with_time
+
+FindType: TypeAlias = Callable[[QueryPlan], "str | None"]
+_LOG = logging.getLogger("trendweave")
+#: Texts of queries of which something was told in this process, and so many at most.
+_TOLD: set[str] = set()
+_MOST_TOLD = 10_000
+#: So many types are shown.
+_SHOWN_TYPES = 12
+
+
+def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None, rows: int) -> None:
+    """Warn where events lack a type that the pattern names, or nothing was found. Of a query that is told once.
+
+    Args:
+        plan: The plan of the query, which fits the events.
+        events: All events that it ran on.
+        time: The column that holds the time.
+        type_: The column that holds the type; None where there is none.
+        rows: How many rows the result has.
+    """
+    if plan.text in _TOLD or len(_TOLD) > _MOST_TOLD:
+        return
+    told = _find_missing_types(_named_types(plan), events, type_)
+    if not rows:
+        told = f"the result is empty: {told or _why_nothing(plan, events, time, type_)}"
+    if told:
+        _TOLD.add(plan.text)
+        _LOG.warning("%s", told)
+
+
+def tell_of_rules(plans: Mapping[str, QueryPlan], events: pa.Table, find_type: FindType, rows: int) -> None:
+    """Warn where no query of a workload found anything, or a type that one of them names looks like a slip.
+
+    Of the same queries that is told once. That there are no events of a type is common where there are many queries.
+
+    Args:
+        plans: Their plans by name.
+        events: All events that they ran on.
+        find_type: Gives the column that holds the type for a query.
+        rows: How many rows the result has.
+    """
+    text = "\n".join(plan.text for plan in plans.values())
+    if text in _TOLD or len(_TOLD) > _MOST_TOLD:
+        return
+    _TOLD.add(text)
+    named: dict[str | None, list[str]] = {}
+    for plan in plans.values():
+        named.setdefault(find_type(plan), []).extend(_named_types(plan))
+    missing = [_find_missing_types(list(dict.fromkeys(types)), events, type_) for type_, types in named.items()]
+    if not rows:
+        none = f"none of {len(plans):,} queries has a row on {events.num_rows:,} events"
+        _LOG.warning("the result is empty: %s", "; ".join(filter(None, missing)) or none)
+    for told in missing if rows else ():
+        if "did you mean" in told:
+            _LOG.warning("%s", told)
+
+
+def tell_of_other_types(text: str, types: frozenset[str], events: int) -> None:
+    """Warn at the end of a session that saw events, and none of a type that its query names.
+
+    Args:
+        text: The query.
+        types: The types that it names.
+        events: How many there were.
+    """
+    if text not in _TOLD and len(_TOLD) <= _MOST_TOLD:
+        _TOLD.add(text)
+        _LOG.warning("none of %s events is of a type that the query names: %s", f"{events:,}", ", ".join(sorted(types)))
+
+
+def _named_types(plan: QueryPlan) -> list[str]:
+    """Types of which a trend needs, or may have, an event. What must not be there is often not there."""
+    if isinstance(plan, IntervalPlan):
+        return [] if plan.source is None else [plan.source]
+    return list(dict.fromkeys(variable.type for variable in _trend(plan).variables if not variable.negated))
+
+
+def _trend(plan: Plan | SituatedPlan) -> Plan:
+    return plan.trend if isinstance(plan, SituatedPlan) else plan
+
+
+def _find_missing_types(types: list[str], events: pa.Table, type_: str | None) -> str:
+    if type_ is None or type_ not in events.column_names or not events.num_rows:
+        return ""
+    column = _plain(events.column(type_))
+    # The first event of a type is found soon, where there is one.
+    missing = [name for name in types if pc.index(column, pa.scalar(name, column.type)).as_py() < 0]
+    if not missing:
+        return ""
+    there = sorted(column.unique().drop_null().to_pylist())
+    shown = ", ".join(there[:_SHOWN_TYPES])
+    shown += f" and {len(there) - _SHOWN_TYPES:,} more" if len(there) > _SHOWN_TYPES else ""
+    hints = [hint for hint in (near_names(name, there) for name in missing) if hint]
+    message = f"no event is of type {' or '.join(missing)}; the types in {type_} are {shown or '(none)'}"
+    return "; ".join([message, *hints])
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _why_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None) -> str:
+    """The likeliest reason, of types that are all there."""
+    if not events.num_rows:
+        return "there are no events"
+    if isinstance(plan, IntervalPlan):
+        return f"no situation, or no match of situations, is in {events.num_rows:,} rows"
+    if time in events.column_names:
+        events, _ = keep_rows_with_time(events, time)
+    if not events.num_rows:
+        return f"no row has a time in {time}"
+    trend = _trend(plan)
+    for key in trend.partition_key:
+        if not key.nullable and column_of(events, key.path).null_count == events.num_rows:
+            return f"{'.'.join(key.path)} is NULL in all events, and NULL equals nothing"
+    # Conditions of trends in situations are about columns that events do not have.
+    unmet = _find_unmet(trend, events, type_) if isinstance(plan, Plan) else ""
+    if unmet:
+        return unmet
+    times = pc.min_max(events.column(time)).as_py() if time in events.column_names else {"min": 0, "max": 1}
+    if events.num_rows > 1 and times["min"] == times["max"]:
+        return (
+            f"all {events.num_rows:,} events have the same time, and events of one time never follow each other, "
+            "unless order_by= names a column that orders them"
+        )
+    asked = "is in the order of the pattern and meets all conditions between events"
+    if not isinstance(trend.window, WholeInput):
+        asked = f"lies in one window, {asked}"
+    return f"{events.num_rows:,} events hold no sequence that {asked}"
+
+
+def _find_unmet(plan: Plan, events: pa.Table, type_: str | None) -> str:
+    """A condition on single events that no event meets, of a variable that is not negated."""
+    for variable in plan.variables:
+        if variable.negated or not variable.local:
+            continue
+        own = events
+        if type_ is not None:
+            own = events.filter(pc.equal(_plain(events.column(type_)), variable.type))
+        for condition in variable.local:
+            if not np.any(is_true(condition, own)):
+                what = f"none of {own.num_rows:,} events of type {variable.type}" if type_ else "no event"
+                return f"{what} meets {print_expression(condition)}, as {variable.name} has to"
+    return ""

@@ -1,0 +1,1 @@
+"""What a cluster needs of this package, as one file, and how tasks tell that it is there."""

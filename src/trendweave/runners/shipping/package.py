@@ -1,0 +1,107 @@
+"""One file that takes this package to executors: for `--py-files`, `addArtifacts(..., pyfile=True)` and the like."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from trendweave.runners.shipping.archive import write_archive
+from trendweave.runners.shipping.byte_code import compile_sources
+from trendweave.runners.shipping.package_files import (
+    FINGERPRINT,
+    KERNELS,
+    OWN,
+    fingerprint,
+    read_metadata,
+    read_package,
+)
+from trendweave.runners.shipping.requirements import Requirement, list_requirements
+
+_LARK = "lark"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package that was written, and what goes with it.
+
+    Attributes:
+        path: Where it lies.
+        size: Its bytes.
+        files: How many files are in it, byte code aside.
+        fingerprint: Tells the code in it from any other.
+        python: The version of Python whose byte code is in it, such as "3.12"; another one compiles its sources.
+        lark: Whether Lark is in it.
+        kernels: Bytes of the compiled kernels in it; 0 where it has none.
+        needs: What executors must have installed.
+    """
+
+    path: Path
+    size: int
+    files: int
+    fingerprint: str
+    python: str
+    lark: bool
+    kernels: int
+    needs: tuple[Requirement, ...]
+
+    def __str__(self) -> str:
+        """What is inside, what else executors need, and how it is handed to them."""
+        inside = f"{OWN} {self.fingerprint}" + (" and lark" if self.lark else "") + f", {self.files} files"
+        compiled = f"byte code of Python {self.python}"
+        compiled += f", kernels for CPUs like this one ({_megabytes(self.kernels)})" if self.kernels else ", no kernels"
+        needs = [str(one) for one in self.needs] + ([] if self.lark else [_LARK])
+        return "\n".join(
+            [
+                f"{self.path}, {_megabytes(self.size)}",
+                f"  inside          {inside}",
+                f"  compiled        {compiled}",
+                f"  executors need  Python {self.python}, {', '.join(needs)}",
+                f"  spark-submit    spark-submit --py-files {self.path} your_program.py",
+                f'  Spark Connect   spark.addArtifacts("{self.path}", pyfile=True)',
+            ]
+        )
+
+
+def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, kernels: bool = False) -> Package:
+    """Write this package, and Lark, as one file that `spark-submit --py-files`, `addPyFile` and `addArtifacts` take.
+
+    Executors need no Trendweave of their own then; what is compiled for a machine (Numba, NumPy, pandas, PyArrow) they
+    need. The same sources give the same bytes.
+
+    Args:
+        path: Where it goes; what is there already is replaced.
+        lark: Whether Lark, which reads queries, travels as well.
+        kernels: Whether compiled kernels travel as well. Executors with the CPU and the versions of this machine need
+            not compile any then; others compile as if there were none. Compiles what this machine has not yet.
+    """
+    target = Path(path)
+    own = read_package(OWN)
+    told = fingerprint(own)
+    contents = own | read_metadata(OWN) | ({**read_package(_LARK), **read_metadata(_LARK)} if lark else {})
+    files = len(contents)
+    packed = _pack_kernels() if kernels else b""
+    contents |= compile_sources({name: data for name, data in contents.items() if _is_module(name, contents)})
+    contents |= {FINGERPRINT: told.encode()} | ({KERNELS: packed} if packed else {})
+    write_archive(target, contents)
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Package(target, target.stat().st_size, files, told, python, lark, len(packed), list_requirements())
+
+
+def _is_module(path: str, contents: Mapping[str, bytes]) -> bool:
+    """Whether it is imported: what has no package around it is a file to be copied, such as a template."""
+    return path.endswith(".py") and f"{path.rpartition('/')[0]}/__init__.py" in contents
+
+
+def _pack_kernels() -> bytes:
+    from trendweave.runners.kernel_packs import pack_kernels
+    from trendweave.runners.warm_up import warm_up
+
+    warm_up()
+    return pack_kernels()
+
+
+def _megabytes(number: int) -> str:
+    return f"{number / 1_000_000:.1f} MB"

@@ -1,0 +1,1 @@
+"""Times as people have them, read as timestamps in Spark SQL."""

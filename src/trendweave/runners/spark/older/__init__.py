@@ -1,0 +1,1 @@
+"""What stands in, on older versions of Spark, for what they lack."""

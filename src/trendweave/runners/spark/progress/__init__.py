@@ -1,0 +1,1 @@
+"""How far Spark is, for those who wait."""

@@ -1,0 +1,27 @@
+// The tabs at the right, one of which is open.
+
+import { $, arrowKeys } from "./elements.js";
+import { keep, kept } from "./memory.js";
+
+export const PANELS = ["rows", "picture", "plan", "shared", "live"];
+
+export function choosePanel(name) {
+  for (const one of PANELS) {
+    const chosen = one === name;
+    $(`tab-${one}`).setAttribute("aria-selected", String(chosen));
+    $(`tab-${one}`).tabIndex = chosen ? 0 : -1;
+    $(`panel-${one}`).hidden = !chosen;
+  }
+  keep("panel", name);
+}
+
+export function openPanel() {
+  const name = kept("panel", "rows");
+  return PANELS.includes(name) ? name : "rows";
+}
+
+export function startPanels() {
+  for (const name of PANELS) $(`tab-${name}`).addEventListener("click", () => choosePanel(name));
+  arrowKeys(document.querySelector(".tabs"));
+  choosePanel(openPanel());
+}

@@ -1,0 +1,72 @@
+"""What the queries of a workload share, as pictures: one per crowd of queries, with its merged template."""
+
+from __future__ import annotations
+
+from trendweave.language.printer import print_expression
+from trendweave.pictures.colours import COLOURS, assign_colours
+from trendweave.pictures.graphs.chips import make_chips
+from trendweave.pictures.graphs.drawing import make_graph
+from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
+from trendweave.pictures.letters import shorten, wrap_conditions
+from trendweave.pictures.picture import Picture, stack
+from trendweave.sharing.automaton_drawing import Automaton, blocked_text
+from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes, keys_text
+
+_MOST_BOXES = 12
+#: States and queries that share nothing.
+_OWN = COLOURS[-1]
+_SHARED = COLOURS[0]
+
+
+def make_workload(shown: Shown) -> Picture:
+    """Draw which queries are computed together, and the template that they have become.
+
+    Args:
+        shown: The sharing plan of a workload, with the names of its queries.
+    """
+    # What is computed together comes first.
+    boxes = sorted(find_boxes(shown), key=lambda box: (box.automaton is None, not box.title.startswith("together")))
+    pictures = [_draw_overview(shown, len(boxes))]
+    pictures += [_draw_box(box, shown) for box in boxes[:_MOST_BOXES]]
+    return stack(pictures, "workload")
+
+
+def _draw_overview(shown: Shown, boxes: int) -> Picture:
+    lines = [f"{label}: {shorten(text, 110)}" for label, text in describe_overview(shown) if label != "workload"]
+    if boxes > _MOST_BOXES:
+        lines.append(f"{_MOST_BOXES} of {boxes:,} units are drawn")
+    queries = sum(map(len, shown.names))
+    return make_graph(Graph(f"workload of {queries:,} {'query' if queries == 1 else 'queries'}", (), (), tuple(lines)))
+
+
+def _draw_box(box: Box, shown: Shown) -> Picture:
+    if box.automaton is not None:
+        return make_graph(_graph_of_automaton(box.title, box.automaton))
+    return make_chips(f"{box.title}; rows meet {keys_text(shown.one_pass.families[box.family])}", box.names)
+
+
+def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
+    merged = automaton.merged
+    common = {state for part in merged.common for row in part.states for state in row} | set(merged.prefixes)
+    ending = {state for state, _ in automaton.find_ends()}
+    nodes = [Node("start", "start")]
+    for number, state in enumerate(merged.states):
+        kind: NodeKind = "final" if number in ending else "state"
+        users = len(state.queries)
+        used = (f"{users:,} queries",) if users > 1 else ()
+        asked = wrap_conditions([print_expression(condition) for condition in state.reading.local])
+        lines = (shorten(state.reading.type, 34), *asked, *used)
+        colour = _SHARED if number in common else _OWN
+        nodes.append(Node(f"s{number}", kind, lines, colour, automaton.label_of(number)))
+    colours = assign_colours(", ".join(names) for names in automaton.names)
+    for query, names in enumerate(automaton.names):
+        joined = ", ".join(names)
+        nodes.append(Node(f"q{query}", "query", (shorten(joined, 30),), colours[joined], joined))
+    edges = [Edge("start", f"s{number}") for number, state in enumerate(merged.states) if state.starts]
+    for step in merged.steps:
+        blocked = step.blocker is not None
+        label = blocked_text(step) if blocked else ""
+        edges.append(Edge(f"s{step.source}", f"s{step.target}", label, blocked))
+    edges += [Edge(f"s{state}", f"q{query}") for state, query in automaton.find_ends()]
+    note = "blue states and steps between them are computed once for several queries"
+    return Graph(title, tuple(nodes), tuple(edges), (note,) if common else ())

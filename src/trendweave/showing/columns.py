@@ -1,0 +1,56 @@
+"""Which columns of a result are drawn, and which tell lines apart."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.errors import OptionError, Problem, near_names
+from trendweave.pictures.kinds import find_numbers, find_others
+from trendweave.queries import Query
+
+
+def find_text_counts(rows: pa.Table, query: Query | None) -> list[str]:
+    """The columns of a query of windows that are exact numbers as text.
+
+    Args:
+        rows: Rows of a result.
+        query: Its query; without it texts are texts.
+    """
+    if query is None or query.lists_trends or query.kind == "intervals":
+        return []
+    shown = rows.column_names[max(rows.num_columns - query.value_count, 0) :]
+    texts = [name for name in shown if pa.types.is_string(rows.schema.field(name).type)]
+    return [name for name in texts if pc.all(pc.match_substring_regex(rows.column(name), r"^-?\d+$")).as_py()]
+
+
+def choose_columns(
+    schema: pa.Schema, query: Query | None, value: str | None, group: str | tuple[str, ...] | None, counts: list[str]
+) -> tuple[str, tuple[str, ...]]:
+    """The column that is drawn, and those that tell lines apart.
+
+    Args:
+        schema: The columns of a result.
+        query: Its query, which tells them apart; without it columns are taken for what they look like.
+        value: The column that was asked for.
+        group: The columns that were asked for.
+        counts: Columns of text that hold numbers.
+
+    Raises:
+        OptionError: A column that was asked for is not there.
+    """
+    numbers, others = [*find_numbers(schema), *counts], find_others(schema)
+    if query is not None and query.value_count <= len(schema.names):
+        first = len(schema.names) - query.value_count
+        numbers = [name for name in schema.names[first:] if name in numbers] or numbers
+        moments = ("window_start", "window_end", "time")
+        others = [name for name in schema.names[:first] if name not in moments]
+    if value is None:
+        # What is returned stands behind what tells rows apart.
+        value = "count" if "count" in numbers and query is None else numbers[0 if query is not None else -1]
+    groups = tuple(others) if group is None else (group,) if isinstance(group, str) else tuple(group)
+    for name in (value, *groups):
+        if name not in schema.names:
+            hint = near_names(name, schema.names) or f"it has {', '.join(schema.names)}"
+            raise OptionError([Problem("TW408", f"the result has no column {name}", hint)])
+    return value, tuple(name for name in groups if name != value)

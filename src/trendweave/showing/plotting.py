@@ -1,0 +1,243 @@
+"""Pictures of whatever users hold: `plot` draws it, `show` sets rows and a picture beside each other.
+
+Results are plain tables, so that every other tool takes them; that is why they are drawn by functions, and have no
+methods of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+
+from trendweave import places
+from trendweave.errors import OptionError, Problem
+from trendweave.operators.drawing import make_chain
+from trendweave.operators.operator import Piped
+from trendweave.pictures.frames import make_empty
+from trendweave.pictures.kinds import find_kind, find_others, find_situations
+from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
+from trendweave.pictures.picture import Picture, scroll, stack
+from trendweave.pictures.tables import find_zones, write_lines, write_rows
+from trendweave.pictures.texts import quote
+from trendweave.pictures.time_line import TimeLine, make_time_line
+from trendweave.pictures.trends import describe_shown, make_trend_lanes
+from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
+from trendweave.planning import IntervalPlan, Plan, SituatedPlan
+from trendweave.planning.show.template_picture import make_template
+from trendweave.queries import AUTO, Query
+from trendweave.rows.tables import as_arrow
+from trendweave.showing.columns import choose_columns, find_text_counts
+from trendweave.workload import Workload
+
+if TYPE_CHECKING:
+    from trendweave.runners.options import Options
+
+#: Rows of a Spark DataFrame that are fetched, at most.
+_MOST_ROWS = 10_000
+#: Trends of which some are drawn, and rows of which a picture is drawn that nobody has asked for.
+_MOST_TRENDS, _MOST_UNASKED = 20_000, 100_000
+
+
+def plot(
+    what: Any,
+    query: Query | None = None,
+    *,
+    events: Any = None,
+    store: Any = None,
+    value: str | None = None,
+    group: str | tuple[str, ...] | None = None,
+    time: str = "time",
+    title: str | None = None,
+    unit: str = "",
+    zone: str | None = None,
+    **options: Unpack[Options],
+) -> Picture:
+    """Draw a result, a query, a workload, operators, or how stored events are read.
+
+    Args:
+        what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
+            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the first
+            10,000 rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
+            operator or a chain.
+        query: The query of the result, which tells values, groups and situations apart; without it columns are taken
+            for what they look like.
+        events: With listed trends, the events that they were found in: trends are then drawn on their course.
+        store: With a query or a workload, the `trendweave.EventStore` that it would be run on: what each way to read it
+            costs, and what is read.
+        value: The column that is drawn; of trends on events, the attribute.
+        group: The column or columns that tell lines apart.
+        time: With events, the column that holds the time.
+        title: What stands above the picture.
+        unit: What values are counted in, written behind their name.
+        zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
+        **options: With a store, those of `run`, such as `between` and `using`.
+
+    Returns:
+        A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
+
+    Raises:
+        OptionError: Nothing can be drawn of it, or a column is not there.
+        DataError: It is no table.
+    """
+    if store is not None:
+        if not isinstance(what, Query | Workload):
+            message = "what is read of a store is drawn for a query or a workload"
+            raise OptionError([Problem("TW414", message, "plot(query, store=store)")])
+        return places.draw_on_store(what._asked(store, "time", AUTO), store, options)
+    if options:
+        message = f"plot has no options {', '.join(options)} without a store"
+        raise OptionError([Problem("TW408", message, "see help(trendweave.plot)")])
+    match what:
+        case Query():
+            return make_template(what.plan)
+        case Plan() | IntervalPlan() | SituatedPlan():
+            return make_template(what)
+        case Workload():
+            return what._draw()
+        case Piped():
+            return make_chain(what)
+    rows, whole = _fetch(what)
+    counts = find_text_counts(rows, query)
+    kind = find_kind(rows.schema) or ("windows" if counts else None)
+    note = "" if query is None else str(query)
+    of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
+    if kind in ("trends", "matches", "situations") and not rows.num_rows:
+        return stack([make_empty(title or kind.capitalize())], title or kind, note)
+    if kind == "trends":
+        some = _spread(rows, _MOST_TRENDS)
+        if events is None:
+            drawn = make_trend_lanes(some, zone)
+        else:
+            about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
+            drawn = make_trends_on_events(some, _fetch(events)[0], about)
+        shown = describe_shown(some, rows.num_rows)
+        heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
+        return stack(drawn, title or shown, note, heading)
+    if kind in ("matches", "situations"):
+        line = _see_situations(rows.schema, query)
+        heading = (title or ("Matches" if kind == "matches" else "Situations")) + of
+        picture = make_time_line(line, rows, heading, zone)
+        return stack([picture], picture.title, note)
+    if kind != "windows":
+        message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
+        raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
+    column, groups = choose_columns(rows.schema, query, value, group, counts)
+    along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
+    chart = WindowChart(column, groups, (f"{column}{along}" if title is None else title) + of, unit, zone)
+    return stack([make_window_chart(rows, chart)], chart.title, note)
+
+
+def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
+    """Set the first rows of a result beside a picture of it, for notebooks; `print` gives the rows as text.
+
+    Args:
+        result: A table of any kind; of a Spark DataFrame the first 10,000 rows are fetched.
+        query: As for `plot`.
+        rows: How many rows are shown.
+        **options: As for `plot`.
+
+    Returns:
+        What a notebook shows. Where nothing can be drawn of the result, or it has more than 100,000 rows, it has rows
+        alone; with options of `plot` it is drawn in any case, and those that are wrong are errors.
+    """
+    if not isinstance(rows, int) or rows < 0:
+        raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
+    table, whole = _fetch(result)
+    picture = None
+    kind = find_kind(table.schema) or ("windows" if find_text_counts(table, query) else None)
+    few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
+    if options or (few and (kind != "windows" or table.num_rows > 1)):
+        picture = plot(result if not whole else table, query, **options)
+    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, whole)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownResult:
+    """Rows and a picture. Attributes:
+    table: The rows.
+    most: How many are shown.
+    picture: The picture, where there is one.
+    whole: Whether these are all rows of the result.
+    """
+
+    table: pa.Table
+    most: int
+    picture: Picture | None
+    whole: bool = True
+
+    def __repr__(self) -> str:
+        return f"{write_lines(self.table, self.most)}\n{self._count()}"
+
+    def _repr_html_(self) -> str:
+        drawn = "" if self.picture is None else f'<div style="max-width: 720px">{scroll(self.picture)}</div>'
+        zones = find_zones(self.table.schema)
+        told = "; ".join([self._count(), *([f"times in {', '.join(zones)}"] if zones else [])])
+        count = f'<div style="opacity: .75; font-size: 12px; margin: 4px 0 10px">{quote(told)}</div>'
+        return f'<div style="overflow-x: auto">{write_rows(self.table, self.most)}{count}{drawn}</div>'
+
+    def _count(self) -> str:
+        number = self.table.num_rows
+        of = f"{number:,} rows" if self.whole else f"more than {number:,} rows"
+        return f"{self.most:,} of {of}" if number > self.most else of
+
+
+def _fetch(result: Any) -> tuple[pa.Table, bool]:
+    """The rows of a table of any kind, and whether they are all of it."""
+    if not places.is_spark(result):
+        return as_arrow(result)[0], True
+    if result.isStreaming:
+        message = "a stream has no rows to be drawn before it runs"
+        raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
+    from trendweave.runners.spark.versions import collect_arrow
+
+    rows = collect_arrow(result.limit(_MOST_ROWS + 1))
+    return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
+
+
+def _in_zone(table: pa.Table, zone: str | None) -> pa.Table:
+    """The same moments, as clocks of a zone show them."""
+    for place, field in enumerate(table.schema):
+        if zone is not None and pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            column = table.column(place).cast(pa.timestamp(field.type.unit, zone))
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def _spread(rows: pa.Table, most: int) -> pa.Table:
+    """So many rows, from all over a table."""
+    if rows.num_rows <= most:
+        return rows
+    return rows.take([place * rows.num_rows // most for place in range(most)])
+
+
+def _only_value(schema: pa.Schema) -> str:
+    known = find_values(schema)
+    if len(known) == 1:
+        return known[0]
+    message = "the events of these trends tell no number" if not known else f"they tell {', '.join(known)}"
+    hint = "let the query RETURN TRENDS(S.price)" if not known else f"choose one: value={known[0]!r}"
+    raise OptionError([Problem("TW414", f"it is not clear what is drawn upwards: {message}", hint)])
+
+
+def _see_situations(schema: pa.Schema, query: Query | None) -> TimeLine:
+    if query is not None and isinstance(query.plan, IntervalPlan):
+        return time_line_of(query.plan)
+    situations = find_situations(schema)
+    if "name" in schema.names and not situations:
+        keys = tuple(name for name in find_others(schema) if name != "name")
+        return TimeLine("", "situations", (), keys)
+    return TimeLine("", "matches", situations, tuple(find_others(schema)))
+
+
+def time_line_of(plan: IntervalPlan) -> TimeLine:
+    """What a picture has to know about an interval query.
+
+    Args:
+        plan: Its plan.
+    """
+    keys = plan.key_names
+    if plan.returns != "situations":
+        keys = tuple(output.name for output in plan.outputs if output.function is None)
+    return TimeLine(plan.text, plan.returns, plan.names, keys)

@@ -1,0 +1,67 @@
+"""`--time-unit` and `--time-format` of every command that reads events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import trendweave
+
+QUERY = "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 hour SLIDE 1 hour"
+FORMAT = "%d.%m.%Y %H:%M"
+
+
+@pytest.fixture
+def millis(tmp_path: Path) -> str:
+    path = tmp_path / "millis.csv"
+    path.write_text("time,type\n1766601000000,A\n1766601060000,B\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    path = tmp_path / "text.csv"
+    path.write_text("time,type\n24.12.2025 18:30,A\n24.12.2025 18:31,B\n", encoding="utf-8")
+    return str(path)
+
+
+def test_run(millis: str, text: str) -> None:
+    numbers = trendweave("run", "-q", QUERY, "--events", millis, "--runner", "local", "--time-unit", "ms")
+    written = trendweave("run", "-q", QUERY, "--events", text, "--runner", "local", "--time-format", FORMAT)
+
+    assert numbers.stdout.splitlines()[1] == "2025-12-24 18:00:00.000Z,2025-12-24 19:00:00.000Z,1"
+    assert written.stdout.splitlines()[1] == "2025-12-24 18:00:00.000000Z,2025-12-24 19:00:00.000000Z,1"
+
+
+def test_text_without_a_format_shows_the_option(text: str) -> None:
+    refused = trendweave("run", "-q", QUERY, "--events", text, "--runner", "local")
+
+    assert refused.returncode == 1
+    assert "--time-format iso" in refused.stderr
+
+
+def test_check_and_pipe(text: str) -> None:
+    checked = trendweave("check", "-q", QUERY, "--schema", text, "--time-format", FORMAT)
+    piped = trendweave("pipe", "FILTER type = 'B'", "--events", text, "--runner", "local", "--time-format", FORMAT)
+
+    assert checked.stdout == "ok\n"
+    assert piped.stdout.splitlines() == ['"time","type"', '2025-12-24 18:31:00.000000Z,"B"']
+
+
+def test_stores(millis: str, tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    trendweave("store", "create", store, "--like", millis, "--type", "type", "--time-unit", "ms")
+    added = trendweave("store", "append", store, "--events", millis, "--time-unit", "ms")
+    found = trendweave("run", "-q", QUERY, "--store", store, "--runner", "local")
+
+    assert "2 rows were added" in added.stdout
+    assert found.stdout.splitlines()[1] == "2025-12-24 18:00:00.000Z,2025-12-24 19:00:00.000Z,1"
+
+
+def test_events_of_one_time_are_ordered_by_a_column(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("time,type,number\n1766601000,B,2\n1766601000,A,1\n", encoding="utf-8")
+    asked = ("run", "-q", QUERY, "--events", str(tmp_path / "events.csv"), "--runner", "local")
+
+    assert trendweave(*asked, "--order-by", "number").stdout.splitlines()[1:] == ["1766599200,1766602800,1"]
+    assert "unless --order-by names a column" in " ".join(trendweave(*asked).stderr.split())

@@ -1,0 +1,24 @@
+"""A Python as executors have it: with what is compiled for a machine, and without Trendweave and Lark."""
+
+from __future__ import annotations
+
+import sysconfig
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+_TRAVELS = ("trendweave", "lark")
+
+
+def make_python(folder: Path, without: Sequence[str] = _TRAVELS) -> Path:
+    """An environment that shares the packages of this one, but for some of them; gives its interpreter.
+
+    What `.pth` files add, such as sources of a package that is installed for editing, is not shared.
+    """
+    venv.create(folder, with_pip=False, symlinks=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        name = entry.name.split("-")[0].split(".")[0].lower()
+        if name not in without and entry.suffix != ".pth" and entry.name != "__pycache__":
+            (packages / entry.name).symlink_to(entry)
+    return folder / "bin" / "python"

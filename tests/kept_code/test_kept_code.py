@@ -1,0 +1,298 @@
+"""Compiled code is told apart by what it was made of, shared by all who have the same, and read from nobody else."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+import trendweave
+from trendweave.kept_code import (
+    cache,
+    files,
+    folders,
+    handed_over,
+    keep_compiled,
+    keep_compiled_text,
+    machine,
+    pack_kernels,
+    packs,
+    unpack_kernels,
+)
+from trendweave.kept_code.sources import fingerprint_of
+from trendweave.kernels import compiling
+from trendweave.runners import kernel_packs
+from trendweave.runners.warm_up import WarmUp
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
+
+SOURCES = "0123456789" * 4
+PACKAGE = Path(trendweave.__file__).parent
+
+
+def double(x: int) -> int:
+    return 2 * x
+
+
+def made(sources: str = SOURCES, function: Callable[..., Any] = double) -> Any:
+    """A kernel as a new process would make it."""
+    return keep_compiled(numba.njit(function), sources)
+
+
+def hits(kernel: Any) -> tuple[int, int]:
+    return sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "kept"))
+    # What a user has whose folder cannot be written to is another test's.
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "nowhere"))
+    for known in (folders._folders, folders._can_write):
+        known.cache_clear()
+    yield tmp_path / "kept" / "kernels"
+    for known in (folders._folders, folders._can_write):
+        known.cache_clear()
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.kernel"))
+
+
+def test_the_second_of_two_loads(folder: Path) -> None:
+    first, second = made(), made()
+    assert first(21) == 42
+    assert second(21) == 42
+    assert hits(first) == (0, 1)
+    assert hits(second) == (1, 0)
+    (path,) = kept(folder)
+    # Whoever may look into the folder may use what is there, and nobody else may write.
+    for made_here in (path, path.parent, folder):
+        assert made_here.stat().st_mode & 0o022 == 0
+
+
+def test_other_sources_are_other_code(folder: Path) -> None:
+    made()(21)
+    other = made("another text")
+    assert other(21) == 42
+    assert hits(other) == (0, 1)
+    assert len(kept(folder)) == 2
+
+
+def test_other_types_and_other_functions_of_the_same_name_are_other_code() -> None:
+    def make(factor: int) -> Callable[..., Any]:
+        names: dict[str, Any] = {"__name__": __name__}
+        exec(f"def double(x): return {factor} * x", names)
+        function: Callable[..., Any] = names["double"]
+        return function
+
+    assert made(function=make(2))(4) == 8
+    assert made(function=make(2))(4.5) == 9.0
+    assert made(function=make(3))(4) == 12
+
+
+def test_another_machine_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    made()(21)
+    monkeypatch.setattr(cache, "machine_key", lambda: "another machine")
+    other = made()
+    assert other(21) == 42
+    assert hits(other) == (0, 1)
+
+
+def test_a_machine_is_its_compiler_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {machine._digest(("x86_64", "znver3", "+avx2")), machine._digest(("x86_64", "znver4", "+avx2"))}
+    keys.add(machine._digest(("x86_64", "znver3", "")))
+    machine._digest.cache_clear()
+    monkeypatch.setattr(numba, "__version__", "0.0")
+    keys.add(machine._digest(("x86_64", "znver3", "+avx2")))
+    machine._digest.cache_clear()
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize("damage", [b"", b"something else"], ids=["cut off", "changed"])
+def test_a_damaged_file_is_no_code(folder: Path, damage: bytes) -> None:
+    made()(21)
+    (path,) = kept(folder)
+    path.write_bytes(path.read_bytes()[:-20] + damage)
+    again, later = made(), made()
+    assert again(21) == 42
+    assert hits(again) == (0, 1)
+    assert later(21) == 42
+    assert hits(later) == (1, 0)
+
+
+class Gone:
+    """A type that a later version of the kernels does not have any more."""
+
+
+def test_code_that_names_types_of_another_version_is_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_arguments", lambda signature: Gone)
+    made()(21)
+    monkeypatch.undo()
+    again = made()
+    monkeypatch.delattr(sys.modules[__name__], "Gone")
+    assert again(21) == 42
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o620])
+def test_what_others_may_write_is_not_read(folder: Path, mode: int) -> None:
+    made()(21)
+    (path,) = kept(folder)
+    path.chmod(mode)
+    other = made()
+    assert other(21) == 42
+    assert hits(other) == (0, 1)
+
+
+def test_what_others_have_written_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made()(21)
+    (path,) = kept(folder)
+    assert files.read_trusted(path) is not None
+    status = os.stat_result((0o100600, 0, 0, 1, 4711, 0, 9, 0, 0, 0))
+    assert not folders.is_trusted(status)
+    assert folders.is_trusted(os.stat_result((0o100644, 0, 0, 1, 0, 0, 9, 0, 0, 0))), "what root has made is for all"
+    monkeypatch.setattr(files.os, "fstat", lambda descriptor: status)
+    assert files.read_trusted(path) is None
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    kernel = made()
+    assert kernel(21) == 42
+    assert kept(folder) == []
+
+
+def test_where_there_is_no_folder_a_temporary_one_of_the_user_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "nowhere").mkdir()
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "file" / "kept"))
+    made()(21)
+    second = made()
+    assert second(21) == 42
+    assert hits(second) == (1, 0)
+    own = tmp_path / "nowhere" / f"trendweave-{os.geteuid()}"
+    assert own.stat().st_mode & 0o777 == 0o700
+    assert len(kept(own)) == 1
+
+
+def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nowhere").mkdir()
+    (tmp_path / "other").mkdir()
+    # Somebody else was first in the folder for temporary files.
+    (tmp_path / "nowhere" / f"trendweave-{os.geteuid()}").symlink_to(tmp_path / "other")
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "file" / "kept"))
+    assert made()(21) == 42
+    assert folders.kernel_folder() is None
+    assert kept(tmp_path) == []
+
+
+def test_the_folder_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(folders.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert folders.kernel_folders()[0] == Path("/caches/trendweave/kernels")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert folders.kernel_folders()[0] == Path("/home/somebody/.cache/trendweave/kernels")
+
+
+def test_texts_are_kept_by_what_they_say(folder: Path) -> None:
+    for text in ("one text", "one text", "another text"):
+        kernel = keep_compiled_text(numba.njit(double), text)
+        assert kernel(21) == 42
+    assert len(kept(folder)) == 2
+
+
+def test_the_oldest_texts_leave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_MOST_TEXTS", 3)
+    for number in range(5):
+        files.write_kept("texts-here", f"text{number}", b"code")
+        os.utime(folder / "texts-here" / f"text{number}.kernel", (number, number))
+    assert [path.stem for path in kept(folder)] == ["text2", "text3", "text4"]
+
+
+def test_a_pack_gives_kernels_to_the_same_machine_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made()(21)
+    made("another text")(21)
+    packed = pack_kernels(SOURCES)
+    assert packed == pack_kernels(SOURCES)
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
+    assert unpack_kernels(packed) == 1
+    assert unpack_kernels(packed) == 0
+    there = made()
+    assert there(21) == 42
+    assert hits(there) == (1, 0)
+
+
+def test_a_pack_of_another_machine_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made()(21)
+    packed = pack_kernels(SOURCES)
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(packs, "machine_key", lambda: "another")
+    assert unpack_kernels(packed) == 0
+    assert unpack_kernels(b"no zip at all") == 0
+
+
+def test_a_pack_writes_nothing_outside_of_the_folder(tmp_path: Path) -> None:
+    made()(21)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(f"../../x-{machine.machine_key()}/name.kernel", b"code")
+        archive.writestr(f"x-{machine.machine_key()}/../../name.kernel", b"code")
+    assert unpack_kernels(content.getvalue()) == 0
+    assert not list(tmp_path.rglob("name.kernel"))
+
+
+def test_sources_are_a_matter_of_text_and_not_of_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in a copy and in a zip, another with one more line in any file of any folder of kernels."""
+    found = []
+    for number, changed in enumerate((None, *compiling.FOLDERS)):
+        copy = tmp_path / str(number) / f"copied_package_{number}"
+        for folder in compiling.FOLDERS:
+            shutil.copytree(PACKAGE / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        (copy / "__init__.py").touch()
+        if changed is not None:
+            with (copy / changed / "__init__.py").open("a") as file:
+                file.write("# another line\n")
+        monkeypatch.syspath_prepend(str(copy.parent))
+        found.append(fingerprint_of(copy.name, compiling.FOLDERS))
+    assert found[0] == compiling.FINGERPRINT
+    assert len(set(found)) == 1 + len(compiling.FOLDERS)
+    zipped = shutil.make_archive(str(tmp_path / "zipped"), "zip", tmp_path / "0")
+    with zipfile.ZipFile(zipped) as archive, zipfile.ZipFile(tmp_path / "renamed.zip", "w") as renamed:
+        for name in archive.namelist():
+            renamed.writestr(name.replace("copied_package_0", "zipped_package"), archive.read(name))
+    monkeypatch.syspath_prepend(str(tmp_path / "renamed.zip"))
+    assert fingerprint_of("zipped_package", compiling.FOLDERS) == compiling.FINGERPRINT
+
+
+def test_a_module_that_was_sent_along_brings_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `--py-files` and `addArtifacts` send it: a zip among the modules of a process whose folder is empty."""
+    monkeypatch.setattr(kernel_packs, "FINGERPRINT", SOURCES)
+    made()(21)
+    kernel_packs.write_kernel_module(tmp_path / "kernels.zip")
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
+    monkeypatch.syspath_prepend(str(tmp_path / "kernels.zip"))
+    handed_over.take_handed_over.cache_clear()
+    there = made()
+    assert there(21) == 42
+    assert hits(there) == (1, 0)
+    handed_over.take_handed_over.cache_clear()
+    sys.modules.pop(handed_over.MODULE)
+
+
+def test_a_warm_up_tells_what_it_did() -> None:
+    done = WarmUp(kernels=120, compiled=3, seconds=4.26, folder=Path("/caches/kernels"))
+    assert str(done) == "120 kernels, 3 of them new, in 4.3 s, kept in /caches/kernels"
+    assert "nothing is kept" in str(WarmUp(0, 0, 4.26, None))

@@ -1,0 +1,85 @@
+"""Processes that need the same wait for the first of them, and a process that compiles for long says so once."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trendweave.kept_code import folders, waiting
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(folders.VARIABLE, str(tmp_path))
+    monkeypatch.delenv("TRENDWEAVE_PROGRESS", raising=False)
+    monkeypatch.setattr(waiting, "_TELLER", waiting._Teller())
+    return tmp_path / "kernels"
+
+
+def test_a_process_waits_for_another_that_compiles_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locks of one process do not hinder itself, so the system's are seen through a stand-in."""
+    asked: list[int] = []
+    waited: list[float] = []
+
+    def lock(file: object, how: int, length: int, place: int) -> None:
+        asked.append(place)
+        if len(asked) < 3:
+            raise BlockingIOError
+        assert how == fcntl.LOCK_EX | fcntl.LOCK_NB
+
+    monkeypatch.setattr(waiting.fcntl, "lockf", lock)
+    monkeypatch.setattr(waiting.time, "sleep", waited.append)
+    with waiting.compiling("000000f00"), waiting.compiling("0000001"):
+        pass
+    assert asked == [15] * 3, "what is compiled on the way does not wait"
+    assert len(waited) == 2
+
+
+def test_a_file_system_without_locks_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lock(*given: object) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr(waiting.fcntl, "lockf", lock)
+    with waiting.compiling("0000001"):
+        pass
+
+
+def test_long_compiling_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    for _ in range(2):
+        with waiting.compiling("0000001"):
+            _wait_for(lambda: waiting._TELLER._told)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("trendweave: compiling for this machine")
+    assert str(folders.kernel_folder()) in line
+
+
+def test_short_compiling_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with waiting.compiling("0000001"):
+        pass
+    assert capsys.readouterr().err == ""
+    assert not waiting._TELLER._told
+
+
+def test_many_short_times_are_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting._TELLER, "_spent", waiting.PATIENCE)
+    with waiting.compiling("0000001"):
+        _wait_for(lambda: waiting._TELLER._told)
+
+
+def test_those_who_want_no_bars_are_not_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRENDWEAVE_PROGRESS", "off")
+    waiting._TELLER._tell()
+    assert capsys.readouterr().err == ""
+
+
+def _wait_for(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not done() and time.monotonic() < end:
+        time.sleep(0.001)

@@ -1,0 +1,169 @@
+"""Times as people have them: numbers since 1970 in some unit, and text."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from trendweave.errors import DataError, OptionError
+from trendweave.rows.given_times.far_future import far_future_text
+from trendweave.rows.given_times.options import read_time_options
+from trendweave.rows.given_times.reading import read_column, read_type, read_value
+from trendweave.rows.given_times.text import read_texts
+from trendweave.rows.given_times.written import read_format
+
+#: How texts are written, a text, and the time that it tells; None where it tells none.
+TEXTS = (
+    ("iso", "2024-05-01", datetime(2024, 5, 1)),
+    ("iso", "2024-05-01 12", datetime(2024, 5, 1, 12)),
+    ("iso", "2024-05-01 12:30", datetime(2024, 5, 1, 12, 30)),
+    ("iso", " 2024-05-01T12:30:59,25 ", datetime(2024, 5, 1, 12, 30, 59, 250_000)),
+    ("iso", "2024-05-01T12:30:59.123456789Z", datetime(2024, 5, 1, 12, 30, 59, 123_456)),
+    ("iso", "2024-05-01T12:30:59+02:00", datetime(2024, 5, 1, 10, 30, 59)),
+    ("iso", "2024-05-01T12:30:59 -0330", datetime(2024, 5, 1, 16, 0, 59)),
+    ("iso", "2024-02-29T00:00:00z", datetime(2024, 2, 29)),
+    ("iso", "1969-12-31T23:59:59.5Z", datetime(1969, 12, 31, 23, 59, 59, 500_000)),
+    ("iso", "2023-02-29", None),
+    ("iso", "2024-13-01", None),
+    ("iso", "2024-05-01T24:00:00", None),
+    ("iso", "2024-05-01T23:60:00", None),
+    ("iso", "2024-05-01T23:59:60", None),
+    ("iso", "2024-05-01T12:30:59+02:70", None),
+    ("iso", "yesterday", None),
+    ("iso", "", None),
+    ("%d.%m.%Y %H:%M", "24.12.2025 18:30", datetime(2025, 12, 24, 18, 30)),
+    ("%d.%m.%Y %H:%M", "4.2.2025  8:05", datetime(2025, 2, 4, 8, 5)),
+    ("%d.%m.%Y %H:%M", "24x12x2025 18:30", None),
+    ("%d.%m.%Y %H:%M", "31.04.2025 18:30", None),
+    ("%d/%b/%Y:%H:%M:%S %z", "10/Oct/2000:13:55:36 -0700", datetime(2000, 10, 10, 20, 55, 36)),
+    ("%d/%b/%Y:%H:%M:%S %z", "10/Okt/2000:13:55:36 -0700", None),
+    ("%B %d, %Y at %I:%M %p", "December 24, 2025 at 12:05 am", datetime(2025, 12, 24, 0, 5)),
+    ("%B %d, %Y at %I:%M %p", "MAY 1, 2025 at 12:05 PM", datetime(2025, 5, 1, 12, 5)),
+    ("%B %d, %Y at %I:%M %p", "May 1, 2025 at 13:05 pm", None),
+    ("%B %d, %Y at %I:%M %p", "May 1, 2025 at 0:05 pm", None),
+    ("%m/%d/%y %T.%f", "02/29/68 01:02:03.5", datetime(2068, 2, 29, 1, 2, 3, 500_000)),
+    ("%m/%d/%y %T.%f", "02/28/69 01:02:03.000001", datetime(1969, 2, 28, 1, 2, 3, 1)),
+    ("%F(%R)%%", "2024-05-01(12:30)%", datetime(2024, 5, 1, 12, 30)),
+)
+
+
+@pytest.mark.parametrize(("written", "text", "moment"), TEXTS)
+def test_texts_are_read(written: str, text: str, moment: datetime | None) -> None:
+    # A text that is always read stands beside it, so that Arrow's own way of reading one kind is left, too.
+    column = pa.chunked_array([pa.array([text, None])])
+
+    found = read_texts(column, read_format(written))
+
+    assert found.type == pa.timestamp("us", "UTC")
+    assert found.to_pylist() == [moment and moment.replace(tzinfo=UTC), None]
+
+
+def test_arrow_and_the_expression_read_the_same_usual_texts() -> None:
+    texts = [text for written, text, moment in TEXTS if written == "iso" and moment is not None]
+    expected = [moment.replace(tzinfo=UTC) for written, _, moment in TEXTS if written == "iso" and moment is not None]
+
+    one_by_one = [read_texts(pa.chunked_array([[text]]), read_format("ISO"))[0].as_py() for text in texts]
+    together = read_texts(pa.chunked_array([texts]), read_format("iso")).to_pylist()
+
+    assert one_by_one == together == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("%d.%m.%Y %Q", "%Q is not known"),
+        ("%H:%M", "does not tell the year once"),
+        ("%Y-%m", "does not tell the day once"),
+        ("%Y-%m-%d %d", "tells the day twice"),
+        ("%Y-%m-%d %I:%M", "%I and %p go together"),
+        ("%Y-%m-%d %", "% is not known"),
+    ],
+)
+def test_formats_that_are_not_understood(written: str, why: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(why)):
+        read_format(written)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "value", "micros"),
+    [
+        (pa.int64(), "s", 1_714_566_600, 1_714_566_600_000_000),
+        (pa.int64(), "ms", 1_714_566_600_123, 1_714_566_600_123_000),
+        (pa.uint64(), "us", 1_714_566_600_123_456, 1_714_566_600_123_456),
+        (pa.int64(), "ns", 1_714_566_600_123_456_000, 1_714_566_600_123_456),
+        (pa.int32(), "s", -1, -1_000_000),
+        (pa.float64(), "s", 1_714_566_600.25, 1_714_566_600_250_000),
+        (pa.float64(), "ms", 1_714_566_600_123.456, 1_714_566_600_123_456),
+        (pa.float64(), "us", float("nan"), None),
+        (pa.dictionary(pa.int8(), pa.int64()), "ms", 5, 5_000),
+    ],
+    ids=str,
+)
+def test_numbers_are_read(kind: pa.DataType, unit: str, value: float, micros: int | None) -> None:
+    reading = read_time_options(unit, None)
+    column = pa.chunked_array([pa.array([value, None], kind)])
+
+    found = read_column(column, "time", reading)
+
+    assert found.type == read_type(kind, "time", reading)
+    assert found.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist() == [micros, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "written", "why"),
+    [
+        (pa.string(), "ms", None, "time_unit is for numbers"),
+        (pa.timestamp("us"), "ms", None, "leave time_unit out"),
+        (pa.float64(), "ns", None, "cast it to int64"),
+        (pa.int64(), None, "iso", "time_format is for text"),
+        (pa.timestamp("us"), None, "iso", "leave time_format out"),
+    ],
+    ids=str,
+)
+def test_columns_that_are_not_read_so(kind: pa.DataType, unit: str | None, written: str | None, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        read_type(kind, "time", read_time_options(unit, written))
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(DataError, match="out of range"):
+        read_column(pa.chunked_array([pa.array([2**63], pa.uint64())]), "time", read_time_options("ms", None))
+    with pytest.raises(DataError, match="out of range"):
+        read_column(pa.chunked_array([[1e17]]), "time", read_time_options("s", None))
+
+
+def test_no_text_fits_is_an_error_that_shows_one() -> None:
+    with pytest.raises(DataError, match=r"the first is '24\.12\.2025'"):
+        read_column(pa.chunked_array([[None, "24.12.2025"]]), "time", read_time_options(None, "iso"))
+
+
+def test_some_texts_do_not_fit_is_a_warning_that_shows_one(caplog: pytest.LogCaptureFixture) -> None:
+    found = read_column(pa.chunked_array([["2024-05-01", "soon", "later"]]), "time", read_time_options(None, "iso"))
+
+    assert found.null_count == 2
+    assert caplog.messages == ["2 texts of time are no times as time_format says; the first is 'soon'"]
+
+
+@pytest.mark.parametrize("options", [("minutes", None), ("ms", "iso"), (None, 3)], ids=str)
+def test_options_that_are_not_understood(options: tuple[object, object]) -> None:
+    with pytest.raises(OptionError):
+        read_time_options(*options)
+
+
+def test_one_value_is_read_as_a_column_is() -> None:
+    iso, floats = read_time_options(None, "iso"), read_time_options("ms", None)
+
+    assert read_value("1970-01-01T00:00:01Z", pa.string(), "time", iso) == 1_000_000
+    assert read_value("soon", pa.string(), "time", iso) is None
+    assert read_value(1.5, pa.float64(), "time", floats) == 1_500
+    assert read_value(15, pa.int64(), "time", floats) == 15
+    with pytest.raises(DataError):
+        read_value(15, pa.string(), "time", iso)
+
+
+@pytest.mark.parametrize(("latest", "unit"), [(1.7e12, "ms"), (1.7e15, "us"), (1.7e18, "ns"), (9e18, "ns")])
+def test_the_unit_of_a_far_time_is_guessed(latest: float, unit: str) -> None:
+    assert f"give time_unit='{unit}'" in far_future_text("time", latest)

@@ -1,0 +1,134 @@
+"""Ctrl-C ends a run in this process at once, although compiled code is at work."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from contextvars import ContextVar
+from time import sleep
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave.runners.incremental import Incremental
+from trendweave.runners.interruptible import interruptible
+
+#: Every pair of events is compared by compiled code: minutes of work in one call. Ctrl-C comes when it has computed for
+#: half a second, and is measured by what it computes from then on, as the machine has other work, too.
+PROGRAM = """
+import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import numpy as np, pyarrow as pa, trendweave
+query = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE A.x < NEXT(A).x AND A.y < NEXT(A).y")
+def events(count):
+    random = np.random.default_rng(1)
+    columns = {"x": random.random(count), "y": random.random(count)}
+    return pa.table({"time": np.arange(count), "type": ["A"] * count, **columns})
+query.run(events(50), numbers="float64")
+many = events(400_000)
+ready = time.process_time()
+pressed = []
+def press():
+    while time.process_time() < ready + 0.5:
+        time.sleep(0.05)
+    pressed.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    query.run(many, numbers="float64")
+except KeyboardInterrupt:
+    print("interrupted after", time.process_time() - pressed[0], flush=True)
+print(query.run(events(3), numbers="int64").num_rows, flush=True)
+"""
+
+
+def test_a_run_ends_within_a_second() -> None:
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said, _, seconds = process.stdout.readline().rpartition(" ")
+        assert said == "interrupted after"
+        assert float(seconds) < 1
+        # The process goes on, and the thread that is left does not keep it from ending.
+        assert process.stdout.readline() == "1\n"
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def in_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may run in another thread, with handlers of their own."""
+    monkeypatch.setattr("trendweave.runners.interruptible.main_thread", threading.current_thread)
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.default_int_handler)
+
+
+def test_results_and_errors_come_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_main_thread(monkeypatch)
+    setting = ContextVar("setting", default=0)
+    setting.set(5)
+
+    def divide(by: int) -> tuple[float, int, str]:
+        return 1 / by, setting.get(), threading.current_thread().name
+
+    assert interruptible(divide)(2) == (0.5, 5, "trendweave-run")
+    with pytest.raises(ZeroDivisionError):
+        interruptible(divide)(0)
+
+
+def test_other_threads_do_their_work_themselves() -> None:
+    found: list[str] = []
+    thread = threading.Thread(
+        target=lambda: found.append(interruptible(lambda: threading.current_thread().name)()), name="own"
+    )
+    thread.start()
+    thread.join()
+
+    assert found == ["own"]
+
+
+def test_what_python_does_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_main_thread(monkeypatch)
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                sleep(0.01)
+        finally:
+            ended.set()
+
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("trendweave.runners.interruptible.Event", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(work)()
+
+    assert ended.wait(10)
+
+
+def test_many_rows_of_pieces_and_sessions_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_main_thread(monkeypatch)
+    names = list[str]()
+    step = Incremental._step
+
+    def told(*given: Any) -> Any:
+        names.append(threading.current_thread().name)
+        return step(*given)
+
+    monkeypatch.setattr(Incremental, "_step", told)
+    events = pa.table({"time": list(range(100)), "type": ["A"] * 100})
+    query = trendweave.query("RETURN COUNT(*) AS n PATTERN A{1,2} WITHIN 100 s SLIDE 100 s")
+    for many in (1, 101):
+        monkeypatch.setattr("trendweave.runners.incremental._MANY_ROWS", many)
+        session = query.push(events.schema, numbers="int64")
+        session.send_table(events)
+        assert session.finish()["n"].to_pylist() == [5050]
+    assert set(names) == {"trendweave-run", threading.current_thread().name}

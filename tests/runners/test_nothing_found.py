@@ -1,0 +1,111 @@
+"""What is told, once, of a query that may not mean what its user thinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import trendweave
+from trendweave.runners import nothing_found
+
+TYPES = ["Stock", "Stock", "Trade"]
+EVENTS = pa.table({"time": [1, 2, 3], "type": TYPES, "price": [5, 6, 7], "company": pa.nulls(3, pa.string())})
+AT_ONCE = pa.table({"time": [1, 1], "type": ["Stock", "Trade"]})
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nothing_found, "_TOLD", set())
+
+
+def told(caplog: pytest.LogCaptureFixture, pattern: str, events: pa.Table = EVENTS, **columns: Any) -> list[str]:
+    caplog.clear()
+    trendweave.query(f"RETURN COUNT(*) PATTERN {pattern}").run(events, **columns)
+    return caplog.messages
+
+
+def test_a_result_is_nothing_to_tell_of(caplog: pytest.LogCaptureFixture) -> None:
+    assert told(caplog, "SEQ(Stock, Trade)") == []
+    assert told(caplog, "SEQ(NOT Accident, Stock S+)") == []  # what must not be there is not there
+    assert told(caplog, "Anything+", type=None) == []
+
+
+def test_types_that_no_event_has(caplog: pytest.LogCaptureFixture) -> None:
+    there = "the types in type are Stock, Trade"
+
+    assert told(caplog, "Stocks S+") == [
+        f"the result is empty: no event is of type Stocks; {there}; did you mean Stock?"
+    ]
+    # There are trends without it, and it may still be a slip.
+    assert told(caplog, "SEQ(Stock, Tarde?)") == [f"no event is of type Tarde; {there}; did you mean Trade?"]
+    in_codes = EVENTS.set_column(1, "type", EVENTS.column("type").dictionary_encode())
+    assert told(caplog, "X+", in_codes) == [f"the result is empty: no event is of type X; {there}"]
+    many = pa.table({"time": range(20), "type": [f"T{number:02}" for number in range(20)]})
+    assert told(caplog, "Q+", many)[0].endswith("T10, T11 and 8 more")
+
+
+def test_conditions_that_no_event_meets(caplog: pytest.LogCaptureFixture) -> None:
+    assert told(caplog, "SEQ(Stock S, Trade T) WHERE S.price > 2 AND S.price > 100") == [
+        "the result is empty: none of 2 events of type Stock meets price > 100, as S has to"
+    ]
+    assert told(caplog, "Stock S+ WHERE [company]") == [
+        "the result is empty: company is NULL in all events, and NULL equals nothing"
+    ]
+
+
+def test_why_there_are_no_trends(caplog: pytest.LogCaptureFixture) -> None:
+    of_pairs = "3 events hold no sequence that is in the order of the pattern and meets all conditions between events"
+
+    assert told(caplog, "SEQ(Trade, Stock)") == [f"the result is empty: {of_pairs}"]
+    assert "hold no sequence that lies in one window, is in" in told(caplog, "SEQ(Trade, Stock) WITHIN 1 second")[0]
+    assert told(caplog, "SEQ(Stock, Trade)", AT_ONCE) == [
+        "the result is empty: all 2 events have the same time, and events of one time never follow each other, "
+        "unless order_by= names a column that orders them"
+    ]
+    assert told(caplog, "Stock+", EVENTS.slice(0, 0)) == ["the result is empty: there are no events"]
+    without = EVENTS.set_column(0, "time", pa.nulls(3, pa.int64()))
+    assert "the result is empty: no row has a time in time" in told(caplog, "Stock S{2,}", without)
+
+
+def test_interval_queries(caplog: pytest.LogCaptureFixture) -> None:
+    query = trendweave.query("DEFINE High AS price > 100 RETURN SITUATIONS")
+    query.run(EVENTS)
+
+    assert caplog.messages == ["the result is empty: no situation, or no match of situations, is in 3 rows"]
+
+
+def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    query = trendweave.query("RETURN COUNT(*) PATTERN Stocks S+")
+    for _ in range(3):
+        query.run(EVENTS)
+
+    assert len(caplog.messages) == 1
+
+
+def test_workloads_tell_where_nothing_is_found_at_all_or_a_name_looks_like_a_slip(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts = {"a": "RETURN COUNT(*) PATTERN Stocks S+", "b": "RETURN COUNT(*) PATTERN Trade T+"}
+    slip = "no event is of type Stocks; the types in type are Stock, Trade; did you mean Stock?"
+    for _ in range(2):
+        trendweave.workload(texts).run(EVENTS)
+    assert caplog.messages == [slip]
+
+    caplog.clear()
+    trendweave.workload(texts | {"a": "RETURN COUNT(*) PATTERN Fire F+"}).run(EVENTS)
+    assert caplog.messages == [], "a rule may wait for what is rare"
+
+    trendweave.workload({"a": texts["a"]}).run(EVENTS)
+    assert caplog.messages == [f"the result is empty: {slip}"]
+
+
+def test_sessions_tell_at_their_end(caplog: pytest.LogCaptureFixture) -> None:
+    session = trendweave.query("RETURN COUNT(*) PATTERN Stocks S+ WITHIN 1 minute").push(EVENTS)
+    for event in EVENTS.to_pylist():
+        session.send(event)
+    assert caplog.messages == []
+
+    session.finish()
+    assert caplog.messages == ["none of 3 events is of a type that the query names: Stocks"]

@@ -1,0 +1,243 @@
+"""The page in a real browser: typing, carets, rows, pictures, a stream, keys, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.serve.browser import find_browser
+from tests.serve.serving_here import Server, serve_here, wait_until
+from trendweave.serve.serving import Limits, Serving
+
+BROWSER, WHY_NOT = find_browser()
+COUNTED = "RETURN COUNT(*) AS n\nPATTERN Stock S+\nWITHIN 2 seconds SLIDE 2 seconds"
+MARKUP = "<img src=x onerror=alert(1)>"
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    rows = [f"{second},Stock,{second % 7}" for second in range(400)]
+    (folder / "stock.csv").write_text("\n".join(["time,type,price", *rows]))
+    (folder / "odd.csv").write_text(f"time,type,name\n1,A,{MARKUP}\n2,A,<script>alert(2)</script>\n")
+    for name, least in (("all", 0), ("large", 3)):
+        text = COUNTED.replace("Stock S+", f"Stock S+\nWHERE S.price >= {least}")
+        (folder / "rules").mkdir(exist_ok=True)
+        (folder / "rules" / f"{name}.tw").write_text(text)
+    with serve_here(Serving(folder, limits=Limits(runs=1, streams=1))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Any]:
+    """A page on the served file; whatever its console complains of fails the test."""
+    context = browser.new_context(color_scheme="light", viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    opened.on("request", lambda asked: asked.url.startswith(server.address) or complaints.append(asked.url))
+    opened.set_default_timeout(60_000)
+    opened.goto(server.address)
+    opened.wait_for_selector("html[data-ready]")
+    opened.select_option("#source", "file:stock.csv")
+    opened.wait_for_selector("text=400 events, 0 to 399")
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def write(page: Any, text: str) -> None:
+    page.fill("#query-text", text)
+
+
+def test_a_mistake_is_underlined_and_has_carets(page: Any) -> None:
+    write(page, "RETURN COUNT(*)\nPATTERN Stock S+\nWITHIN 10 parsecs")
+    problem = page.wait_for_selector(".problem:has-text('parsecs')")
+    lines = problem.inner_text().split("\n")
+    assert lines[0].startswith("TW106: unknown time unit parsecs (line 3")
+    assert lines[2].rstrip() == "           ^^^^^^^^^^"
+    assert "".join(one.inner_text() for one in page.query_selector_all(".wrong-place")) == "10 parsecs"
+
+    inside = "one => one.scrollWidth <= one.closest('section').clientWidth"
+    assert problem.evaluate(inside)
+    page.press("#query-text", "F8")
+    assert page.evaluate("getSelection().toString()") == "10 parsecs"
+    page.keyboard.type("5 s")
+    page.wait_for_selector("#state .fine")
+    assert page.query_selector(".problem") is None
+    page.wait_for_selector("#plan pre:has-text('WITHIN 5 s')", state="attached")
+
+
+def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
+    write(page, "")
+    page.focus("#query-text")
+    page.keyboard.type("RETURN COUNT(*) PATTERN St")
+    page.wait_for_selector("#completions li")
+    page.keyboard.press("Tab")
+    page.keyboard.type(" S+ WHERE S.pr")
+    assert page.wait_for_selector("#completions li").inner_text().split() == ["price", "int64"]
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#query-text", "aria-activedescendant") == "completion-0"
+    page.keyboard.press("Enter")
+    assert page.input_value("#query-text") == "RETURN COUNT(*) PATTERN Stock S+ WHERE S.price"
+    page.keyboard.type(" > ")
+    page.press("#columns button", "End")
+    page.keyboard.press("Enter")
+    assert page.input_value("#query-text").endswith("WHERE S.price > price"), "a column writes its name"
+    assert not page.is_visible("#completions")
+    words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
+    assert words == ["RETURN", "PATTERN", "WHERE"]
+    write(page, "GROUP BY a ORDER-BY b GROUP-BY c-d")
+    words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
+    assert words == ["GROUP", "BY", "ORDER-BY", "GROUP-BY"]
+
+
+def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
+    write(page, COUNTED)
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    assert "rows 1 to 50 of 200" in page.inner_text("#panel-rows")
+    heads = [one.inner_text().split()[0] for one in page.query_selector_all("#rows th")]
+    assert heads == ["window_start", "window_end", "n"]
+    assert [one.inner_text() for one in page.query_selector_all("#rows tbody tr:first-child td")] == ["0", "2", "3"]
+    assert page.eval_on_selector("#rows td.number-cell", "one => getComputedStyle(one).textAlign") == "right"
+    page.keyboard.press("Alt+PageDown")
+    assert "rows 51 to 100 of 200" in page.inner_text("#panel-rows")
+
+    assert not page.is_visible("#old-rows")
+    page.fill("#query-text", COUNTED + " ")
+    assert page.is_visible("#old-rows"), "rows of another query say so"
+    page.fill("#query-text", COUNTED)
+    assert not page.is_visible("#old-rows")
+
+    page.keyboard.press("Alt+2")
+    assert page.is_visible("#picture svg")
+    assert "n over time" in page.text_content("#picture svg")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#tab-plan", "aria-selected") == "true"
+    assert page.is_visible("#plan svg")
+
+
+def test_text_of_events_is_never_markup(page: Any) -> None:
+    page.select_option("#source", "file:odd.csv")
+    page.wait_for_selector("text=2 events")
+    write(page, "RETURN name, COUNT(*)\nPATTERN A\nWHERE [name]\nGROUP-BY name\nWITHIN 1 second SLIDE 1 second")
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    assert MARKUP in [one.inner_text() for one in page.query_selector_all("#rows td")]
+    page.click("#tab-picture")
+    assert MARKUP in page.text_content("#picture svg")
+    assert page.query_selector_all("main img, main script, main iframe") == []
+
+
+def test_a_second_query_shows_what_is_shared(page: Any) -> None:
+    write(page, COUNTED)
+    page.press("#rules [role=tab]", "F2")
+    page.keyboard.type("renamed")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "renamed"
+    page.click("[aria-label='Add a query']")
+    page.wait_for_selector("#state .fine")
+    assert page.query_selector(".problem") is None, "nothing is wrong where nothing was written yet"
+    page.keyboard.type(COUNTED.replace("Stock S+", "Stock S+ WHERE S.price > 3"))
+    page.keyboard.press("Escape")
+    page.click("#tab-shared")
+    page.wait_for_selector("#shared svg")
+    assert "workload     2 queries" in page.inner_text("#shared pre")
+    page.click("[aria-label^='Remove query']")
+    page.wait_for_selector("#shared .empty")
+
+    page.select_option("#example", label="rules")
+    tabs = [one.inner_text() for one in page.query_selector_all("#rules [role=tab]")]
+    assert tabs == ["all", "large"]
+    page.wait_for_selector("#shared svg")
+    assert "all, large" in page.inner_text("#shared pre")
+
+
+def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:
+    write(page, COUNTED)
+    page.keyboard.press("Alt+5")
+    page.select_option("#live-rate", "20")
+    page.fill("#live-watermark", "1 second")
+    page.fill("#live-column", "n")
+    page.fill("#live-value", "1")
+    page.click("#live-start")
+    page.wait_for_selector("#live tr.alert")
+    assert page.inner_text("#live .badge") == "alert"
+    numbers = page.inner_text("#live .tiles")
+    assert "late events" in numbers
+    page.wait_for_selector("#live .spark path.rate")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#live-stop", state="hidden")
+    assert page.inner_text("#live-said") == "Stopped."
+
+
+def test_light_and_dark(page: Any) -> None:
+    def paper() -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    light = paper()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert paper() != light
+    page.select_option("#theme", "light")
+    assert paper() == light
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.input_value("#theme") == "light"
+    assert page.input_value("#source") == "file:stock.csv"
+
+
+def test_a_text_without_end_stays_plain_and_a_blank_one_is_no_mistake(page: Any) -> None:
+    write(page, "RETURN x AS y, " * 10_000)
+    assert len(page.query_selector_all("#shown-text span")) == 1
+    page.wait_for_selector(".problem:has-text('at most 100,000')")
+    write(page, " ")
+    page.wait_for_selector(".problem", state="detached")
+    assert "Write a query" in page.text_content("#plan")
+
+
+@pytest.mark.nightly
+def test_eight_tabs_watch_at_once(browser: Any) -> None:
+    """A browser has six connections to a server, and no stream keeps one."""
+    context = browser.new_context()
+    with serve_here(Serving(limits=Limits(streams=8))) as running:
+        tabs = [context.new_page() for _ in range(8)]
+        for tab in tabs:
+            tab.goto(running.address)
+            tab.wait_for_selector("html[data-ready]")
+            tab.click("#tab-live")
+            tab.select_option("#live-rate", "20")
+            tab.click("#live-start")
+        for tab in tabs:
+            tab.wait_for_selector("#live .spark path.rate", timeout=60_000)
+        assert all(tab.is_visible("#live-stop") for tab in tabs)
+        assert running.lanes.streams.running == 8
+        context.close()
+        wait_until(lambda: running.lanes.streams.running == 0)
+
+
+def test_everything_has_a_name_and_room_in_a_narrow_window(page: Any) -> None:
+    nameless = page.evaluate("""() => [...document.querySelectorAll("button, input, select, textarea")].filter((one) =>
+        !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title)).map((one) => one.outerHTML)""")
+    assert nameless == []
+
+    page.set_viewport_size({"width": 380, "height": 800})
+    for panel in ("live", "rows"):
+        page.click(f"#tab-{panel}")
+        assert page.evaluate("document.documentElement.scrollWidth") == 380

@@ -1,0 +1,278 @@
+"""What worker processes do, here without a process: checking, columns, plans, runs and streams."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from dataclasses import asdict, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import trendweave
+from tests.serve.serving_here import FALLING, STOCK, asked
+from trendweave import datasets
+from trendweave.serve.asking import Alert
+from trendweave.serve.samples import SAMPLES
+from trendweave.serve.serving import Limits
+from trendweave.serve.worker.alerts import find_alerts
+from trendweave.serve.worker.collecting import collect
+from trendweave.serve.worker.jobs import run_job
+from trendweave.serve.worker.said import Said
+
+LIMITS = Limits()
+MATCHES = "RETURN EACH S.price PATTERN Stock S WHERE S.price > 100 WITHIN 1 minute"
+
+
+def do(
+    kind: str, wanted: Any, folder: Path | None = None, limits: Limits = LIMITS, **stores: str
+) -> list[dict[str, Any]]:
+    job = {"kind": kind, "asked": wanted, "folder": folder and str(folder), "stores": stores, "limits": asdict(limits)}
+    return list(run_job(job))
+
+
+def only(messages: list[dict[str, Any]], event: str) -> dict[str, Any]:
+    (found,) = [message for message in messages if message["event"] == event]
+    return found
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_examples_of_samples_have_rows(sample: Any) -> None:
+    for example in sample.examples:
+        messages = do("run", asked(example.text, source={"kind": "sample", "name": sample.name}))
+        assert only(messages, "result")["rows"] > 0, messages[-1]
+        assert only(messages, "rows")["pictures"]
+
+
+def test_rows_are_those_of_the_query() -> None:
+    messages = do("run", asked(FALLING))
+    expected = trendweave.query(FALLING).run(datasets.stock(2_000, seed=1))
+
+    told = only(messages, "rows")
+    assert [column["name"] for column in told["columns"]] == expected.column_names
+    assert [column["kind"] for column in told["columns"]] == ["time", "time", "number", "number"]
+    assert [row[3] for row in told["rows"]] == [str(one) for one in expected.column("falls").to_pylist()]
+    assert told["rows"][0][0] == "2024-01-01 00:00:00"
+    assert "<svg" in told["pictures"][0]["drawing"]
+    assert only(messages, "result")["total"] == expected.num_rows
+
+
+def test_huge_results_are_cut() -> None:
+    limits = replace(LIMITS, rows=7)
+    counted = do("run", asked(FALLING), limits=limits)
+    assert len(only(counted, "rows")["rows"]) == 7
+    assert only(counted, "result") | {"reading": 0, "running": 0} == {
+        **{"event": "result", "rows": 7, "total": 20, "cut": True, "events": 2_000, "stored": False},
+        **{"reading": 0, "running": 0},
+    }
+
+    both = do("run", asked(FALLING, FALLING.replace("PATTERN", ", MAX(S.price) PATTERN")), limits=limits)
+    parts = [message for message in both if message["event"] == "rows"]
+    assert [(part["query"], len(part["rows"]), part["total"]) for part in parts] == [("q0", 3, 20), ("q1", 3, 20)]
+    assert [part["drawn"] for part in parts] == [3, 3]
+    assert (only(both, "result")["rows"], only(both, "result")["total"]) == (6, 40)
+
+    wide = only(do("run", asked(FALLING), limits=replace(LIMITS, characters=100)), "rows")
+    assert not wide["fit"]
+    assert 0 < len(wide["rows"]) < 20
+
+    many = do("run", asked("RETURN TRENDS PATTERN Stock S+ WITHIN 1 minute SLIDE 1 minute"))
+    assert "a page gets at most 1,000,000" in str(only(many, "problems"))
+    assert "max_trends" not in str(many)
+
+
+def test_rows_that_are_not_counted_are_not_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trendweave.serve.worker.collecting._COUNTING", -1.0)
+    batch = pa.record_batch({"query": ["a", "a", "b"], "n": [1, 2, 3]})
+    cut = collect([batch] * 3, batch.schema, 2, ("a", "b"))
+    assert cut.rows.to_pydict() == {"query": ["a", "b"], "n": [1, 3]}
+    assert (cut.totals, [cut.total_of(name) for name in "ab"]) == ({"a": 4, "b": 2}, [None, None])
+    whole = collect([batch] * 3, batch.schema, 2, ("a", "b", "c"))
+    assert [whole.total_of(name) for name in "abc"] == [6, 3, 0], "while one has room, all are counted"
+
+
+def test_counts_of_any_size_have_all_their_digits() -> None:
+    messages = do("run", asked("RETURN COUNT(*) PATTERN Stock S+"))
+
+    # Of the events of each moment a trend has one or none, and of all moments at least one.
+    moments = Counter(datasets.stock(2_000, seed=1).column("time").to_pylist())
+    count = math.prod(events + 1 for events in moments.values()) - 1
+    assert only(messages, "rows")["rows"] == [[None, None, str(count)]]
+    assert only(messages, "rows")["columns"][2]["kind"] == "number"
+    assert "more than 38 digits" in only(messages, "notes")["notes"][0]
+
+
+def test_problems_have_places_and_carets() -> None:
+    told = only(do("check", asked("RETURN SUM(T.price) PATTERN Stock S{5,2}")), "problems")
+    first, second = told["problems"]
+    assert (first["code"], first["line"], first["column"], first["length"]) == ("TW201", 1, 8, 12)
+    assert "           ^^^^^^^^^^^^" in first["shown"].splitlines()
+    assert second["hint"] == "write {2,5}"
+
+    unfit = only(do("check", asked("RETURN SUM(S.prize) PATTERN Stock S+")), "problems")
+    assert (unfit["stage"], unfit["problems"][0]["hint"]) == ("data", "did you mean price?")
+    assert do("check", asked(FALLING)) == [{"event": "ok", "kinds": ["trends"]}]
+
+
+def test_rules_are_told_apart_and_what_they_share() -> None:
+    both = asked(FALLING, FALLING.replace("S.price > NEXT", "S.volume > 5000 AND S.price > NEXT"))
+    plan = only(do("plan", both), "plan")
+    assert [query["name"] for query in plan["queries"]] == ["q0", "q1"]
+    assert "2 of the queries together" in plan["shared"]["text"]
+    assert all(f"<title>{name}</title>" in plan["shared"]["drawing"] for name in ("q0", "q1"))
+    assert all("<svg" in query["drawing"] for query in plan["queries"])
+
+    parts = [message for message in do("run", both) if message["event"] == "rows"]
+    assert [part["query"] for part in parts] == ["q0", "q1"]
+    assert all(len(part["rows"]) == 20 for part in parts)
+
+    wrong = only(do("check", asked(FALLING, "RETURN")), "problems")
+    assert {problem["query"] for problem in wrong["problems"]} == {"q1"}
+    same = {"rules": [{"name": "a", "text": FALLING}] * 2}
+    assert only(do("check", same), "refused")["message"] == "two rules have the same name"
+
+
+def test_a_stream_ends_with_the_rows_of_the_batch() -> None:
+    messages = do(
+        "live", asked(FALLING, stream={"rate": 0, "alert": {"column": "falls", "comparison": ">", "value": 10**5}})
+    )
+    expected = trendweave.query(FALLING).run(datasets.stock(2_000, seed=1)).column("falls").to_pylist()
+
+    end = only(messages, "ends")
+    assert (end["sent"], end["rows"], end["late"], end["windows"]) == (2_000, len(expected), 0, 2)
+    assert end["alerts"] == sum(falls > 10**5 for falls in expected)
+    rows = [row for message in messages if "new" in message for row in message["new"]]
+    assert sorted(int(row["cells"][3]) for row in rows) == sorted(map(int, expected))
+    assert all(row["alert"] == (int(row["cells"][3]) > 10**5) for row in rows)
+
+
+def test_delays_make_events_late_and_matches_are_alerts() -> None:
+    end = only(do("live", asked(MATCHES, stream={"rate": 0, "delay": 60, "watermark": "1 second"})), "ends")
+    assert end["late"] > 0
+    assert 0 < end["alerts"] == end["rows"]
+    assert end["watermark"].startswith("2024-01-01 00:0")
+
+    counted = only(do("live", asked(MATCHES, FALLING, stream={"rate": 0})), "ends")
+    assert counted["alerts"] == counted["queries"]["q0"] < counted["rows"]
+
+
+def test_streams_are_refused_where_they_cannot_be() -> None:
+    assert only(do("live", asked("RETURN COUNT(*) PATTERN Stock S+")), "problems")["problems"][0]["code"] == "TW409"
+    wrong = asked(FALLING, stream={"rate": 0, "alert": {"column": "falling", "comparison": ">", "value": 1}})
+    assert "no column falling" in only(do("live", wrong), "refused")["message"]
+    text = {"rate": 0, "alert": {"column": "window_start", "comparison": ">", "value": 1}}
+    assert "compares numbers" in only(do("live", asked(FALLING, stream=text)), "refused")["message"]
+    assert only(do("live", asked(FALLING, stream={"watermark": "soon"})), "problems")
+
+
+def test_alerts_compare_all_digits() -> None:
+    """As a float, one more than 2^53 would be 2^53."""
+    is_alert = find_alerts(trendweave.query(FALLING), Alert("falls", "=", 2**53))
+    assert [is_alert({"falls": Decimal(2**53 + more)}) for more in (0, 1)] == [True, False]
+    assert not is_alert({"falls": None})
+
+
+def test_a_column_called_query_is_none_of_a_workload(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,type,query\n1,A,x\n2,A,y\n")
+    text = "RETURN query, COUNT(*) PATTERN A WHERE [query] GROUP-BY query WITHIN 1 second SLIDE 1 second"
+    told = do("live", asked(text, source={"kind": "file", "name": "a.csv"}, stream={"rate": 0}), tmp_path)
+    assert (only(told, "ends")["rows"], only(told, "ends")["queries"]) == (2, {})
+
+
+def test_files_have_columns_and_rows(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("when,kind,a b\n1,X,2\n2,X,\n")
+    (tmp_path / "bad.parquet").write_text("no Parquet")
+    odd = {"kind": "file", "name": "odd.csv"}
+    seen = only(do("columns", {"source": odd}, tmp_path), "columns")
+    assert [column["name"] for column in seen["columns"]] == ["when", "kind", "a b"]
+    assert (seen["rows"], seen["type"], seen["sample"][1]) == (2, None, ["2", "X", None])
+
+    chosen = {**odd, "time": "when", "type": "kind"}
+    found = do("run", asked("RETURN COUNT(*) PATTERN X+", source=chosen), tmp_path)
+    assert only(found, "rows")["rows"] == [[None, None, "3"]]
+    assert only(do("columns", {"source": chosen}, tmp_path), "columns")["types"] == ["X"]
+    (tmp_path / "odd.csv").write_text("when,kind,c\n1,Y,2\n")
+    assert only(do("columns", {"source": chosen}, tmp_path), "columns")["types"] == ["Y"]
+
+    millis = "time,type\n1700000000000,A\n"
+    (tmp_path / "millis.csv").write_text(millis)
+    told = only(do("columns", {"source": {"kind": "file", "name": "millis.csv"}}, tmp_path), "columns")["note"]
+    assert told.endswith("choose milliseconds under Times are")
+
+    broken = do("run", asked(FALLING, source={"kind": "file", "name": "bad.parquet"}), tmp_path)
+    assert only(broken, "problems")["problems"][0]["code"] == "TW308"
+    outside = do("run", asked(FALLING, source={"kind": "file", "name": "../bad.parquet"}), tmp_path)
+    assert "there is no file" in only(outside, "refused")["message"]
+
+
+@pytest.mark.parametrize(
+    ("times", "how"),
+    [
+        ((1_700_000_000_000, 1_700_000_001_500), "ms"),
+        (("2023-11-14T22:13:20", "2023-11-14 22:13:21.500"), "iso"),
+        (("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:21.5Z"), "iso"),
+        (("14.11.2023 22:13:20.0", "14.11.2023 22:13:21.5"), "%d.%m.%Y %H:%M:%S.%f"),
+    ],
+)
+def test_times_may_be_numbers_or_text(tmp_path: Path, times: Any, how: str) -> None:
+    pyarrow.parquet.write_table(pa.table({"time": times, "type": ["A", "A"]}), tmp_path / "a.parquet")
+    source = {"kind": "file", "name": "a.parquet", "times": how}
+    query = "RETURN COUNT(*) PATTERN A WITHIN 1 second SLIDE 1 second"
+
+    seen = only(do("columns", {"source": source}, tmp_path), "columns")
+    assert (seen["first"], seen["last"]) == ("2023-11-14 22:13:20", "2023-11-14 22:13:21.500000")
+    rows = only(do("run", asked(query, source=source), tmp_path), "rows")["rows"]
+    assert [row[0] for row in rows] == ["2023-11-14 22:13:20", "2023-11-14 22:13:21"]
+    assert only(do("live", asked(query, source=source, stream={"rate": 0}), tmp_path), "ends")["rows"] == 2
+    wrong = {**source, "times": "iso" if how == "ms" else "ms"}
+    (told,) = only(do("run", asked(query, source=wrong), tmp_path), "problems")["problems"]
+    assert told["code"] == "TW303"
+    assert "under Times are" in told["hint"]
+
+
+def test_a_stored_month_is_asked_and_nothing_is_written(tmp_path: Path) -> None:
+    days = pa.array([1_704_067_200 + 86_400 * day for day in range(60)], pa.int64()).cast(pa.timestamp("s"))
+    pyarrow.parquet.write_table(pa.table({"time": days, "type": ["A"] * 60}), tmp_path / "a.parquet")
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    month = {"kind": "store", "name": "days", "start": "2024-02-01", "end": "2024-03-01"}
+    query = "RETURN COUNT(*) PATTERN A WITHIN 1 day SLIDE 1 day"
+
+    seen = only(do("columns", {"source": month}, days=str(tmp_path)), "columns")
+    assert [one["name"] for one in seen["months"]] == ["2024-01", "2024-02"]
+    assert seen["types"] == ["A"]
+    found = do("run", asked(query, source=month), days=str(tmp_path))
+    assert len(only(found, "rows")["rows"]) == 29
+    assert only(do("live", asked(query, source=month, stream={"rate": 0}), days=str(tmp_path)), "ends")["sent"] == 29
+    assert "row groups" in only(do("plan", asked(query, source=month), days=str(tmp_path)), "plan")["access"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    for kind in ("run", "live"):
+        wrong = do(kind, asked(query, source={**month, "end": "soon"}), days=str(tmp_path))
+        assert only(wrong, "problems")["problems"][0]["message"] == "'soon' is no moment"
+    assert (
+        "there is no store"
+        in only(do("run", asked(query, source={**month, "name": str(tmp_path)})), "refused")["message"]
+    )
+
+
+@pytest.mark.parametrize("source", [{"kind": "sample", "name": "__init__"}, {"kind": "sample", "name": "os"}, None])
+def test_unknown_sources_are_refused(source: Any) -> None:
+    assert only(do("run", asked(FALLING, source=source)), "refused")["message"]
+
+
+def test_what_the_package_says_is_told_to_the_page() -> None:
+    told: list[str] = []
+    stream = io.StringIO()
+    said = Said(stream, told.append)
+    print("trendweave: compiling takes some seconds, once, and is kept in /folder", file=said)
+    print("something else", file=said, flush=True)
+    assert told == ["compiling takes some seconds"]
+    assert stream.getvalue().count("\n") == 2
+
+
+def test_without_a_query_nothing_runs() -> None:
+    assert only(do("run", {"source": STOCK}), "refused")["message"] == "there is no query"

@@ -1,0 +1,122 @@
+"""`time_unit` and `time_format` on Spark: as in this process, whatever the session's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import trendweave
+from tests.rows.test_given_times import TEXTS
+from tests.runners.test_given_times import QUERY, TYPES, expected, in_floats, in_millis, in_text
+from tests.spark.comparing import settings
+from trendweave import operators
+from trendweave.errors import DataError
+from trendweave.rows.given_times.text import read_texts
+from trendweave.rows.given_times.written import read_format
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def moments(frame: DataFrame) -> list[dict[str, Any]]:
+    return sorted(frame.toArrow().to_pylist(), key=str)
+
+
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=str)
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_texts_are_read_as_in_this_process(spark: SparkSession, ansi: str) -> None:
+    from pyspark.sql import functions as F
+
+    from trendweave.runners.spark.given_times.texts import read_text
+
+    texts = sorted({text for _, text, _ in TEXTS})
+    formats = sorted({written for written, _, _ in TEXTS})
+    frame = spark.createDataFrame([(text,) for text in texts], "text string").coalesce(1)
+    wanted = {one: read_texts(pa.chunked_array([[*texts, None]]), read_format(one)).to_pylist()[:-1] for one in formats}
+
+    with settings(spark, sql_ansi_enabled=ansi, sql_session_timeZone="America/Los_Angeles"):
+        columns = [
+            F.unix_micros(read_text(F.col("text"), read_format(one))).alias(str(number))
+            for number, one in enumerate(formats)
+        ]
+        found = frame.select("text", *columns).toArrow()
+
+    assert found.column("text").to_pylist() == texts
+    for number, one in enumerate(formats):
+        micros = pa.array(wanted[one], pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
+        assert dict(zip(texts, found.column(str(number)).to_pylist(), strict=True)) == dict(
+            zip(texts, micros, strict=True)
+        )
+
+
+@pytest.mark.parametrize("given", [in_millis, in_floats, in_text])
+def test_rows_of_dataframes(spark: SparkSession, given: Any) -> None:
+    events, options = given()
+    frame = spark.createDataFrame(events)
+
+    found = QUERY.run(frame, **options)
+
+    assert QUERY.schema(frame, **options) == found.schema
+    assert found.schema["window_start"].dataType.simpleString() == "timestamp"
+    assert moments(found) == rows(QUERY.run(expected()))
+
+
+def test_rows_of_operators_and_joins(spark: SparkSession) -> None:
+    events, options = in_millis()
+    frame = spark.createDataFrame(events)
+    pairs = operators.window_join("left.type < right.type", left="1 minute", right="1 minute")
+
+    assert moments(operators.filter("type = 'B'").run(frame, **options)) == rows(
+        operators.filter("type = 'B'").run(expected())
+    )
+    assert moments(pairs.run(frame, frame, **options)) == rows(pairs.run(expected(), expected()))
+
+
+def test_files_that_tasks_read(spark: SparkSession, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    events, options = in_millis()
+    pq.write_table(events, tmp_path / "events.parquet")
+
+    found = QUERY.run(trendweave.read(spark, str(tmp_path)), **options)
+
+    assert moments(found) == rows(QUERY.run(expected()))
+
+
+def test_streams(spark: SparkSession, tmp_path: Path) -> None:
+    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    stream = spark.readStream.schema("time long, type string").json(str(tmp_path))
+
+    with settings(spark, sql_streaming_stateStore_providerClass=provider):
+        found = QUERY.run(stream, time_unit="ms", watermark="1 minute")
+
+    assert found.isStreaming
+    assert found.schema["window_start"].dataType.simpleString() == "timestamp"
+
+
+def test_what_spark_cannot_hold_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(in_millis()[0])
+
+    with pytest.raises(DataError, match="whole microseconds"):
+        QUERY.run(frame, time_unit="ns")
+    with pytest.raises(DataError, match="time_format is for text"):
+        QUERY.run(frame, time_format="iso")
+    with pytest.raises(DataError, match="give time_format instead"):
+        QUERY.run(frame.selectExpr("CAST(time AS STRING) AS time", "type"), time_unit="ms")
+
+
+def test_a_store_takes_dataframes(spark: SparkSession, tmp_path: Path) -> None:
+    events, options = in_text()
+    store = trendweave.EventStore.create(tmp_path / "store", events.schema, type="type", **options)
+    store.append(spark.createDataFrame(events), **options)
+
+    assert rows(QUERY.run(store)) == rows(QUERY.run(expected()))
+    assert len(TYPES) == store.describe().rows

@@ -1,0 +1,84 @@
+"""`order_by` on Spark: the rows of this process, whatever brings events together."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trendweave
+from tests.spark.comparing import settings
+from tests.streaming.running import ROCKSDB, Files, run_to_the_end
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+COUNTED = "RETURN k, COUNT(*) AS n, SUM(A.x) AS x PATTERN SEQ(A+, NOT C, B) WHERE [k] GROUP-BY k WITHIN 6 s SLIDE 3 s"
+LISTED = "RETURN TRENDS(x) PATTERN SEQ(A, B) WHERE [k] SEMANTICS skip-till-next-match WITHIN 4 s"
+WITHOUT_KEYS = "RETURN COUNT(*) AS n PATTERN SEQ(A, B, C) WITHIN 3 s SLIDE 1 s"
+
+
+def make_events() -> pa.Table:
+    """Many events of few times, out of order; numbers are of text, some equal and some NULL."""
+    chance = random.Random(7)
+    rows = [
+        {
+            **{"time": chance.randrange(30), "type": chance.choice("ABBC"), "k": chance.randrange(3)},
+            **{"x": number, "number": chance.choice([None, "1", "2", "3", "3"])},
+        }
+        for number in range(120)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+EVENTS = make_events()
+
+
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=str)
+
+
+def here(text: str) -> list[dict[str, Any]]:
+    found = rows(trendweave.query(text).run(EVENTS, order_by="number"))
+    assert found != rows(trendweave.query(text).run(EVENTS)), "the order makes no difference"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        pytest.param(COUNTED, {"exchange": "columns"}, id="columns"),
+        pytest.param(LISTED, {"exchange": "rows"}, id="rows"),
+        pytest.param(WITHOUT_KEYS, {"chunks": "5 seconds"}, id="chunks of time"),
+    ],
+)
+def test_rows_of_dataframes(spark: SparkSession, text: str, options: dict[str, Any]) -> None:
+    frame = spark.createDataFrame(EVENTS).repartition(2)
+    assert rows(trendweave.query(text).run(frame, order_by="number", **options).toArrow()) == here(text)
+
+
+def test_files_that_tasks_read(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(EVENTS, tmp_path / "events.parquet")
+    files = trendweave.read(spark, str(tmp_path / "events.parquet"))
+    assert rows(trendweave.query(COUNTED).run(files, order_by="number").toArrow()) == here(COUNTED)
+
+
+@pytest.mark.nightly
+def test_streams(spark: SparkSession, tmp_path: Path) -> None:
+    """Pieces end between events of one time."""
+    in_order = EVENTS.sort_by("time")
+    files = Files(tmp_path / "events")
+    files.write(in_order.slice(0, 61))
+    files.write(in_order.slice(61))
+    files.write(pa.Table.from_pylist([{"time": 1000, "type": "D", "k": 9, "x": 0, "number": ""}], EVENTS.schema))
+    with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB, buckets=2):
+        stream = files.stream(spark, "time long, type string, k long, x long, number string")
+        asked = trendweave.query(COUNTED).run(stream, watermark="5 seconds", order_by="number")
+        found, _ = run_to_the_end(asked, tmp_path / "checkpoint")
+    assert rows(found) == here(COUNTED)
