@@ -21,6 +21,8 @@ ON_SPARK = " on Spark"
 _TESTS = Path(__file__).parent
 #: Folders of tests that run no kernel.
 _WITHOUT_KERNELS = ("architecture", "datasets", "language", "pictures", "planning", "reference", "tools")
+#: Files in them that do, and would wait for the first process.
+_WITH_KERNELS = ("test_what_runs.py", "test_cards.py")
 
 
 class SparkBesideTheRest(LoadFileScheduling):
@@ -56,7 +58,7 @@ def _turn(unit: str) -> int:
     soon = ("streaming", "cluster", "cli") if unit.endswith(ON_SPARK) else _WITHOUT_KERNELS
     late = ("features",) if unit.endswith(ON_SPARK) else ()
     folder = unit.split("/")[1]
-    return 0 if folder in soon else 2 if folder in late else 1
+    return 0 if folder in soon and not unit.endswith(_WITH_KERNELS) else 2 if folder in late else 1
 
 
 def compile_kernels() -> None:

@@ -30,6 +30,7 @@ def test_cases_are_chosen_by_name_and_by_group() -> None:
         choose_cases(["fast things"])
 
 
+@pytest.mark.nightly  # it takes two processes, and finds no more than a wrong way round
 def test_a_tree_is_about_as_fast_as_itself() -> None:
     (row,) = compare(HERE, ["a hundred small tables"], 1)
     assert row["name"] == "a hundred small tables"

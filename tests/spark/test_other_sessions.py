@@ -74,6 +74,7 @@ def test_a_killed_worker_does_not_change_the_rows(tmp_path: Path) -> None:
     assert in_order(found["rows"]) == expected
 
 
+@pytest.mark.nightly  # by day tests/cluster has executors of their own
 def test_executors_that_are_processes_of_their_own(tmp_path: Path) -> None:
     found = in_another_session("local-cluster", tmp_path)
 

@@ -108,6 +108,7 @@ def test_a_zip_loads_what_its_sources_were_compiled_to_elsewhere(zipped: Path) -
     assert said["loaded"] == 1
 
 
+@pytest.mark.nightly  # by day executors of tests/cluster take it
 @pytest.mark.spark
 def test_executors_take_the_package_from_a_zip(zipped: Path, java_home: None) -> None:
     said, errors = _run(_ON_SPARK, zipped)
