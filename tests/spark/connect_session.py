@@ -115,9 +115,10 @@ def report(name: str, work: Callable[[], Any]) -> None:
 
 
 def main(folder: str, names: list[str]) -> None:
-    # PySpark starts the server itself; it listens on the loopback address only.
+    # PySpark starts the server itself.
     spark = (
         SparkSession.builder.remote("local[2]")
+        .config("spark.connect.grpc.binding.address", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()

@@ -77,7 +77,16 @@ def has_data_sources(spark: SparkSession) -> bool:
 
 def read_progress(progress: Any) -> dict[str, Any]:
     """What Spark says about a micro-batch, as its JSON has it: before 4.0 that is all that there is."""
-    return json.loads(progress.json) if hasattr(progress, "json") else progress
+    told = json.loads(progress.json) if hasattr(progress, "json") else progress
+    metrics = told.get("observedMetrics") or {}
+    return {**told, "observedMetrics": {name: _by_column(row) for name, row in metrics.items()}}
+
+
+def _by_column(row: dict[str, Any]) -> dict[str, Any]:
+    """Over Spark Connect the values of a row are told apart from its columns."""
+    if row.keys() != {"values", "schema"}:
+        return row
+    return {field["name"]: value for field, value in zip(row["schema"]["fields"], row["values"], strict=True)}
 
 
 def to_arrow(schema: StructType) -> pa.Schema:
