@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyspark
 import pytest
 
 import trendweave
@@ -86,6 +87,8 @@ def test_connect_stream() -> None:
 
 @pytest.mark.nightly
 def test_connect_stream_without_its_store_is_told_in_one_line() -> None:
+    if pyspark.__version__.startswith("4.0"):
+        pytest.skip("there state is kept by an older interface, which needs no such store")
     said = ask_all()["stream_without_rocksdb"]["error"]
 
     assert "TW411: the state store of the session is" in said

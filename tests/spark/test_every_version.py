@@ -127,12 +127,10 @@ def test_stream_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -> 
 def test_stream_by_every_interface_for_state(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interface: StateInterface
 ) -> None:
-    """Newer versions still have what 4.0 has alone; what 3.5 has they hand far times to as nanoseconds, which fails."""
+    """Newer versions still have what older ones have alone."""
     files = _files(tmp_path)
     if not hasattr(spark.range(1).groupBy(), interface.value):
         pytest.skip(f"this Spark has no {interface.value}")
-    if interface is StateInterface.ONE_VALUE and not spark.version.startswith("3."):
-        pytest.skip("only Spark 3 has nothing newer")
     monkeypatch.setattr(through_state, "find_state_interface", lambda pieces: interface)
     query = trendweave.query(QUERIES["trends"])
 

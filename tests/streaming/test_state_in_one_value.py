@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
+from trendweave.errors import DataError
 from trendweave.runners.spark.older.frames import read_frames, write_frames
 from trendweave.runners.spark.older.one_value import OneValueHandle
 from trendweave.runners.spark.older.one_value_operator import OneValueOperator
@@ -101,9 +102,15 @@ class Keeping:
         pass
 
 
-def said(state: State, *until: int) -> list[str]:
-    frames = write_frames([Row(until=moment) for moment in until])
-    return [row.said for row in read_frames(OneValueOperator(Keeping())((0,), frames, state))]
+def said(state: State, *until: int, latest: int = 0) -> list[str]:
+    frames = write_frames([Row(until=moment, rows=1, latest=latest) for moment in until])
+    return [row.said for row in read_frames(OneValueOperator(Keeping(), end=100)((0,), frames, state))]
+
+
+def test_times_that_spark_would_take_for_late_are_refused() -> None:
+    assert said(State(None, watermark=10), 20, latest=99) == ["came at 10"]
+    with pytest.raises(DataError, match="TW310: an event lies beyond the year 2261"):
+        said(State(None, watermark=10), 20, latest=100)
 
 
 def test_timers_expire_when_the_watermark_has_passed_them() -> None:
