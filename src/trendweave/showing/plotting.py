@@ -98,35 +98,63 @@ def plot(
             return what._draw()
         case Piped():
             return make_chain(what)
-    rows, whole = _fetch(what)
-    counts = find_text_counts(rows, query)
+    return _draw_rows(what, _Wanted(query, events, value, group, time, title, unit, zone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is wanted of a picture of rows; see `plot`."""
+
+    query: Query | None
+    events: Any
+    value: str | None
+    group: str | tuple[str, ...] | None
+    time: str
+    title: str | None
+    unit: str
+    zone: str | None
+
+    @property
+    def note(self) -> str:
+        """What stands below the picture."""
+        return "" if self.query is None else str(self.query)
+
+
+def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
+    rows, whole = _fetch(result)
+    counts = find_text_counts(rows, wanted.query)
     kind = find_kind(rows.schema) or ("windows" if counts else None)
-    note = "" if query is None else str(query)
     of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
     if kind in ("trends", "matches", "situations") and not rows.num_rows:
-        return stack([make_empty(title or kind.capitalize())], title or kind, note)
+        return stack([make_empty(wanted.title or kind.capitalize())], wanted.title or kind, wanted.note)
     if kind == "trends":
-        some = _spread(rows, _MOST_TRENDS)
-        if events is None:
-            drawn = make_trend_lanes(some, zone)
-        else:
-            about = OnEvents(value or _only_value(rows.schema), time, unit, zone)
-            drawn = make_trends_on_events(some, _fetch(events)[0], about)
-        shown = describe_shown(some, rows.num_rows)
-        heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
-        return stack(drawn, title or shown, note, heading)
+        return _draw_trends(rows, of, wanted)
     if kind in ("matches", "situations"):
-        line = _see_situations(rows.schema, query)
-        heading = (title or ("Matches" if kind == "matches" else "Situations")) + of
-        picture = make_time_line(line, rows, heading, zone)
-        return stack([picture], picture.title, note)
+        line = _see_situations(rows.schema, wanted.query)
+        heading = (wanted.title or ("Matches" if kind == "matches" else "Situations")) + of
+        picture = make_time_line(line, rows, heading, wanted.zone)
+        return stack([picture], picture.title, wanted.note)
     if kind != "windows":
         message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
-    column, groups = choose_columns(rows.schema, query, value, group, counts)
+    column, groups = choose_columns(rows.schema, wanted.query, wanted.value, wanted.group, counts)
     along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
-    chart = WindowChart(column, groups, (f"{column}{along}" if title is None else title) + of, unit, zone)
-    return stack([make_window_chart(rows, chart)], chart.title, note)
+    title = (f"{column}{along}" if wanted.title is None else wanted.title) + of
+    chart = WindowChart(column, groups, title, wanted.unit, wanted.zone)
+    return stack([make_window_chart(rows, chart)], chart.title, wanted.note)
+
+
+def _draw_trends(rows: pa.Table, of: str, wanted: _Wanted) -> Picture:
+    some = _spread(rows, _MOST_TRENDS)
+    if wanted.events is None:
+        drawn = make_trend_lanes(some, wanted.zone)
+    else:
+        about = OnEvents(wanted.value or _only_value(rows.schema), wanted.time, wanted.unit, wanted.zone)
+        drawn = make_trends_on_events(some, _fetch(wanted.events)[0], about)
+    shown = describe_shown(some, rows.num_rows)
+    title = wanted.title
+    heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
+    return stack(drawn, title or shown, wanted.note, heading)
 
 
 def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
