@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,8 @@ def pytest_configure() -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
     # Whether code is compiled depends on what ran before: no test is to find a word about it on stderr.
     os.environ.setdefault("TRENDWEAVE_PROGRESS", "off")
+    # A shell's background jobs ignore Ctrl-C, and then queries get no thread of their own: test them as at a terminal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
