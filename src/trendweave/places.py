@@ -56,8 +56,8 @@ class Asked(Protocol):
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         """The program on events of these columns, which fit."""
 
-    def wishes(self) -> tuple[Wish, ...]:
-        """The queries, as a store plans for them."""
+    def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
+        """The queries, as a store plans for them; `ordered` where columns order events of one time."""
 
 
 def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
@@ -180,7 +180,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
     from trendweave.store.patterns.running.in_process import Request, run_on_store
 
     asked.check(store.schema)
-    request = Request(asked.wishes(), settings.between, settings.using)
+    request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
     if spark is not None:
         from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
 
@@ -216,7 +216,7 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
     from trendweave.store.patterns.running.in_process import Request, plan_request
 
     asked.check(store.schema)
-    request = Request(asked.wishes(), settings.between, settings.using)
+    request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
     return plan_request(request, store, asked.bind(store.schema, settings).needs.read)
 
 

@@ -371,10 +371,10 @@ class _Asked:
             raise_problems(check_order(settings.order_by, schema_of(schema)), self.query.source)
         return bind(self.query.plan, schema, self.time, self.type, settings)
 
-    def wishes(self) -> tuple[Wish, ...]:
+    def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         from trendweave.store.patterns.plan_access import Wish
 
-        return (Wish(self.query.plan, self.type),)
+        return (Wish(self.query.plan, self.type, ordered),)
 
 
 def find_time_columns(plan: QueryPlan, time: str) -> tuple[str, ...]:

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
-from trendweave.errors import (
-    ExecutionError,
-    Problem,
-    TrendweaveError,
-    UnknownNameError,
-    near_names,
-    raise_problems,
-    raise_together,
-    tell_once,
-)
-from trendweave.events import Schema, schema_of
-from trendweave.planning import IntervalPlan, QueryPlan
-from trendweave.queries import (
-    AUTO,
-    Query,
-    TypeColumn,
-    check_format,
-    check_no_options,
-    find_time_columns,
-    store_time,
-)
+from trendweave.errors import Problem, TrendweaveError, UnknownNameError, near_names
+from trendweave.queries import AUTO, Query, TypeColumn, check_format, check_no_options, store_time
+from trendweave.rules.asked import AskedRules, type_column
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_rules
 
@@ -41,16 +23,14 @@ if TYPE_CHECKING:
 
     from trendweave.pictures.picture import Picture
     from trendweave.planning.show import ExplainFormat
-    from trendweave.programs.program import Program
     from trendweave.queries import ArrowEvents
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.options import Options
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
     from trendweave.store.event_store import EventStore
-    from trendweave.store.patterns.plan_access import Wish
 
 #: What `trendweave.workload` takes.
 Source: TypeAlias = (
@@ -239,35 +219,7 @@ class Workload(Mapping[str, Query]):
         Raises:
             DataError: With all that does not fit, each with the name of its query.
         """
-        self._check(schema, time, lambda plan: type_column(plan, type))
-
-    def _check(self, schema: Any, time: str, find_type: Callable[[QueryPlan], str | None]) -> None:
-        from trendweave.sharing.units import checked_with_others
-
-        columns = schema_of(schema)
-        # Queries that differ in constants of the same kinds fit, or do not, together.
-        plans = self._sharing()
-        like_others = {plans.plans[member].text for unit in plans.units for member in checked_with_others(unit)}
-        few = [rule for rule in self.rules if rule.query.plan.text not in like_others]
-        errors = self._find_errors(few, columns, time, find_type)
-        if errors and like_others:
-            errors = self._find_errors(self.rules, columns, time, find_type)
-        raise_together(tell_once(errors, len(self)))
-
-    def _find_errors(
-        self, rules: Iterable[Rule], columns: Schema, time: str, find_type: Callable[[QueryPlan], str | None]
-    ) -> list[TrendweaveError]:
-        from trendweave.planning.checks import check_query
-
-        errors: list[TrendweaveError] = []
-        for rule in rules:
-            tree, plan = rule.query.tree, rule.query.plan
-            try:
-                problems = check_query(tree, plan, columns, str(time), find_type(plan))
-                raise_problems(problems, rule.query.source)
-            except TrendweaveError as error:
-                errors.append(error.about(rule.name))
-        return errors
+        self._asked(None, time, type).check(schema)
 
     @overload
     def run(
@@ -341,7 +293,7 @@ class Workload(Mapping[str, Query]):
             OptionError: As in `run`.
             ExecutionError: As in `run`.
         """
-        return places.iterate(_Asked(self, time, type), events, options)
+        return places.iterate(self._asked(None, time, type), events, options)
 
     @overload
     def schema(
@@ -398,7 +350,7 @@ class Workload(Mapping[str, Query]):
             OptionError: As in `run`.
             ExecutionError: A query cannot run piece by piece.
         """
-        return places.make_engine(_Asked(self, time, type), events, options)
+        return places.make_engine(self._asked(None, time, type), events, options)
 
     def push(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
@@ -421,12 +373,14 @@ class Workload(Mapping[str, Query]):
         """
         from trendweave.runners.workload_session import WorkloadSession
 
-        engine, watermark, state = places.prepare_session(_Asked(self, time, type), events, options)
+        engine, watermark, state = places.prepare_session(self._asked(None, time, type), events, options)
         columns = engine.events
         later = {name: value for name, value in options.items() if name != "state"}
 
         def make_engine(rules: Workload) -> Incremental:
-            return engine if rules is self else places.prepare_session(_Asked(rules, time, type), columns, later)[0]
+            if rules is self:
+                return engine
+            return places.prepare_session(rules._asked(None, time, type), columns, later)[0]
 
         return WorkloadSession(self, make_engine, watermark, state)
 
@@ -435,11 +389,11 @@ class Workload(Mapping[str, Query]):
         hint = near_names(str(name), self.names) or f"the queries are {shown}{', ...' * (len(self) > _SHOWN_NAMES)}"
         return Problem("TW173", f"the workload has no query {name}", hint)
 
-    def _asked(self, events: Any, time: str, type: TypeColumn) -> _Asked:
-        """The workload with the columns of time and type, which a store knows."""
+    def _asked(self, events: Any, time: str, type: TypeColumn) -> AskedRules:
+        """The rules with the columns of time and type, which a store knows."""
         if not places.is_store(events):
-            return _Asked(self, time, type)
-        return _Asked(self, store_time(events, time), type, events.type)
+            return AskedRules(self.rules, self._sharing, time, type)
+        return AskedRules(self.rules, self._sharing, store_time(events, time), type, events.type)
 
     def _members(self) -> dict[str, tuple[str, ...]]:
         """The different queries by their texts, each with the names that it has."""
@@ -457,83 +411,6 @@ class Workload(Mapping[str, Query]):
             plans = {rule.query.plan.text: rule.query.plan for rule in reversed(self.rules)}
             self._shared.append(plan_sharing([plans[text] for text in self._members()]))
         return self._shared[0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A workload with the columns of time and type, as the places take it."""
-
-    workload: Workload
-    time: str
-    type: TypeColumn
-    of_trends: str | None = "type"
-
-    @property
-    def time_columns(self) -> tuple[str, ...]:
-        found = (find_time_columns(rule.query.plan, self.time) for rule in self.workload.rules)
-        return tuple(dict.fromkeys(name for names in found for name in names))
-
-    def settings(
-        self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
-    ) -> Settings:
-        from trendweave.runners.options import make_workload_settings
-
-        plans = {rule.name: rule.query.plan for rule in self.workload.rules}
-        return make_workload_settings(plans, place, options, read_setting)
-
-    def tell(self, events: pa.Table, rows: int) -> None:
-        from trendweave.runners.nothing_found import tell_of_rules
-
-        plans = {rule.name: rule.query.plan for rule in self.workload.rules}
-        tell_of_rules(plans, events, self._type_column, rows)
-
-    def order(self, rows: pa.Table) -> pa.Table:
-        from trendweave.results.united_columns import in_order
-
-        return in_order(rows, self.workload.names)
-
-    def check(self, schema: Any) -> None:
-        self.workload._check(schema, self.time, self._type_column)
-
-    def bind(self, schema: pa.Schema, settings: Settings) -> Program:
-        from trendweave.programs.bind import bind
-        from trendweave.programs.shared.program import bind_shared
-        from trendweave.runners.metrics import Metrics
-
-        if settings.device == "gpu":
-            message = "workloads are not computed on a graphics card"
-            raise ExecutionError([Problem("TW422", message, "use device='threads', or run queries one by one")])
-        programs: dict[str, Program] = {}
-        by_text: dict[str, Program] = {}
-        errors: list[TrendweaveError] = []
-        for rule in self.workload.rules:
-            plan = rule.query.plan
-            try:
-                if plan.text not in by_text:
-                    by_text[plan.text] = bind(plan, schema, self.time, self._type_column(plan), settings)
-                programs[rule.name] = by_text[plan.text]
-            except TrendweaveError as error:
-                errors.append(error.about(rule.name))
-        raise_together(errors)
-        metrics = settings.observation.sharing if isinstance(settings.observation, Metrics) else None
-        return bind_shared(programs, self.workload._sharing(), settings.sharing, metrics)
-
-    def wishes(self) -> tuple[Wish, ...]:
-        from trendweave.store.patterns.plan_access import Wish
-
-        plans = {rule.query.plan.text: rule.query.plan for rule in self.workload.rules}
-        return tuple(Wish(plan, self._type_column(plan)) for plan in plans.values())
-
-    def _type_column(self, plan: QueryPlan) -> str | None:
-        return type_column(plan, self.type, self.of_trends)
-
-
-def type_column(plan: QueryPlan, type: TypeColumn, of_trends: str | None = "type") -> str | None:
-    """The type column of a query among others: interval queries read one where it is given and they name a type. Where
-    none is given, trends read `of_trends`."""
-    if not isinstance(plan, IntervalPlan):
-        return of_trends if type is AUTO else type
-    return None if type is AUTO or plan.source is None else type
 
 
 def workload(source: Source) -> Workload:

@@ -52,10 +52,9 @@ ROOMS: dict[str, set[str]] = {
         "pictures",
     },
     "calibrating": {"devices", "operators", "programs", "queries", "runners"},
-    "rules": {"errors", "planning", "queries"},
+    "rules": {"errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "queries"},
     "workload": {
-        *("errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "places"),
-        *("pictures", "queries", "rules"),
+        *("errors", "planning", "sharing", "results", "runners", "store", "places", "pictures", "queries", "rules"),
     },
     "showing": {"errors", "operators", "pictures", "places", "planning", "queries", "rows", "runners", "workload"},
     "build": {"errors", "language", "queries"},

@@ -86,6 +86,34 @@ def test_events_inside_and_outside_of_situations(source: str | None, rows: list[
     assert_same_rows(expected, query.run(pa.Table.from_pylist(rows, SCHEMA)).to_pylist())
 
 
+@pytest.mark.parametrize("window", ["", "WITHIN 6 seconds SLIDE 3 seconds", "SEMANTICS contiguous WITHIN 5 seconds"])
+@examples(60)
+@given(rows=events, data=hs.data())
+def test_columns_order_events_of_one_time(window: str, rows: list[dict[str, Any]], data: hs.DataObject) -> None:
+    """Situations begin and end at times; trends inside of them have the finer order."""
+    numbers = data.draw(hs.lists(hs.integers(0, 2) | hs.none(), min_size=len(rows), max_size=len(rows)))
+    rows = [row | {"number": number} for row, number in zip(rows, numbers, strict=True)]
+    query = trendweave.query(f"{TREND.format(s='S DURING X', t='T NOT DURING Y')} {window} {DEFINED}")
+    plain = trendweave.query(f"{TREND.format(s='S.x = TRUE', t='NOT T.y')} {window}")
+    schema = SCHEMA.append(pa.field("number", pa.int64()))
+    flagged = pa.Table.from_pylist(
+        naive_flags(rows), schema.append(pa.field("x", pa.bool_())).append(pa.field("y", pa.bool_()))
+    )
+    expected = plain.run(flagged, order_by="number").to_pylist()
+    assert_same_rows(expected, query.run(pa.Table.from_pylist(rows, schema), order_by="number").to_pylist())
+    if not window:
+        return
+    engine = query.incremental(schema, order_by="number")
+    state, found = engine.start(), []
+    known = sorted((row for row in rows if row["time"] is not None), key=lambda row: row["time"])
+    cut = data.draw(hs.integers(0, len(known)))
+    for piece, rest in ((known[:cut], known[cut:]), (known[cut:], [])):
+        watermark = rest[0]["time"] if rest else None
+        state, result = engine.push(state, pa.Table.from_pylist(piece, schema), watermark)
+        found += result.to_pylist()
+    assert_same_rows(expected, found + engine.finish(state).to_pylist())
+
+
 def test_printed_and_read_again_it_is_the_same_query() -> None:
     query = trendweave.query(TREND.format(s="S DURING X", t="T NOT DURING Y") + DEFINED)
     assert query.kind == "trends in situations"

@@ -122,18 +122,26 @@ def test_columns_are_there_and_have_an_order() -> None:
         query.run(lists, order_by="many")
 
 
-def test_where_it_is_not_known_it_is_refused(tmp_path: Any) -> None:
-    with pytest.raises(OptionError, match="situations begin and end at times"):
-        trendweave.query("FROM A DEFINE X AS number > 1 RETURN SITUATIONS").run(MOVES, order_by="number")
-    with pytest.raises(OptionError, match="not of a workload"):
-        trendweave.workload({"pairs": PAIRS}).run(MOVES, order_by="number")  # type: ignore[call-arg]
-    with pytest.raises(OptionError, match="not of operators"):
-        trendweave.operators.filter("number > 1").run(MOVES, order_by="number")
-    store = trendweave.EventStore.create(str(tmp_path / "moves"), MOVES.schema)
+def test_stores_are_read_whole(tmp_path: Any) -> None:
+    store = trendweave.EventStore.create(str(tmp_path / "moves"), MOVES.schema, type="type")
     store.append(MOVES)
-    with pytest.raises(OptionError, match="not of a store"):
-        trendweave.query(PAIRS).run(store, order_by="number")
+    query = trendweave.query(PAIRS)
+    assert query.run(store, order_by="number", using="index", numbers="int64")["n"].to_pylist() == [2]
+    assert "the columns that order events of one time" in query.explain(store, order_by="number", using="index")
+
+
+def test_where_it_is_not_known_it_is_refused() -> None:
+    situations = "FROM A DEFINE X AS number > 1 RETURN SITUATIONS"
+    for asked in (trendweave.query(situations), trendweave.workload({"situations": situations})):
+        with pytest.raises(OptionError, match="situations begin and end at times"):
+            asked.run(MOVES, order_by="number")
+    with pytest.raises(OptionError, match="operators are given it one by one"):
+        trendweave.operators.filter("number > 1").run(MOVES, order_by="number")
+    with pytest.raises(DataError, match="numbr"):
+        trendweave.workload({"pairs": PAIRS}).run(MOVES, order_by="numbr")
     pairs = "RETURN EACH LENGTH PATTERN SEQ(Click, Buy) SEMANTICS contiguous WITHIN 1 minute"
     taken = trendweave.query(f"{pairs} AFTER MATCH SKIP PAST LAST EVENT")
     with pytest.raises(OptionError, match="AFTER MATCH"):
         taken.incremental(MOVES.schema, order_by="number")
+    with pytest.raises(OptionError, match=r"AFTER MATCH .*query taken"):
+        trendweave.workload({"pairs": PAIRS, "taken": taken}).push(MOVES.schema, order_by="number")

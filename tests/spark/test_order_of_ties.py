@@ -21,6 +21,7 @@ pytestmark = pytest.mark.spark
 
 COUNTED = "RETURN k, COUNT(*) AS n, SUM(A.x) AS x PATTERN SEQ(A+, NOT C, B) WHERE [k] GROUP-BY k WITHIN 6 s SLIDE 3 s"
 LISTED = "RETURN TRENDS(x) PATTERN SEQ(A, B) WHERE [k] SEMANTICS skip-till-next-match WITHIN 4 s"
+SITUATED = f"{COUNTED} FROM A DEFINE X AS x > 10".replace("[k]", "[k] AND A DURING X")
 WITHOUT_KEYS = "RETURN COUNT(*) AS n PATTERN SEQ(A, B, C) WITHIN 3 s SLIDE 1 s"
 
 
@@ -56,11 +57,29 @@ def here(text: str) -> list[dict[str, Any]]:
         pytest.param(COUNTED, {"exchange": "columns"}, id="columns"),
         pytest.param(LISTED, {"exchange": "rows"}, id="rows"),
         pytest.param(WITHOUT_KEYS, {"chunks": "5 seconds"}, id="chunks of time"),
+        pytest.param(SITUATED, {}, id="situations"),
     ],
 )
 def test_rows_of_dataframes(spark: SparkSession, text: str, options: dict[str, Any]) -> None:
     frame = spark.createDataFrame(EVENTS).repartition(2)
     assert rows(trendweave.query(text).run(frame, order_by="number", **options).toArrow()) == here(text)
+
+
+def test_workloads(spark: SparkSession) -> None:
+    """Queries of other keys meet in other places, and none shares with another."""
+    workload = trendweave.workload({"counted": COUNTED, "listed": LISTED, "without": WITHOUT_KEYS})
+    frame = spark.createDataFrame(EVENTS).repartition(2)
+    found = workload.run(frame, order_by="number").toArrow()
+    for name, query in workload.items():
+        assert rows(workload.rows(found, name)) == here(str(query)), name
+
+
+def test_stores_that_tasks_read(spark: SparkSession, tmp_path: Path) -> None:
+    store = trendweave.EventStore.create(str(tmp_path / "events"), EVENTS.schema, type="type")
+    store.append(EVENTS.slice(0, 50))
+    store.append(EVENTS.slice(50))
+    found = trendweave.query(COUNTED).run(store, spark=spark, order_by="number", using="index")
+    assert rows(found.toArrow()) == here(COUNTED)
 
 
 def test_files_that_tasks_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -70,7 +89,8 @@ def test_files_that_tasks_read(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_streams(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("among_others", [False, True], ids=["alone", "in a workload"])
+def test_streams(spark: SparkSession, tmp_path: Path, among_others: bool) -> None:
     """Pieces end between events of one time."""
     in_order = EVENTS.sort_by("time")
     files = Files(tmp_path / "events")
@@ -79,6 +99,7 @@ def test_streams(spark: SparkSession, tmp_path: Path) -> None:
     files.write(pa.Table.from_pylist([{"time": 1000, "type": "D", "k": 9, "x": 0, "number": ""}], EVENTS.schema))
     with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB, buckets=2):
         stream = files.stream(spark, "time long, type string, k long, x long, number string")
-        asked = trendweave.query(COUNTED).run(stream, watermark="5 seconds", order_by="number")
-        found, _ = run_to_the_end(asked, tmp_path / "checkpoint")
-    assert rows(found) == here(COUNTED)
+        workload = trendweave.workload({"counted": COUNTED, "without": WITHOUT_KEYS})
+        asked = workload if among_others else workload["counted"]
+        found, _ = run_to_the_end(asked.run(stream, watermark="5 seconds", order_by="number"), tmp_path / "checkpoint")
+    assert rows(workload.rows(found, "counted") if among_others else found) == here(COUNTED)

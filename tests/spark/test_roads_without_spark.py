@@ -31,7 +31,6 @@ from trendweave.programs.bind import bind
 from trendweave.programs.program import FAMILY, Program
 from trendweave.queries import AUTO
 from trendweave.runners.options import Settings
-from trendweave.workload import _Asked
 
 MACHINES = hs.builds(
     Machine,
@@ -83,7 +82,7 @@ def test_all_kinds_of_numbers(case: tuple[Query, list[dict]], machine: Machine, 
 @examples(8)
 def test_workloads(drawn: tuple[tuple[Member, ...], list[dict]], machine: Machine, chunks: str) -> None:
     case, events = workload_planned(drawn[0]), table_of(drawn[1])
-    program = _Asked(case.workload, "time", AUTO).bind(SCHEMA, Settings())
+    program = case.workload._asked(None, "time", AUTO).bind(SCHEMA, Settings())
     assume((FAMILY,) not in program.needs.together)
     parts = program.partials()
     assume(parts is None or not parts.of_stretches)

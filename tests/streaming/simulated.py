@@ -26,7 +26,6 @@ from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
-from trendweave.workload import _Asked
 
 Event = dict[str, Any]
 
@@ -55,7 +54,7 @@ class SimulatedStream:
         elif isinstance(query, Piped):
             self.program = Asked(query.operators, "time", AUTO).bind(schema, settings)
         else:
-            self.program = _Asked(query, "time", AUTO).bind(schema, settings)
+            self.program = query._asked(None, "time", AUTO).bind(schema, settings)
         self.in_parts = merges_parts(self.program, settings)
         steps = self.program.steps(self.in_parts, early)
         self.folds = steps is not None and steps.folds

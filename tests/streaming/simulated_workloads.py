@@ -25,7 +25,6 @@ from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, FIRST, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
 from trendweave.runners.spark.task import MergeTask
-from trendweave.workload import _Asked
 
 Event = dict[str, Any]
 
@@ -47,7 +46,7 @@ class SimulatedWorkload:
 
     def _plan(self, workload: trendweave.Workload) -> Any:
         settings = Settings(buckets=self.buckets, early=self.early)
-        bound = _Asked(workload, "time", trendweave.queries.AUTO).bind(SCHEMA, settings)
+        bound = workload._asked(None, "time", trendweave.queries.AUTO).bind(SCHEMA, settings)
         assert isinstance(bound, Shared)
         self.workload, self.program = workload, bound.on_streams(self.early)
         self.in_parts = merges_parts(self.program, settings)

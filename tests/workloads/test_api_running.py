@@ -14,7 +14,7 @@ import pytest
 import trendweave
 from trendweave.errors import DataError, ExecutionError, OptionError
 from trendweave.results.united_columns import shown_columns
-from trendweave.workload import type_column
+from trendweave.rules.asked import type_column
 
 WINDOW = "WITHIN 4 seconds SLIDE 2 seconds"
 EVENTS = pa.table(

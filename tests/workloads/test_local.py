@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -60,6 +62,19 @@ def test_long_streams_and_many_queries(variety: Variety) -> None:
             assert_tables_as_alone(case, expected, case.workload.run(table, sharing=sharing), sharing)
 
     check()
+
+
+@given(workloads_and_streams(), hs.sampled_from(SHARINGS))
+@examples(12)
+def test_columns_order_events_of_one_time(drawn: tuple[tuple[Member, ...], list[dict]], sharing: Any) -> None:
+    """For queries that look for trends; situations begin and end at times."""
+    case, table = planned(drawn[0]), table_of(drawn[1])
+    order = {name: None if query.kind == "intervals" else "x" for name, query in case.queries.items()}
+    if not any(order.values()):
+        return
+    expected = {name: query.run(table, order_by=order[name]) for name, query in case.queries.items()}
+    found = case.workload.run(table, sharing=sharing, order_by="x")
+    assert_tables_as_alone(case, expected, found, f"{sharing}, ordered")
 
 
 @given(workloads_and_streams())

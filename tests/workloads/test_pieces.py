@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
+import trendweave
 from tests.profiles import examples
 from tests.reference.workloads.members import Member
 from tests.reference.workloads.strategies import CONSTANTS, EDGED, EVERYTHING, KLEENE, Variety, workloads_and_streams
 from tests.runners.reference_tables import SCHEMA, rows_of, table_of
 from tests.runners.test_incremental import pieces
 from tests.workloads.judging import SHARINGS, assert_equal_rows, from_united, own_rows, planned
+from trendweave.errors import OptionError
 from trendweave.runners.incremental import State
 
 pytestmark = pytest.mark.usefixtures("small_units")
@@ -23,13 +25,14 @@ VARIETIES = {"kleene": KLEENE, "edged": EDGED, "constants": CONSTANTS, "everythi
 
 @pytest.mark.parametrize("variety", VARIETIES.values(), ids=VARIETIES.keys())
 def test_any_cut(variety: Variety) -> None:
-    @given(workloads_and_streams(variety), hs.sampled_from(SHARINGS), hs.data())
+    @given(workloads_and_streams(variety), hs.sampled_from(SHARINGS), hs.booleans(), hs.data())
     @examples(8)
-    def check(drawn: tuple[tuple[Member, ...], list[dict]], sharing: str, data: hs.DataObject) -> None:
+    def check(drawn: tuple[tuple[Member, ...], list[dict]], sharing: str, ordered: bool, data: hs.DataObject) -> None:
         case, events = planned(drawn[0]), drawn[1]
-        engine = case.workload.incremental(SCHEMA, sharing=sharing)
+        order = "x" if ordered and all(_takes_order(query) for query in case.queries.values()) else None
+        engine = case.workload.incremental(SCHEMA, sharing=sharing, order_by=order)
         state = engine.start()
-        engines = {name: query.incremental(SCHEMA) for name, query in case.queries.items()}
+        engines = {name: query.incremental(SCHEMA, order_by=order) for name, query in case.queries.items()}
         states = {name: one.start() for name, one in engines.items()}
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
         for piece, watermark in pieces(data, events):
@@ -45,9 +48,19 @@ def test_any_cut(variety: Variety) -> None:
             here = rows_of(own_rows(case, member, table))
             expected = rows_of(engines[member.name].finish(states[member.name]))
             assert_equal_rows(expected, here, f"{member.name} at the end\n{case}", in_order=False)
-            member.assert_rows(events, found[member.name] + here, in_order=False)
+            if order is None:
+                member.assert_rows(events, found[member.name] + here, in_order=False)
 
     check()
+
+
+def _takes_order(query: trendweave.Query) -> bool:
+    """Whether columns may order events of one time, which come piece by piece."""
+    try:
+        query.incremental(SCHEMA, order_by="x")
+    except OptionError:
+        return False
+    return True
 
 
 @given(workloads_and_streams(windowed=True), hs.sampled_from(SHARINGS), hs.integers(0, 6), hs.data())

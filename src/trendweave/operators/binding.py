@@ -164,7 +164,7 @@ class Asked:
         """The operators from one on."""
         return replace(self, operators=self.operators[number:], merged=self.merged and number == 0)
 
-    def wishes(self) -> tuple[Wish, ...]:
+    def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         raise AssertionError("operators read a store by themselves")
 
 

@@ -35,7 +35,7 @@ class Wishes(Protocol):
 
     @property
     def order_by(self) -> tuple[str, ...]:
-        """The columns that order events of one time; empty but for trend queries."""
+        """The columns that order events of one time, for queries that look for trends."""
 
 
 def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Program:
@@ -67,7 +67,8 @@ def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str 
     marked = events
     for name in plan.columns:
         marked = marked.append(pa.field(name, pa.bool_()))
-    inner = bind_trends(plan.trend, marked, time, type_, wishes.numbers, wishes.detection, device=wishes.device)
+    asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by)
+    inner = bind_trends(plan.trend, marked, time, type_, *asked)
     situations = bind_intervals(plan.situations, events, time, type_)
     read = {*inner.needs.read, *(path[0] for path in plan.situations.needed_columns)} - set(plan.columns)
     return InSituations(inner, situations, plan.columns, tuple(sorted(read)), plan.text)

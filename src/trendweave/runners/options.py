@@ -81,7 +81,7 @@ class Options(TypedDict, total=False):
     order_by: str | Sequence[str] | None
     """A column, or several, that order events of one time: they then follow each other in this order, NULL first.
     Without it, and where these are equal too, events of one time never follow each other. Windows go by times alone.
-    Trend queries, everywhere but on stores and in workloads."""
+    Queries that look for trends, everywhere."""
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
     whichever is estimated to be the fastest. The rows are the same. Everywhere."""
@@ -142,9 +142,9 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device")
+_ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device", "order_by")
 _OF_TIMES = ("time_unit", "time_format")
-_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES, "order_by")
+_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
 _IN_BATCH = (
     "progress",
     "metrics",
@@ -178,7 +178,7 @@ _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
 #: Places where events come piece by piece.
 _IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
-    place: tuple(dict.fromkeys((*_less(taken, "order_by"), "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
+    place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
 }
 #: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
@@ -244,13 +244,14 @@ def make_settings(
     _check_names(given, place, _TAKEN)
     options = _find_options(place, given, read_setting, _TAKEN[place])
     made = _make(place, options, _detection(plan, options))
-    return replace(made, order_by=read_order(plan, place in _IN_PIECES, options.get("order_by")))
+    return replace(made, order_by=read_order({None: plan}, place in _IN_PIECES, options.get("order_by")))
 
 
 def make_workload_settings(
     plans: Mapping[str, QueryPlan], place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
 ) -> Settings:
-    """Check the options of a workload's call. What is for queries that show trends counts for those that do.
+    """Check the options of a workload's call. What is for queries that look for trends, or show them, counts for those
+    that do.
 
     Args:
         plans: The plans of its queries by name.
@@ -259,7 +260,7 @@ def make_workload_settings(
         read_setting: As for `make_settings`.
 
     Raises:
-        OptionError: As for `make_settings`; no query shows trends, and there is an option for such.
+        OptionError: As for `make_settings`; there is an option for queries of a kind that is not there.
     """
     _check_names(given, place, _OF_WORKLOADS)
     options = _find_options(place, given, read_setting, _OF_WORKLOADS[place])
@@ -271,7 +272,8 @@ def make_workload_settings(
         except TrendweaveError as error:
             errors.append(error.about(name))
     raise_together(errors)
-    return _make(place, options, detection)
+    made = _make(place, options, detection)
+    return replace(made, order_by=read_order(plans, place in _IN_PIECES, options.get("order_by")))
 
 
 def make_operator_settings(
@@ -359,10 +361,8 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
         message = f"a store has its times already, and {unknown[0]} says how to read others"
         raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
     if unknown == ["order_by"]:
-        where = "a workload" if taken is _OF_WORKLOADS else "operators" if taken is _OF_OPERATORS else "a store"
-        message = f"order_by is an option of queries that run alone on a table or a stream, not of {where}"
-        hint = {"a store": "run it on store.scan().to_table(), or store finer times"}.get(where, "run queries alone")
-        raise refuse(message, hint)
+        message = "order_by is an option of queries and workloads; operators are given it one by one"
+        raise refuse(message, 'write it where an operator is made, such as ops.window_join(..., order_by="number")')
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"

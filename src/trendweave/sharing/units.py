@@ -71,6 +71,11 @@ def plan_sharing(
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 
+def keep_apart(plan: SharingPlan) -> SharingPlan:
+    """The same plans where columns order events of one time: each alone, as what is shared knows times only."""
+    return SharingPlan(plan.plans, tuple(Alone(member, _ORDERED) for member in range(len(plan.plans))))
+
+
 def different_members(unit: Unit) -> tuple[int, ...]:
     """Members that stand for all of a unit in what they ask of events and of results: one of those that differ in
     constants only."""
@@ -84,6 +89,7 @@ def checked_with_others(unit: Unit) -> Iterator[int]:
             yield from members[1:]
 
 
+_ORDERED = "columns order its events of one time"
 _CARRIES = "what it remembers from step to step outlives changes of the workload"
 
 

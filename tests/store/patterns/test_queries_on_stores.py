@@ -31,20 +31,21 @@ def check(query: trendweave.Query, events: list[dict], data: hs.DataObject) -> N
     layout = data.draw(stores(data.draw(far_apart(events))))
     low = data.draw(hs.sampled_from([None, None, -2, 3, 7]))
     high = data.draw(hs.sampled_from([None, None, 8, 30, 60]))
+    order = data.draw(hs.sampled_from([None, None, None, "x", ["s", "x"]]), label="order_by")
     table = read_all(layout)
     kept = [
         (low is None or (time is not None and time >= low)) and (high is None or (time is not None and time < high))
         for time in table.column("time").to_pylist()
     ]
     try:
-        expected = query.run(table.filter(pa.array(kept, pa.bool_())))
+        expected = query.run(table.filter(pa.array(kept, pa.bool_())), order_by=order)
     except TrendweaveError:
         return  # it is refused on these events, wherever they are
     with TemporaryDirectory() as folder:
         store = layout.write(Path(folder))
         for using in ("index", "auto", "replay"):
             with chosen_at_random(data):
-                found = query.run(store, between=(low, high), using=using)
+                found = query.run(store, between=(low, high), using=using, order_by=order)
             assert found.schema.equals(expected.schema), using
             if query.lists_trends:
                 assert counted(rows_of(found)) == counted(rows_of(expected)), using

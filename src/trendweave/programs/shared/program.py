@@ -50,7 +50,7 @@ from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import as_steps, time_type
-from trendweave.sharing.units import SharingPlan, different_members, folds_alone, plan_sharing
+from trendweave.sharing.units import SharingPlan, different_members, folds_alone, keep_apart, plan_sharing
 
 #: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
 _LONGER = 4
@@ -70,6 +70,7 @@ class Shared:
         sharing: "auto", "always" or "never".
         whole: Whether rows hold all columns of events that are read.
         folds: Whether events of units of one query may be forgotten on streams.
+        ordered: Whether columns order events of one time: then each query is computed alone, and nothing is forgotten.
         renamed: Under which keys stands now what was carried under others.
         metrics: What was shared while this object computed.
     """
@@ -83,6 +84,7 @@ class Shared:
     sharing: str = "auto"
     whole: bool = False
     folds: bool = True
+    ordered: bool = False
     renamed: tuple[tuple[str, str], ...] = ()
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
 
@@ -310,7 +312,7 @@ class Shared:
         texts = [roster.programs[names[0]].text for names, _ in roster.groups]
         folded = [number for number, (names, _) in enumerate(roster.groups) if roster.folded.intersection(names)]
         plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups], folded)
-        return _bind(roster, plan, self.sharing, self.metrics, (True, families))
+        return _bind(roster, plan, self.sharing, self.metrics, self.ordered, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
         problems = []
@@ -337,7 +339,11 @@ class Shared:
 
 
 def bind_shared(
-    programs: Mapping[str, Program], plan: SharingPlan, sharing: str = "auto", metrics: SharingMetrics | None = None
+    programs: Mapping[str, Program],
+    plan: SharingPlan,
+    sharing: str = "auto",
+    metrics: SharingMetrics | None = None,
+    ordered: bool = False,
 ) -> Shared:
     """The program of a workload.
 
@@ -346,13 +352,14 @@ def bind_shared(
         plan: How members are computed together. Members are the different texts, in the order of their first names.
         sharing: "auto", "always" or "never".
         metrics: Counts what is shared.
+        ordered: Whether columns order events of one time.
 
     Raises:
         DataError: Columns of results do not fit together, or some queries read intervals and some events.
     """
     roster = Roster(programs)
     _check_times(roster, plan)
-    return _bind(roster, plan, sharing, metrics or SharingMetrics())
+    return _bind(roster, plan, sharing, metrics or SharingMetrics(), ordered)
 
 
 def _bind(
@@ -360,8 +367,10 @@ def _bind(
     plan: SharingPlan,
     sharing: str,
     metrics: SharingMetrics,
+    ordered: bool,
     lasting: tuple[bool, Sequence[frozenset[Path]]] = (False, ()),
 ) -> Shared:
+    plan = keep_apart(plan) if ordered else plan
     names = tuple(names for names, _ in roster.groups)
     members = tuple(roster.programs[one[0]] for one in names)
     units: list[BoundUnit] = []
@@ -371,7 +380,8 @@ def _bind(
         first += len(unit.sources)
     whole, families = lasting
     rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
-    return Shared(names, members, tuple(units), rows, plan, roster, sharing, whole, metrics=metrics)
+    same = (names, members, tuple(units), rows, plan, roster, sharing, whole)
+    return Shared(*same, folds=not ordered, ordered=ordered, metrics=metrics)
 
 
 def _check_times(roster: Roster, plan: SharingPlan) -> None:

@@ -35,10 +35,12 @@ _NEARLY_ALL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A query that is to run: its plan, and the column that holds the type, if any."""
+    """A query that is to run: its plan, the column that holds the type, if any, and whether columns order events of one
+    time."""
 
     plan: QueryPlan
     type: str | None
+    ordered: bool = False
 
 
 def plan_access(
@@ -151,6 +153,8 @@ def _show(requirements: Requirements) -> str:
 def _why_everything(wishes: Sequence[Wish], store: EventStore, using: Using) -> str | None:
     if using == "replay":
         return "it was asked for"
+    if any(wish.ordered for wish in wishes):
+        return "indexes know times, and not the columns that order events of one time"
     for wish in wishes:
         if isinstance(wish.plan, IntervalPlan) and len(wishes) == 1:
             reason = why_all_zones(wish.plan, wish.type)
