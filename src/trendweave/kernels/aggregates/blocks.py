@@ -23,6 +23,16 @@ class Blocks(NamedTuple):
     offset: np.ndarray
 
 
+class FewerBlocks(NamedTuple):
+    """Those parts of blocks that loops for common programs read."""
+
+    row_start: np.ndarray
+    row_end: np.ndarray
+    window: np.ndarray
+    lanes: np.ndarray
+    offset: np.ndarray
+
+
 @inner
 def cut_segments(segment_starts, first, last, most_lanes, segment, row_start, row_end, window, lanes):
     """Write the blocks of all segments; with empty arrays only count them."""

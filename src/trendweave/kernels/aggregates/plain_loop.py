@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import NOT_THERE, RANKED, RUNNING, Measures, Rankings, States
+from trendweave.kernels.aggregates.blocks import FewerBlocks
+from trendweave.kernels.aggregates.first_and_last import begin_here, end_here
+from trendweave.kernels.aggregates.program import RANKED, RUNNING, Rankings, States, leave_out_columns
 from trendweave.kernels.aggregates.ranked_sums import Tree, add_at_rank, add_prefix
 from trendweave.kernels.aggregates.ranks import Places, Sorting, rank_block
 from trendweave.kernels.aggregates.vectors import Span, blank_lanes, clear, clear_lanes, combine, pad_lanes
-from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, begin_trends, finish_small, limb_bits_for
+from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, finish_small, limb_bits_for
 from trendweave.kernels.aggregates.workspace import Ask, Totals, Waiting, Workspace, lanes_of_row
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.inputs import Selection
@@ -29,29 +31,6 @@ class PlainProgram(NamedTuple):
     way: np.ndarray  # of each store
     ranking: np.ndarray
     rankings: Rankings
-
-
-class PlainColumns(NamedTuple):
-    """What is read per row: see `Columns`."""
-
-    tick: np.ndarray
-    window_first: np.ndarray
-    window_last: np.ndarray
-    letters: np.ndarray
-    codes: np.ndarray
-    start_guards: np.ndarray
-    final_guards: np.ndarray
-    measures: Measures
-
-
-class PlainBlocks(NamedTuple):
-    """See `Blocks`."""
-
-    row_start: np.ndarray
-    row_end: np.ndarray
-    window: np.ndarray
-    lanes: np.ndarray
-    offset: np.ndarray
 
 
 class PlainBlock(NamedTuple):
@@ -123,34 +102,6 @@ def add_plain_predecessors(program, work, block, state, row, at, span):
 
 
 @inlined
-def begin_plainly(program, columns, work, block, state, row, at, first, end, span):
-    """pending[at] += the trends that begin with the row, in those of its windows [first, end) that allow it."""
-    guard = program.states.start_guard[state]
-    if guard == NOT_THERE:
-        return
-    if guard >= 0:
-        first = max(first, columns.start_guards[guard, row] - block.window)
-    begun = Span(first, end, span.lanes, span.components, span.kind)
-    begin_trends(work.pending, at, begun, columns.measures.values, row, state, None)
-
-
-@inlined
-def end_plainly(program, columns, work, block, state, row, at, end, span, row_results):
-    """result += pending[at], the trends that end with the row, in those windows that allow it."""
-    guard = program.states.final_guard[state]
-    if guard == NOT_THERE:
-        return
-    high = span.high
-    if guard >= 0:
-        high = min(end, columns.final_guards[guard, row] - block.window + 1)
-    if span.low < high:
-        ended = Span(span.low, high, span.lanes, span.components, span.kind)
-        combine(work.result, np.int64(0), work.pending, at, ended)
-        if row_results.size > 0:
-            row_results[row] = max(row_results[row], work.pending[at])
-
-
-@inlined
 def insert_plainly(program, work, block, used):
     """Put the first `used` vertices that wait into all stores of their states."""
     waiting, states = work.waiting, program.states
@@ -180,20 +131,20 @@ def compute_plain_tick(program, columns, work, block, limb_bits, row, row_result
         low = first & -8
         high = min((end + 7) & -8, block.lanes)
         for state in range(states.variable.size if first < end else 0):
-            if not may_read(columns.letters, row, states.variable[state], state, None):
+            if not may_read(columns.letters, row, states.variable[state], state, columns.queries):
                 continue
             at = used * block.width
             span = Span(low, high, block.lanes, block.numbers, block.kind)
             clear_lanes(work.pending, at, span)
             add_plain_predecessors(program, work, block, state, row, at, span)
             blank_lanes(work.pending, at, first, end, span)
-            begin_plainly(program, columns, work, block, state, row, at, first, end, span)
+            begin_here(program, columns, work, block, state, row, at, first, end, span)
             outcome = finish_small(work.pending, at, span, limb_bits, columns.measures, row, state, None)
             if outcome == EMPTY:
                 continue
             if outcome == OVERFLOW:
                 return row, used, False
-            end_plainly(program, columns, work, block, state, row, at, end, span, row_results)
+            end_here(program, columns, work, block, state, row, at, end, span, row_results)
             if states.outgoing[state] < states.outgoing_end[state]:
                 waiting.state[used] = state
                 waiting.row[used] = row
@@ -237,10 +188,10 @@ def run_plainly(program, columns, work: Workspace, blocks, ask: Ask, bits_at_mos
     stores = program.stores
     propagate_plain(
         PlainProgram(program.states, program.transitions.store, stores.way, stores.ranking, program.rankings),
-        PlainColumns(*columns[:5], columns.start_guards, columns.final_guards, columns.measures),
+        leave_out_columns(columns),
         PlainWork(
             work.contents.node, work.waiting, work.places, work.sorting, work.nodes, work.pending, work.result,
             work.sizes,
         ),
-        PlainBlocks(*blocks[1:]), ask.kind, bits_at_most, totals,
+        FewerBlocks(*blocks[1:]), ask.kind, bits_at_most, totals,
     )  # fmt: skip

@@ -108,3 +108,22 @@ class Columns(NamedTuple):
     final_guards: np.ndarray
     measures: Measures
     queries: tuple | None  # QueryMasks, where there are several queries
+
+
+class FewerColumns(NamedTuple):
+    """Those of them that loops for common programs read: for each array that Python hands over, code is compiled."""
+
+    tick: np.ndarray
+    window_first: np.ndarray
+    window_last: np.ndarray
+    letters: np.ndarray
+    codes: np.ndarray
+    start_guards: np.ndarray
+    final_guards: np.ndarray
+    measures: Measures
+    queries: None = None
+
+
+def leave_out_columns(columns: Columns) -> FewerColumns:
+    """Columns for such a loop."""
+    return FewerColumns(*columns[:5], columns.start_guards, columns.final_guards, columns.measures)

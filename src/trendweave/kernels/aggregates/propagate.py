@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.blocks import select_blocks
+from trendweave.kernels.aggregates.first_and_last import begin_here, end_here
 from trendweave.kernels.aggregates.one_state.ranked import propagate_ranked
 from trendweave.kernels.aggregates.one_state.run_few import have_few_rows, run_few
 from trendweave.kernels.aggregates.plain_loop import run_plainly
-from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT, NOT_THERE, QUEUE, RANKED, SCAN
+from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT, QUEUE, RANKED, SCAN
 from trendweave.kernels.aggregates.ranked_sums import add_prefix
 from trendweave.kernels.aggregates.ranks import rank_block
 from trendweave.kernels.aggregates.scan import add_scanned
@@ -29,10 +30,10 @@ from trendweave.kernels.aggregates.stores import (
     take_limbs,
 )
 from trendweave.kernels.aggregates.vectors import Span, blank_lanes, clear_lanes, combine
-from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, begin_trends, finish_vertex, limb_bits_for
+from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, finish_vertex, limb_bits_for
 from trendweave.kernels.aggregates.workspace import Ask, Totals, lanes_of_row, make_workspace, open_block
 from trendweave.kernels.compiling import inlined, inner
-from trendweave.kernels.query_masks import add_ended, leave_out_others, may_read, note_followed
+from trendweave.kernels.query_masks import leave_out_others, may_read, note_followed
 
 
 @inlined
@@ -60,34 +61,6 @@ def add_predecessors(program, columns, work, block, state, row, at, span):
             if way == QUEUE and contents.head[s] < contents.turn[s]:
                 suffix = (stores.listed[s] * block.capacity + contents.head[s]) * block.width
                 combine(work.pending, at, work.vectors, suffix, span)
-
-
-@inlined
-def begin_here(program, columns, work, block, state, row, at, first, end, span):
-    """pending[at] += the trends that begin with the row, in those of its windows [first, end) that allow it."""
-    guard = program.states.start_guard[state]
-    if guard == NOT_THERE:
-        return
-    if guard >= 0:
-        first = max(first, columns.start_guards[guard, row] - block.window)
-    begun = Span(first, end, span.lanes, span.components, span.kind)
-    begin_trends(work.pending, at, begun, columns.measures.values, row, state, columns.queries)
-
-
-@inlined
-def end_here(program, columns, work, block, state, row, at, end, span, row_results):
-    """result += pending[at], the trends that end with the row, in those windows that allow it."""
-    guard = program.states.final_guard[state]
-    if guard == NOT_THERE:
-        return
-    high = span.high
-    if guard >= 0:
-        high = min(end, columns.final_guards[guard, row] - block.window + 1)
-    if span.low < high:
-        ended = Span(span.low, high, span.lanes, span.components, span.kind)
-        add_ended(work.result, work.pending, at, ended, state, columns.queries)
-        if row_results.size > 0:
-            row_results[row] = max(row_results[row], work.pending[at])
 
 
 @inlined

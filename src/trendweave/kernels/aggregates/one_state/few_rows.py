@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import NOT_THERE, RANKED, Measures
+from trendweave.kernels.aggregates.program import NOT_THERE, RANKED
 from trendweave.kernels.aggregates.state_steps import LARGEST_BITS, reads
 from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM
 from trendweave.kernels.aggregates.vertices import limb_bits_for
@@ -43,29 +43,6 @@ class FewSteps(NamedTuple):
     order_next: int
     descending: bool
     inclusive: bool
-
-
-class FewColumns(NamedTuple):
-    """What is read per row: see `Columns`."""
-
-    tick: np.ndarray
-    window_first: np.ndarray
-    window_last: np.ndarray
-    letters: np.ndarray
-    codes: np.ndarray
-    start_guards: np.ndarray
-    final_guards: np.ndarray
-    measures: Measures
-
-
-class FewBlocks(NamedTuple):
-    """Blocks, each of few rows: see `Blocks`."""
-
-    row_start: np.ndarray
-    row_end: np.ndarray
-    window: np.ndarray
-    lanes: np.ndarray
-    offset: np.ndarray
 
 
 class FewBlock(NamedTuple):

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from trendweave.kernels.aggregates.blocks import Blocks
+from trendweave.kernels.aggregates.blocks import Blocks, FewerBlocks
 from trendweave.kernels.aggregates.one_state import few_rows
 from trendweave.kernels.aggregates.one_state.few_extrema import find_few_extrema
-from trendweave.kernels.aggregates.one_state.few_rows import FewBlocks, FewColumns, FewRows, FewSteps, sum_few
+from trendweave.kernels.aggregates.one_state.few_rows import FewRows, FewSteps, sum_few
+from trendweave.kernels.aggregates.program import leave_out_columns
 from trendweave.kernels.aggregates.vectors import SUM
 from trendweave.kernels.aggregates.workspace import Ask
 from trendweave.kernels.packs import LANES
@@ -25,13 +26,13 @@ def run_few(program, columns, blocks: Blocks, chosen: np.ndarray, ask: Ask, bits
         *(int(column[0]) for column in (rankings.order_previous, rankings.order_next)),
         *(bool(column[0]) for column in (rankings.descending, rankings.inclusive)),
     )
-    rows = FewColumns(*columns[:5], columns.start_guards, columns.final_guards, columns.measures)
+    rows = leave_out_columns(columns)
     few = FewRows(
         np.empty((few_rows.FEW_ROWS + 1) * LANES * ask.numbers, number),
         *(np.empty(few_rows.FEW_ROWS, np.int64) for _ in range(2)),
         np.empty(LANES * ask.numbers, number),
     )
-    some = FewBlocks(*(column[chosen] for column in blocks[1:5]), blocks.offset[:-1][chosen])
+    some = FewerBlocks(*(column[chosen] for column in blocks[1:5]), blocks.offset[:-1][chosen])
     fits = np.ones(chosen.size, np.bool_)
     if ask.kind == SUM:
         sum_few(steps, rows, few, some, bits_at_most, totals.results, fits)
