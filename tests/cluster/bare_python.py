@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sysconfig
+import sys
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +17,11 @@ def make_python(folder: Path, without: Sequence[str] = _TRAVELS) -> Path:
     """
     venv.create(folder, with_pip=False, symlinks=True)
     (packages,) = folder.glob("lib/python3*/site-packages")
-    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+    # An environment may share packages of another one; its own come first.
+    places = [Path(place) for place in sys.path if Path(place).name == "site-packages"]
+    for entry in (entry for place in places for entry in place.iterdir()):
         name = entry.name.split("-")[0].split(".")[0].lower()
-        if name not in without and entry.suffix != ".pth" and entry.name != "__pycache__":
+        left_out = name in without or entry.suffix == ".pth" or entry.name == "__pycache__"
+        if not left_out and not (packages / entry.name).exists():
             (packages / entry.name).symlink_to(entry)
     return folder / "bin" / "python"

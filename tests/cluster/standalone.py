@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from pyspark.sql import GroupedData
+
 _SPARK = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile(r"Successfully registered with master")
 _PATIENCE = 60  # seconds until a JVM must be up
 #: Starts no processes to look at files, as the one that Spark would take does.
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_FILE_MANAGER_KEY = "spark.sql.streaming.checkpointFileManagerClass"
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: The rest of what this process has is not for a cluster, above all where its modules are.
 _ENVIRONMENT = ("HOME", "JAVA_HOME", "LANG", "PATH", "XDG_CACHE_HOME")
@@ -46,7 +49,8 @@ class Cluster:
             "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
-            "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
+            # Older versions have it under another name.
+            **({_FILE_MANAGER_KEY: _FILE_MANAGER} if hasattr(GroupedData, "transformWithState") else {}),
             **{f"spark.{key.replace('_', '.')}": value for key, value in conf.items()},
         }
         command = [str(_SPARK / "bin" / "spark-submit"), "--master", self.master]

@@ -49,13 +49,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, java_home: None) -> Iterat
         yield running
 
 
-def test_the_python_of_executors_has_no_trendweave(cluster: Cluster) -> None:
+def test_cluster_of_pythons_without_trendweave(cluster: Cluster) -> None:
     for name, found in {"trendweave": False, "lark": False, "numba": True, "pyspark": True}.items():
         done = subprocess.run([cluster.python, "-c", f"import {name}"], cwd="/", env={}, capture_output=True)
         assert (done.returncode == 0) is found, name
 
 
-def test_a_submitted_program_gives_rows_of_the_reference(cluster: Cluster, shipped: Package, tmp_path: Path) -> None:
+def test_cluster_gives_rows_of_the_reference(cluster: Cluster, shipped: Package, tmp_path: Path) -> None:
     (tmp_path / "query.tw").write_text(text(QUERY), encoding="utf-8")
     (tmp_path / "events").mkdir()
     parquet.write_table(pa.Table.from_pylist(EVENTS), tmp_path / "events" / "stock.parquet")

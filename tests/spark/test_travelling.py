@@ -12,6 +12,7 @@ import pytest
 from pyspark import cloudpickle
 
 from tests.cluster.bare_python import make_python
+from trendweave.runners.spark.older.frame_operator import FrameOperator
 from trendweave.runners.spark.sessions import travelling as module
 from trendweave.runners.spark.sessions.travelling import travelling, travelling_state
 from trendweave.runners.spark.stream import UnpackTask
@@ -89,3 +90,18 @@ def test_state_is_restored_where_only_the_driver_knows_the_package(tmp_path: Pat
     python = make_python(tmp_path / "python", without=("trendweave",))
     state = travelling_state(StreamProcessor, {"owner": "us"})
     assert run_there(python, state, tmp_path, _RESTORE) == (0, "")
+
+
+_LOAD = """
+import pickle, sys
+made = pickle.load(open(sys.argv[1], "rb"))
+assert (type(made).__name__, made._processor.owner) == ("FrameOperator", "us")
+"""
+
+
+def test_so_is_an_operator_around_another(tmp_path: Path) -> None:
+    """That of Spark 4.0, where what is unpickled beside the driver is the outer one."""
+    python = make_python(tmp_path / "python", without=("trendweave",))
+    inner = StreamProcessor.__new__(StreamProcessor)
+    inner.__dict__["owner"] = "us"
+    assert run_there(python, FrameOperator(inner), tmp_path, _LOAD) == (0, "")

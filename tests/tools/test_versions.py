@@ -27,7 +27,10 @@ def test_a_report_becomes_a_row(tmp_path: Path) -> None:
     table = write_table([row, Row("python-3.12", "", missing="there is no python3.12 on this machine")])
 
     assert row.failed
-    assert "| 3.5.9 | yes | **fails** | not tried | not tried | not tried | not tried | in part | no |" in table
+    assert (
+        "| 3.5.9 | yes | **fails** | not tried | not tried | not tried | not tried | in part | no | not tried |"
+        in table
+    )
     assert "- no server\n\n- no sources" in table
     assert "| python-3.12 |  | not tried: there is no python3.12 on this machine |" in table
 

@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SPARKS = ("3.5", "4.0", "4.1", "4.2", "4.3")
 PYTHONS = ("3.12", "3.13", "3.14")
 
-_ON_SPARK = ("tests/spark/test_every_version.py", "tests/spark/test_connect.py")
+_ON_SPARK = (
+    "tests/spark/test_every_version.py",
+    "tests/spark/test_connect.py",
+    "tests/cluster/test_standalone_cluster.py",
+)
 _WITH_PANDAS = (
     *("tests/results", "tests/rows", "tests/test_queries.py", "tests/workloads/test_api_running.py"),
     *("tests/operators/test_odd_input.py", "tests/spark/test_every_version.py"),

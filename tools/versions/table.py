@@ -17,6 +17,7 @@ KINDS = {
     "files": "`trendweave.read`",
     "store": "stores",
     "connect": "Spark Connect",
+    "cluster": "from a zip on a cluster",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trendweave.runners.spark.older.frames import read_frames, write_frames
+from trendweave.runners.spark.sessions.travelling import travelling_state
 from trendweave.runners.spark.versions import StatefulProcessor
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ class FrameOperator(StatefulProcessor):
 
     def __init__(self, processor: StatefulProcessor) -> None:
         self._processor = processor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return travelling_state(type(self), self.__dict__)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._processor.init(handle)
