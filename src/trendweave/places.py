@@ -111,15 +111,20 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import warn_of_far_future
+    from trendweave.rows.given_times.far_future import find_latest, warn_of_far_future
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
     table, give_back = as_arrow(events)
     table = read_times(table, asked.time_columns, settings.times)
     asked.check(table.schema)
+    find = find_latest
+    if settings.device == "threads":
+        from trendweave.runners.threads.latest import find_latest_in_threads
+
+        find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name)
+        warn_of_far_future(table.column(name), name, find)
     return table, give_back
 
 

@@ -15,7 +15,7 @@ import trendweave
 from tests.features.places import dealing_everything_out
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.runners.threads import run as threads
-from trendweave.runners.threads.dealing import Deal
+from trendweave.runners.threads.deal import Deal
 
 ROWS = 400
 _DRAW = np.random.default_rng(20)

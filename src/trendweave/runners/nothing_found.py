@@ -102,9 +102,12 @@ def _trend(plan: Plan | SituatedPlan) -> Plan:
 def _find_missing_types(types: list[str], events: pa.Table, type_: str | None) -> str:
     if type_ is None or type_ not in events.column_names or not events.num_rows:
         return ""
+    missing = [name for name in types if not _is_there_at_once(name, events.column(type_))]
+    if not missing:
+        return ""
     column = _plain(events.column(type_))
     # The first event of a type is found soon, where there is one.
-    missing = [name for name in types if pc.index(column, pa.scalar(name, column.type)).as_py() < 0]
+    missing = [name for name in missing if pc.index(column, pa.scalar(name, column.type)).as_py() < 0]
     if not missing:
         return ""
     there = sorted(column.unique().drop_null().to_pylist())
@@ -113,6 +116,15 @@ def _find_missing_types(types: list[str], events: pa.Table, type_: str | None) -
     hints = [hint for hint in (near_names(name, there) for name in missing) if hint]
     message = f"no event is of type {' or '.join(missing)}; the types in {type_} are {shown or '(none)'}"
     return "; ".join([message, *hints])
+
+
+def _is_there_at_once(name: str, column: pa.ChunkedArray) -> bool:
+    """Whether a type is found by its place in the dictionary of the first events; other columns are not looked at."""
+    if not pa.types.is_dictionary(column.type) or not column.num_chunks:
+        return False
+    first = column.chunk(0)
+    place = pc.index(first.dictionary, pa.scalar(name, first.dictionary.type)).as_py()
+    return place >= 0 and pc.index(first.indices, pa.scalar(place, first.indices.type)).as_py() >= 0
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,6 +6,7 @@ most of a second. So a condition is compiled when as much time was spent on it w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -33,22 +34,45 @@ _lock = Lock()
 _spent: dict[Expression, int] = {}
 
 
-def find_true(condition: Expression, rows: pa.Table) -> np.ndarray:
-    """Find the rows in which a condition is true; NULL is not.
+def keep_true(condition: Expression, rows: pa.Table) -> pa.Table:
+    """Keep the rows in which a condition is true; NULL is not.
 
     Args:
         condition: Of one row.
         rows: The rows, which fit it.
+    """
+    return keep_rows(rows, settle_test(condition, rows)(rows))
+
+
+def settle_test(condition: Expression, rows: pa.Table) -> Callable[[pa.Table], np.ndarray]:
+    """Settle how to find the rows in which a condition is true, once for all slices of them.
+
+    Args:
+        condition: Of one row.
+        rows: All rows, which fit it.
 
     Returns:
-        True or False per row.
+        What finds, for each row of a slice, whether the condition is true; NULL is not.
     """
-    if rows.num_rows < _FEW or not _is_worth_compiling(condition, rows.num_rows):
-        return is_true(condition, rows)
-    compiled = _compile(condition, without_nulls(rows))
-    if isinstance(compiled, NotCompiled):
-        return is_true(condition, rows)
-    return mask_compiled(compiled, rows)
+    if rows.num_rows >= _FEW and _is_worth_compiling(condition, rows.num_rows):
+        compiled = _compile(condition, without_nulls(rows))
+        if isinstance(compiled, Compiled):
+            return lambda some: mask_compiled(compiled, some)
+    return lambda some: is_true(condition, some)
+
+
+def keep_rows(rows: pa.Table, kept: np.ndarray) -> pa.Table:
+    """Keep some rows.
+
+    Args:
+        rows: The rows.
+        kept: Which of them, True or False per row.
+    """
+    if kept.all():
+        return rows
+    # Bits are packed several times as fast as Arrow packs them.
+    bits = pa.py_buffer(np.packbits(kept, bitorder="little"))
+    return rows.filter(pa.Array.from_buffers(pa.bool_(), kept.size, [None, bits]))
 
 
 def mask_compiled(compiled: Compiled, rows: pa.Table) -> np.ndarray:

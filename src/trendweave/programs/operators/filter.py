@@ -13,7 +13,7 @@ from trendweave.gpu.card import find_card
 from trendweave.gpu.filter import mask_true
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import FilterPlan
-from trendweave.programs.operators.condition_masks import find_true
+from trendweave.programs.operators.condition_masks import keep_true
 from trendweave.programs.operators.waiting import UpToWatermark
 from trendweave.programs.program import (
     EVERYTHING,
@@ -101,8 +101,7 @@ class KeptEvents:
         """The events in which the condition is true, as they came."""
         if self.device == "gpu":
             return events.filter(mask_true(find_card(), self.plan.condition, events))
-        kept = find_true(self.plan.condition, events)
-        return events if kept.all() else events.filter(pa.array(kept))
+        return keep_true(self.plan.condition, events)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows = events.num_rows

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from trendweave.devices.choosing import BEHIND_ROWS, Choice, Machine, Work, choose, tell_choice
+from trendweave.devices.choosing import Choice, Machine, Work, choose, tell_choice
 from trendweave.devices.cores import count_cores
 from trendweave.devices.kept_costs import load_costs
 from trendweave.devices.names import Device
@@ -25,8 +25,9 @@ from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.rows.times import time_type
-from trendweave.runners.auto.sample import LOOKED_AT, Sample, look_at
+from trendweave.runners.auto.sample import Sample, look_at
 from trendweave.runners.auto.work import find_task, make_work
+from trendweave.runners.threads.filtering import cut_for_filter
 from trendweave.runners.threads.fitness import why_on_one_core
 from trendweave.runners.threads.preparing import count_parts, is_worth_cutting
 
@@ -35,6 +36,8 @@ _LOG = logging.getLogger("trendweave")
 _REFUSED = {"TW422", "TW423"}
 _Found = TypeVar("_Found")
 _FEW = "there are too few events"
+#: Seconds of one core from which on a look at events, and the way to another device, are worth their while.
+_WORTH_A_LOOK = 0.005
 #: Pairs of a join from which on several cores look for them.
 _MANY_PAIRS = 2e7
 
@@ -57,25 +60,25 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
 
 
 def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choice:
-    rows = events.num_rows
-    assumed = Sample(rows)
-    if _is_worth_a_look(program, assumed, machine):
-        return choose(measure_work(program, look_at(program, events), machine.cores), machine, load_costs())
+    costs, assumed = load_costs(), Sample(events.num_rows)
     work = measure_work(program, assumed, machine.cores)
-    if not _are_enough(program, assumed):
-        work = replace(work, not_dealt=work.not_dealt or _FEW, not_on_card=work.not_on_card or _FEW)
-    return choose(work, machine, load_costs())
+    choice = choose(work, machine, costs)
+    if isinstance(program, KeptEvents):
+        return choice
+    # All events were taken for kept and of one key: one core takes no longer than that.
+    longest = next(one.seconds for one in choice.estimates if one.device == "cpu")
+    if longest < _WORTH_A_LOOK:
+        return choose(replace(work, not_dealt=work.not_dealt or _FEW, not_on_card=_FEW), machine, costs)
+    dealt = machine.cores > 1 and _may_be_dealt(program) and _are_enough(program, assumed)
+    if not dealt and "gpu" not in choice.devices:
+        return choice
+    return choose(measure_work(program, look_at(program, events), machine.cores), machine, costs)
 
 
-def _is_worth_a_look(program: Program, assumed: Sample, machine: Machine) -> bool:
-    """Whether another device than one core may be the best: of few events, a card that does much for each of them."""
-    if assumed.rows <= LOOKED_AT or isinstance(program, KeptEvents):
-        return False
-    dealt = isinstance(program, WindowJoin) or why_on_one_core(program) is None
-    if machine.cores > 1 and _are_enough(program, assumed) and dealt:
-        return True
-    kinds = {find_task(plan, assumed).kind for plan in _plans(program)}
-    return machine.card is not None and (is_worth_cutting(assumed.rows) or bool(kinds & BEHIND_ROWS))
+def _may_be_dealt(program: Program) -> bool:
+    """Whether cores share the work, whatever events there are. Filters evaluate conditions slice by slice, and joins
+    look for pairs on all cores."""
+    return isinstance(program, KeptEvents | WindowJoin) or why_on_one_core(program) is None
 
 
 def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
@@ -97,9 +100,7 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     tasks = [find_task(plan, sample) for plan in _plans(program)]
     if isinstance(program, Shared):
         tasks = [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
-    reason = why_on_one_core(program)
-    if _shares_itself_out(program):
-        reason = None
+    reason = None if _may_be_dealt(program) else why_on_one_core(program)
     if reason is None and not _are_enough(program, sample):
         reason = _FEW
     largest, copied = (1.0, 1.0) if reason is not None else _largest_part(program, sample, cores)
@@ -110,13 +111,10 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
 
 def _are_enough(program: Program, sample: Sample) -> bool:
     """Whether there is enough to do for several cores."""
+    if isinstance(program, KeptEvents):
+        return len(cut_for_filter(sample.rows, 2)) > 1
     many_pairs = isinstance(program, WindowJoin) and find_task(program.plan, sample).units >= _MANY_PAIRS
     return many_pairs or is_worth_cutting(sample.rows)
-
-
-def _shares_itself_out(program: Program) -> bool:
-    """Filters evaluate conditions slice by slice, and joins look for pairs on all cores, whatever keys there are."""
-    return isinstance(program, KeptEvents | WindowJoin)
 
 
 def _plans(program: Program) -> list[object]:
@@ -134,7 +132,7 @@ def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, 
     if isinstance(program, WindowJoin):
         return 1 / cores, 1.0
     if isinstance(program, KeptEvents):
-        return 1 / count_parts(sample.rows, cores), 1.0
+        return 1 / len(cut_for_filter(sample.rows, cores)), 1.0
     fewest = 1 / count_parts(sample.rows, cores)
     by_keys = max(sample.largest, 1 / sample.keys, fewest)
     if by_keys * cores <= 1:

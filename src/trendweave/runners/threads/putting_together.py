@@ -41,10 +41,9 @@ def arranging(program: Program, by_time: bool) -> Callable[[pa.Table], pa.Table]
         if _arranges(one):
             return one.arrange
     inner = last.inner if isinstance(last, InSituations) else last
-    if by_time and isinstance(inner, TrendAggregates):
-        return _as_they_are
-    if isinstance(inner, TrendAggregates) and isinstance(inner.plan.window, SlidingWindow):
-        return partial(_sort, columns=(0,))
+    if isinstance(inner, TrendAggregates):
+        sorted_by_window = isinstance(inner.plan.window, SlidingWindow) and not by_time
+        return partial(_sort, columns=(0,)) if sorted_by_window else _as_they_are
     if isinstance(inner, IntervalMatches) and inner.plan.returns == "matches":
         # By the time of detection, then by the starts of situations.
         return partial(_sort, columns=(0, *range(1, 2 * len(inner.plan.names), 2)))

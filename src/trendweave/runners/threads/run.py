@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pyarrow as pa
 
 from trendweave.devices.cores import count_cores
+from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.errors import ExecutionError, TrendweaveError
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.filter import KeptEvents
@@ -25,9 +26,11 @@ from trendweave.programs.trends.lists import describe_too_many
 from trendweave.programs.trends.program import TrendLists
 from trendweave.progress import follow
 from trendweave.rows.dropped import Dropped
-from trendweave.runners.threads.dealing import Deal, deal, deal_keys
+from trendweave.runners.threads.deal import Deal
+from trendweave.runners.threads.dealing import deal, deal_keys
+from trendweave.runners.threads.filtering import filter_in_threads
 from trendweave.runners.threads.fitness import for_part, why_on_one_core
-from trendweave.runners.threads.preparing import count_parts, cut_evenly, is_worth_cutting, prepare_slices
+from trendweave.runners.threads.preparing import count_parts, cut_evenly, evaluates, is_worth_cutting, prepare_slices
 from trendweave.runners.threads.putting_together import arranging
 
 #: A batch of a part, or None behind its last one.
@@ -46,7 +49,9 @@ def compute_in_threads(program: Program, events: pa.Table) -> tuple[Output, Drop
 
 def compute_rows_in_threads(program: Program, rows: pa.Table) -> list[pa.RecordBatch]:
     """All result rows of prepared rows."""
-    found = _try(program, rows.num_rows, lambda run: list(run.compute(run.slice(rows)).batches))
+    found = None
+    if why_on_one_core(program) is None:
+        found = _try(program, rows.num_rows, lambda run: list(run.compute(run.slice(rows)).batches))
     return list(program.compute(rows).batches) if found is None else found
 
 
@@ -72,9 +77,9 @@ def compute_keys_in_threads(
 def _try(program: Program, rows: int, work: Callable[[_Run], _Found]) -> _Found | None:
     """What threads make of rows; None where one core has to do it."""
     cores = count_cores()
-    if cores < 2 or not is_worth_cutting(rows) or program.needs.time is None:
+    if cores < 2 or not is_worth_cutting(rows) or program.needs.time is None or is_in_pool():
         return None
-    pool = ThreadPoolExecutor(cores, thread_name_prefix="trendweave")
+    pool = Pool(cores)
     try:
         return work(_Run(program, pool, cores))
     except TrendweaveError:
@@ -92,8 +97,12 @@ class _Run:
     pool: Executor
     cores: int
 
-    def start(self, events: pa.Table) -> tuple[Output, Dropped]:
-        """Results that are ready, or that threads make while they are read."""
+    def start(self, events: pa.Table) -> tuple[Output, Dropped] | None:
+        """Results that are ready, or that threads make while they are read; None where nothing is worth sharing out."""
+        if isinstance(self.program, KeptEvents):
+            return filter_in_threads(self.program, events, self.pool, self.cores)
+        if why_on_one_core(self.program) is not None and not evaluates(self.program):
+            return None
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
         return self.compute(slices), dropped
 
@@ -112,9 +121,8 @@ class _Run:
             by_time = isinstance(self.program, WindowAggregates)
             dealt = deal(self.program, slices, self.pool, self.cores, self._parts(slices), by_time)
         if dealt is None:
-            # Filters have done their work; whoever sorts and numbers rows does it quicker in one piece.
-            is_filter = isinstance(self.program, KeptEvents)
-            rows = pa.concat_tables(slices) if is_filter else self._join(slices)
+            # Whoever sorts and numbers rows does it quicker in one piece.
+            rows = self._join(slices)
             self.pool.shutdown()
             return self.program.compute(rows)
         if self.program.partials() is None:

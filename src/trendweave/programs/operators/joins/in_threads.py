@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from trendweave.devices.cores import count_cores
+from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.programs.operators.joins.candidates import Candidates
 from trendweave.programs.operators.joins.ways import Search, TakeAll
 
@@ -41,7 +41,7 @@ class InThreads:
         self.search.find(first, first, limit)  # what all cores need is made by one
         wanted = np.linspace(0, sizes[-1], self.cores * _PARTS_PER_CORE + 1)[1:-1]
         borders = np.unique([first, *(first + np.searchsorted(sizes, wanted, "right")), last]).tolist()
-        with ThreadPoolExecutor(self.cores, thread_name_prefix="trendweave") as pool:
+        with Pool(self.cores) as pool:
             found = list(pool.map(lambda part: self.search.find(part[0], part[1], limit), pairwise(borders)))
         events, members = ([part[place] for part in found] for place in (1, 2))
         complete = all(done == end - begin for (begin, end), (done, _, _) in zip(pairwise(borders), found, strict=True))
@@ -51,4 +51,4 @@ class InThreads:
 def search_in_threads(search: Search) -> Search:
     """The same search by all cores; what only lists numbers stays on one."""
     cores = count_cores()
-    return search if cores < 2 or isinstance(search, TakeAll) else InThreads(search, cores)
+    return search if cores < 2 or is_in_pool() or isinstance(search, TakeAll) else InThreads(search, cores)
