@@ -38,16 +38,19 @@ def sized(with_card: int, without: int) -> int:
     return max(1, int((with_card if has_card() else without) * float(os.environ.get("BENCHMARK_SCALE", "1"))))
 
 
-def least_seconds(functions: Mapping[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """The least time of each function, called in turn: what disturbs a call only makes it longer."""
+def least_seconds(functions: Mapping[str, Callable[[], object]], repeat: int, long: float = 0.0) -> dict[str, float]:
+    """The least time of each function: what disturbs a call only makes it longer. They are called in turn, there and
+    back, so that each comes after different ones; at least so often, and for so many seconds."""
     for function in functions.values():
         function()
     seconds = dict.fromkeys(functions, float("inf"))
-    for _ in range(repeat):
-        for name, function in functions.items():
+    turns, end = 0, perf_counter() + long
+    while turns < repeat or perf_counter() < end:
+        for name in list(functions) if turns % 2 else reversed(functions):
             began = perf_counter()
-            function()
+            functions[name]()
             seconds[name] = min(seconds[name], perf_counter() - began)
+        turns += 1
     return seconds
 
 

@@ -285,19 +285,45 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
 
 def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
-    events = make_events(160_000)
+    events = make_events(460_000)
     for operator, kind in (
         (ops.filter("v > 0.5"), "filter"),
         (ops.window_aggregate("AVG(v) AS mean", rows=3, keys=["k"]), "windows"),
         (ops.window_join("left.v < right.v", left="10 rows", right="10 rows", keys=["k"]), "pairs"),
     ):
         told = operator.explain(events, device="auto")
-        assert f"of 160,000 events ({kind}, " in told
+        assert f"of 460,000 events ({kind}, " in told
         assert "threads (4 cores): about" in told
-        assert "of 160,000 events" not in operator.explain(events.schema, device="auto")
+        assert "of 460,000 events" not in operator.explain(events.schema, device="auto")
     workload = trendweave.workload({"a": COUNT, "b": "RETURN COUNT(*) PATTERN A+ WHERE [k]"})
-    assert "of 160,000 events (running sums" in workload.explain(events=events)
+    assert "of 460,000 events (running sums" in workload.explain(events=events)
     assert workload.explain(rows=10**8).startswith("device: threads")
+
+
+def test_few_events_with_many_pairs_go_to_a_card() -> None:
+    """One core would compile nothing for them, and a card looks at all pairs at once."""
+    events = make_events(1_000)
+    near = " AND ".join(f"abs({a}.v - {b}.v) <= 0.0001" for a, b in ("AB", "BC"))
+    query = trendweave.query(f"RETURN EACH COUNT(B) PATTERN SEQ(E A, E B, E C) WHERE {near} WITHIN 500 seconds")
+    program = bind(query.plan, events.schema, "time", None, Settings())
+    assert choosing._choose_device(program, events, CARD).device == "gpu"
+    assert choosing._choose_device(program, events, Machine(16)).device == "cpu"
+    assert choosing._choose_device(program, events, replace(CARD, warm=False)).device == "cpu", "it takes long to start"
+
+
+def test_events_that_one_core_is_soon_done_with_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("events were looked at")
+
+    monkeypatch.setattr(choosing, "look_at", refuse)
+    events = make_events(20_000)
+    for text in (COUNT, "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.v < NEXT(A).v GROUP-BY k"):
+        program = bind(trendweave.query(text).plan, events.schema, "time", "type", Settings())
+        choice = choosing._choose_device(program, events, CARD)
+        assert choice.devices == ("cpu",)
+        assert all(one.why_not == "there are too few events" for one in choice.estimates[1:])
+    whole = bind(trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B)").plan, events.schema, "time", "type", Settings())
+    assert choosing._choose_device(whole, make_events(200_000), Machine(4)).device == "cpu", "nobody shares it"
 
 
 def test_a_card_is_looked_for_when_it_would_pay(monkeypatch: pytest.MonkeyPatch) -> None:

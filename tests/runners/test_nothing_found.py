@@ -42,6 +42,19 @@ def test_types_that_no_event_has(caplog: pytest.LogCaptureFixture) -> None:
     assert told(caplog, "SEQ(Stock, Tarde?)") == [f"no event is of type Tarde; {there}; did you mean Trade?"]
     in_codes = EVENTS.set_column(1, "type", EVENTS.column("type").dictionary_encode())
     assert told(caplog, "X+", in_codes) == [f"the result is empty: no event is of type X; {there}"]
+    # A name in a dictionary is no event; one that stands there twice, or in a later chunk, may be one.
+    unused = pa.DictionaryArray.from_arrays([0, 0, 1], ["Stock", "Trade", "X"])
+    assert told(caplog, "X", EVENTS.set_column(1, "type", unused)) == [
+        f"the result is empty: no event is of type X; {there}"
+    ]
+    for later in (
+        pa.DictionaryArray.from_arrays([0, 0, 2], ["Stock", "Trade", "Trade"]),
+        pa.chunked_array([EVENTS["type"].slice(0, 1).combine_chunks(), EVENTS["type"].slice(1).combine_chunks()])
+        .dictionary_encode()
+        .combine_chunks(),
+        pa.chunked_array([pa.array(["Stock", "Stock"]).dictionary_encode(), pa.array(["Trade"]).dictionary_encode()]),
+    ):
+        assert told(caplog, "SEQ(Stock+, Trade)", EVENTS.set_column(1, "type", later)) == []
     many = pa.table({"time": range(20), "type": [f"T{number:02}" for number in range(20)]})
     assert told(caplog, "Q+", many)[0].endswith("T10, T11 and 8 more")
 

@@ -1,0 +1,136 @@
+"""Threads stay from run to run; a run waits for its own work alone, and a process that is forked has threads anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from threading import Event, get_ident
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import trendweave
+from tests.features.places import dealing_everything_out
+from trendweave.devices.pool import Pool, is_in_pool
+from trendweave.programs.operators.joins import in_threads
+from trendweave.runners.threads import run as threads
+from trendweave.runners.threads.latest import find_latest_in_threads
+
+CORES = 3
+
+
+def _idents() -> set[int]:
+    """Threads that work at the same time, each until all of them do."""
+    with Pool(CORES) as pool:
+        begun = [Event() for _ in range(CORES)]
+
+        def work(number: int) -> int:
+            begun[number].set()
+            for one in begun:
+                assert one.wait(60)
+            return get_ident()
+
+        return set(pool.map(work, range(CORES)))
+
+
+def test_runs_share_threads() -> None:
+    first = _idents()
+    assert len(first) == CORES
+    assert _idents() == first
+
+
+def test_a_run_waits_for_its_own_work_alone() -> None:
+    begun, go_on = Event(), Event()
+    other, pool = Pool(CORES), Pool(CORES)
+
+    def wait() -> bool:
+        begun.set()
+        return go_on.wait(60)
+
+    theirs = other.submit(wait)
+    assert begun.wait(60)
+    done = pool.submit(lambda: 1)
+    pool.shutdown()
+    assert done.result() == 1
+    assert not theirs.done()
+    go_on.set()
+    other.shutdown()
+    assert theirs.result()
+
+
+def test_what_has_not_begun_is_cancelled() -> None:
+    begun, go_on = [Event() for _ in range(CORES)], Event()
+    pool = Pool(CORES)
+
+    def wait(number: int) -> bool:
+        begun[number].set()
+        return go_on.wait(60)
+
+    busy = [pool.submit(wait, number) for number in range(CORES)]
+    assert all(one.wait(60) for one in begun)
+    waiting = pool.submit(lambda: 1)
+    pool.shutdown(wait=False, cancel_futures=True)
+    assert waiting.cancelled()
+    go_on.set()
+    assert all(one.result() for one in busy)
+
+
+def test_a_thread_that_computes_waits_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run inside of one would wait for threads that all wait for it."""
+    events = pa.table({"time": np.arange(40), "type": ["A", "B"] * 20, "k": np.arange(40) % 4})
+    query = trendweave.query("RETURN k, COUNT(*) PATTERN A+ WHERE [k] GROUP-BY k")
+    expected = sorted(map(repr, query.run(events).to_pylist()))
+
+    def run() -> list[str]:
+        assert is_in_pool()
+        assert in_threads.search_in_threads(expected) is expected  # type: ignore[arg-type]
+        return sorted(map(repr, query.run(events, device="threads").to_pylist()))
+
+    assert not is_in_pool()
+    monkeypatch.setattr(in_threads, "count_cores", lambda: CORES)
+    with dealing_everything_out(CORES), Pool(CORES) as pool:
+        assert all(found == expected for found in pool.map(lambda _: run(), range(2 * CORES)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    script = """
+import os, warnings
+from trendweave.devices.pool import Pool
+warnings.simplefilter("ignore")
+assert Pool(2).submit(lambda: 1).result() == 1
+child = os.fork()
+if not child:
+    os._exit(0 if Pool(2).submit(lambda: 7).result(20) == 7 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("values", [[], [None], [3, None, 9, 4, None, 1], [None, None, None, 5]])
+def test_the_latest_time_of_all_slices(values: list[int | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trendweave.runners.threads.latest._LARGE_SLICES", 1)
+    monkeypatch.setattr("trendweave.runners.threads.latest.count_cores", lambda: CORES)
+    known = [value for value in values if value is not None]
+    with dealing_everything_out(CORES):
+        assert find_latest_in_threads(pa.chunked_array([values], pa.int64())) == max(known, default=None)
+        floats = pa.chunked_array([values, [float("nan")]], pa.float64())
+        assert known == [] or find_latest_in_threads(floats) == max(known)
+
+
+def test_columns_that_one_core_reads_as_they_are_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is cut where neither expressions nor parts are shared out."""
+    from trendweave import operators as ops
+
+    events = pa.table({"time": np.arange(40), "v": np.arange(40.0)})
+    total = ops.window_aggregate("SUM(v) AS total", rows=3, slide_rows=1)
+    expected = total.run(events)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("rows were cut")
+
+    monkeypatch.setattr(threads, "prepare_slices", refuse)
+    with dealing_everything_out(CORES):
+        assert total.run(events, device="threads").equals(expected)
