@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -60,7 +61,7 @@ class SimulatedCard:
 
     def __init__(self) -> None:
         self._libraries: dict[str, ctypes.CDLL] = {}
-        self._pinned: list[tuple[int, int]] = []
+        self._pinned: list[weakref.ref[np.ndarray]] = []
         self.launches = 0
 
     def launch(
@@ -120,12 +121,14 @@ class SimulatedCard:
 
     def pinned(self, size: int, kind: Any) -> np.ndarray:
         found = np.empty(size, kind)
-        self._pinned.append((found.ctypes.data, found.nbytes))
+        self._pinned.append(weakref.ref(found))
         return found
 
     def is_pinned(self, array: np.ndarray) -> bool:
         address = array.ctypes.data
-        return any(first <= address < first + size for first, size in self._pinned)
+        # Those that are gone do not count: their memory may be another array's by now.
+        pinned = [one for one in (known() for known in self._pinned) if one is not None]
+        return any(one.ctypes.data <= address < one.ctypes.data + one.nbytes for one in pinned)
 
     def stream(self) -> SimulatedStream:
         return SimulatedStream()

@@ -129,26 +129,3 @@ def range_of_equal(xp: Any, codes: Any, members: Any, places: int, wanted: Any, 
     begin = xp.searchsorted(both, wanted * (places + 1) + low)
     end = xp.searchsorted(both, wanted * (places + 1) + high)
     return begin, xp.where(wanted < 0, begin, end)
-
-
-def sort_chunks(xp: Any, values: Any, size: int) -> tuple[Any, Any, Any, Any]:
-    """Members in chunks that are sorted by value.
-
-    Args:
-        xp: The namespace of the arrays.
-        values: The values; infinity for those that are always looked at, NaN for those that never are.
-        size: The length of a chunk.
-
-    Returns:
-        Values and members in chunks, and where in each chunk infinity begins and NaN.
-    """
-    number = -(-len(values) // size)
-    padded = xp.full(number * size, xp.nan)
-    padded[: len(values)] = values
-    table = padded.reshape(number, size)
-    order = xp.argsort(table, axis=1)
-    starts = xp.arange(number) * size
-    finite = starts + xp.isfinite(table).sum(axis=1)
-    present = starts + (~xp.isnan(table)).sum(axis=1)
-    values = xp.take_along_axis(table, order, axis=1).reshape(-1)
-    return values, (order + starts[:, None]).reshape(-1), finite, present

@@ -8,12 +8,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from trendweave.programs.operators.joins.array_code import sort_chunks
 from trendweave.programs.operators.joins.bands import Band
 from trendweave.programs.operators.joins.candidates import Candidates
 from trendweave.programs.operators.joins.loops import scan_pairs
 from trendweave.programs.operators.joins.pair_tests import PairTest
-from trendweave.programs.operators.kernels.pairs import Chunks, find_in_bands, index_chunks
+from trendweave.programs.operators.kernels.pairs import Chunks, find_in_bands, sort_into_chunks
 
 Way: TypeAlias = Literal["all", "band", "scan", "batches"]
 #: Candidates that Arrow tests at a time.
@@ -136,7 +135,7 @@ class BandSearch(TestedPairs):
     Attributes:
         band: What the condition says of the values.
         own: The values of those that look, by number; NULL is not among them.
-        others: The values of members, in their order, as `sort_chunks` takes them.
+        others: The values of members, in their order, as `sort_into_chunks` takes them.
     """
 
     band: Band
@@ -168,8 +167,7 @@ class BandSearch(TestedPairs):
 
     @cached_property
     def _chunks(self) -> Chunks:
-        values, members, finite, present = sort_chunks(np, self.others, self.size)
-        return Chunks(values, members, finite, present, *index_chunks(values, finite, self.bits))
+        return sort_into_chunks(self.others, self.bits)
 
     def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
         found = self.candidates
