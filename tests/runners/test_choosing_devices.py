@@ -75,6 +75,24 @@ def test_prices_count_for_their_device(device: str) -> None:
     assert device == "cpu" or dearer["cpu"] == usual["cpu"]
 
 
+def test_rows_that_stay_where_they_are_cost_threads_less() -> None:
+    """Where time is cut nothing is moved to the part of its key."""
+    events = make_events(400_000)
+    by_key, by_time = (
+        choosing.measure_work(program, look_at(program, events), 4)
+        for program in (
+            bind(trendweave.query(text).plan, events.schema, "time", "type", Settings())
+            for text in (COUNT, "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 minute SLIDE 1 minute")
+        )
+    )
+    assert (by_key.moved, by_time.moved) == (1.0, 0.0)
+    assert by_key.not_dealt is by_time.not_dealt is None
+    moved = seconds(choose(work(10**6, moved=1.0), CARD))
+    kept = seconds(choose(work(10**6, moved=0.0), CARD))
+    assert kept["threads"] < moved["threads"]
+    assert (kept["cpu"], kept["gpu"]) == (moved["cpu"], moved["gpu"])
+
+
 def test_more_cores_are_quicker_until_the_largest_part_is_all_that_counts() -> None:
     by_cores = [seconds(choose(work(10**7), Machine(cores)))["threads"] for cores in (2, 4, 8, 16)]
     assert by_cores == sorted(by_cores, reverse=True)

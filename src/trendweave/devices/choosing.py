@@ -53,7 +53,7 @@ class Costs:
         units: A unit of work, by kind.
         deal_call: A run on several cores, in addition.
         part: A part of it: what Python does for each, one after the other.
-        deal_row: A kept event that is dealt out to one of them, in addition.
+        deal_row: A kept event that is moved to the part of its key, in addition.
         shared: How much of a further core is worth a core; the others wait for memory and for Python.
         card_start: The first use of a card in a process.
         card_call: A run on a card, in addition.
@@ -65,8 +65,8 @@ class Costs:
     read: float = 8.0
     row: float = 45.0
     units: Mapping[str, float] = field(default_factory=lambda: dict(_UNITS))
-    deal_call: float = 1.5e6
-    part: float = 1.5e6
+    deal_call: float = 3e5
+    part: float = 7e5
     deal_row: float = 18.0
     shared: float = 0.7
     card_start: float = 1.5e9
@@ -89,6 +89,7 @@ class Work:
         parts: How many parts are computed apart on several cores.
         largest: The share of the largest part that one core would get of very many, at least.
         copied: How many rows are computed for each that there is, where time is cut.
+        moved: The share of kept events that are moved to the part of their key; none where time or pairs are cut.
         not_dealt: Why rows are not dealt out to cores; None where they are.
         not_on_card: Why no card does this; None where one may.
     """
@@ -102,6 +103,7 @@ class Work:
     parts: int = 2
     largest: float = 0.0
     copied: float = 1.0
+    moved: float = 1.0
     not_dealt: str | None = None
     not_on_card: str | None = None
 
@@ -170,7 +172,7 @@ def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
         return Estimate("threads", float("inf"), work.not_dealt)
     speed = 1 + (machine.cores - 1) * costs.shared
     share = max(work.largest, 1 / speed)
-    dealt = work.kept * costs.deal_row / speed + work.copied * _compute(work, costs) * share
+    dealt = work.moved * work.kept * costs.deal_row / speed + work.copied * _compute(work, costs) * share
     return Estimate("threads", (costs.call + costs.deal_call + work.parts * costs.part + dealt) / 1e9)
 
 

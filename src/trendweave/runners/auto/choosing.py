@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.program import WindowJoin
+from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
@@ -48,7 +50,13 @@ def find_machine() -> Machine:
     cores = count_cores()
     if card.is_warm():
         return Machine(cores, card.find_card().name, warm=True)
-    return Machine(cores, None if find_spec("cupy") is None else "a card")
+    return Machine(cores, "a card" if _may_have_card() else None)
+
+
+@cache
+def _may_have_card() -> bool:
+    """Whether CuPy is installed, which is asked of all folders once."""
+    return find_spec("cupy") is not None
 
 
 def choose_device(program: Program, events: pa.Table, machine: Machine | None = None) -> Choice:
@@ -103,10 +111,11 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     reason = None if _may_be_dealt(program) else why_on_one_core(program)
     if reason is None and not _are_enough(program, sample):
         reason = _FEW
-    largest, copied = (1.0, 1.0) if reason is not None else _largest_part(program, sample, cores)
-    if reason is None and largest >= 1:
+    parts = _Parts(1.0) if reason is not None else _largest_part(program, sample, cores)
+    if reason is None and parts.largest >= 1:
         reason = "all events have the same key"
-    return make_work(tasks, sample, reason, count_parts(sample.rows, cores), largest, copied)
+    work = make_work(tasks, sample, reason, count_parts(sample.rows, cores), parts.largest)
+    return replace(work, copied=parts.copied, moved=parts.moved)
 
 
 def _are_enough(program: Program, sample: Sample) -> bool:
@@ -127,23 +136,32 @@ def _plans(program: Program) -> list[object]:
     return [getattr(program, "plan", None)]
 
 
-def _largest_part(program: Program, sample: Sample, cores: int) -> tuple[float, float]:
-    """The share of the largest part, and how many rows are computed for each that there is."""
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The share of the largest part, how many rows are computed for each that there is, and the share that is moved."""
+
+    largest: float
+    copied: float = 1.0
+    moved: float = 0.0
+
+
+def _largest_part(program: Program, sample: Sample, cores: int) -> _Parts:
     if isinstance(program, WindowJoin):
-        return 1 / cores, 1.0
+        return _Parts(1 / cores)
     if isinstance(program, KeptEvents):
-        return 1 / len(cut_for_filter(sample.rows, cores)), 1.0
+        return _Parts(1 / len(cut_for_filter(sample.rows, cores)))
     fewest = 1 / count_parts(sample.rows, cores)
-    by_keys = max(sample.largest, 1 / sample.keys, fewest)
-    if by_keys * cores <= 1:
-        return by_keys, 1.0
+    by_keys = _Parts(max(sample.largest, 1 / sample.keys, fewest), moved=1.0)
     cut = program.cut()
     if cut is None or sample.span <= 0:
-        return by_keys, 1.0
+        return by_keys
     step = float(time_type(program.moment).step)
     length = max(sample.span / (2 * cores), (cut.before + cut.after) * step)
     chunks = max(1.0, sample.span / length)
-    return min(by_keys, max(fewest, 1 / chunks)), 1.0 + (cut.before + cut.after) * step / length
+    by_time = _Parts(max(fewest, 1 / chunks), 1.0 + (cut.before + cut.after) * step / length)
+    if by_keys.largest * cores <= 1 and not isinstance(program, WindowAggregates):
+        return by_keys
+    return by_time if by_time.largest <= by_keys.largest else by_keys
 
 
 def estimate_seconds(program: Program, events: pa.Table, device: Device) -> float | None:

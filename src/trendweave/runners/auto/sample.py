@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import expm1
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,7 @@ def _all_keys(seen: int, looked_at: int) -> float:
     low, high = float(seen), float(seen) * looked_at
     for _ in range(60):
         keys = (low + high) / 2
-        if keys * -np.expm1(-looked_at / keys) < seen:
+        if keys * -expm1(-looked_at / keys) < seen:
             low = keys
         else:
             high = keys

@@ -110,9 +110,7 @@ def _active(window: TimeSpan | RowCount, sample: Sample) -> float:
     return sample.in_window(window.length)
 
 
-def make_work(
-    tasks: list[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float, copied: float = 1.0
-) -> Work:
+def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float) -> Work:
     """The work of a run; of several tasks the one with the most units says what kind it is."""
     main = max(tasks, key=lambda one: one.units)
     kept = sample.rows * sample.kept
@@ -126,7 +124,6 @@ def make_work(
         parts=parts,
         bytes=kept * (sample.row_bytes + _CARD_BYTES),
         largest=largest,
-        copied=copied,
         not_dealt=not_dealt,
         not_on_card=refused,
     )

@@ -13,6 +13,7 @@ from trendweave.planning.plan import SlidingWindow
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
@@ -37,7 +38,10 @@ def has_known_order(program: Program) -> bool:
 def arranging(program: Program, by_time: bool) -> Callable[[pa.Table], pa.Table] | None:
     """What puts the rows of all parts in order; None where their order is free, so that they can be shown as they
     come. Where parts are chunks of time, one after the other, windows stand in order as they are."""
-    for one in (program, last := _last(program)):
+    last = _last(program)
+    if by_time and isinstance(last, WindowAggregates):
+        return _as_they_are
+    for one in (program, last):
         if _arranges(one):
             return one.arrange
     inner = last.inner if isinstance(last, InSituations) else last
