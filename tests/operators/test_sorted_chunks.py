@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from trendweave import operators as ops
+from trendweave.programs.operators.joins import ways
 from trendweave.programs.operators.joins.ways import BandSearch
 from trendweave.programs.operators.kernels.pairs import sort_into_chunks
 
@@ -57,3 +59,56 @@ def test_a_band_finds_what_a_scan_finds(name: str, monkeypatch: pytest.MonkeyPat
     assert used
     assert found.num_rows > 0
     assert found.equals(scan.run(left, right))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [0.1, 0.3, 0.30000001192092896])
+@pytest.mark.parametrize("condition", ["abs(left.v - right.v) {} {}", "abs(left.v - right.v + 0.1) {} {}"])
+def test_pairs_at_the_ends_of_a_band_are_asked_by_the_condition(
+    kind: type[np.floating[Any]], width: float, condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are pairs without being asked, and these differ by no more than rounding from what is no pair."""
+    draw = np.random.default_rng(5)
+    left, right = (
+        pa.table({"time": np.arange(300), "v": (draw.integers(0, 12, 300) * 0.1).astype(kind)}) for _ in range(2)
+    )
+    windows = {"left": "200 rows", "right": "200 rows"}
+    monkeypatch.setattr(BandSearch, "is_narrow", True)
+    searches: list[BandSearch] = []
+    asked = []
+    real, real_mask = BandSearch.find, ways.keep_mask
+    monkeypatch.setattr(BandSearch, "find", lambda self, *given: searches.append(self) or real(self, *given))
+
+    def keep_mask(*given: Any, **named: Any) -> np.ndarray:
+        held = real_mask(*given, **named)
+        asked.append(int(held.sum()))
+        return held
+
+    monkeypatch.setattr(ways, "keep_mask", keep_mask)
+    for operator in ("<", "<="):
+        band = ops.window_join(condition.format(operator, repr(width)), **windows).run(left, right)
+        assert searches
+        assert all(one.alone for one in searches)
+        scan = ops.window_join(condition.replace(")", ") * 1.0").format(operator, repr(width)), **windows)
+        assert band.num_rows > 0
+        assert sum(asked) < band.num_rows
+        assert band.equals(scan.run(left, right))
+        searches.clear()
+        asked.clear()
+
+
+def test_a_band_that_is_not_all_that_is_asked_proves_nothing() -> None:
+    events = pa.table(
+        {"time": np.arange(300), "v": np.arange(300) * 0.01, "k": np.arange(300) % 3, "i": np.arange(300)}
+    )
+    windows = {"left": "200 rows", "right": "200 rows"}
+    for condition, other in (
+        (
+            "abs(left.v - right.v) <= 0.02 AND left.k != right.k",
+            "abs(left.v - right.v) * 1.0 <= 0.02 AND left.k != right.k",
+        ),
+        ("abs(left.i - right.i) <= 2", "abs(left.i - right.i) * 1 <= 2"),
+    ):
+        found = ops.window_join(condition, **windows).run(events, events)
+        assert found.num_rows > 0
+        assert found.equals(ops.window_join(other, **windows).run(events, events))

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
-from trendweave.language import syntax_tree as st
 from trendweave.programs.operators.joins.active import ActiveWindow, Moving, Sliding
-from trendweave.programs.operators.joins.bands import as_floats
+from trendweave.programs.operators.joins.bands import Band, as_floats
 from trendweave.programs.operators.joins.candidates import (
     Candidates,
     Looks,
@@ -119,7 +119,8 @@ class PairSearch:
 
     def _search_band(self, candidates: Candidates) -> BandSearch | None:
         for band in self.condition.bands:
-            values = self._values(band.left, band.right, band.is_order)
+            columns = self._evaluate(band)
+            values = _as_values(columns, band.is_order)
             if values is None:
                 continue
             (left, has_left), (right, has_right) = values
@@ -136,20 +137,15 @@ class PairSearch:
             )
             others = np.where(np.isfinite(others), others, np.inf)
             others = np.where(has_others, others, np.nan)[candidates.members]
-            return BandSearch(kept, self.test, band, own[kept.probes], others)
+            floats = all(pa.types.is_floating(column.type) for column in columns)
+            alone = floats and band.is_closed and len(self.condition.pairs) == 1
+            return BandSearch(kept, self.test, band, own[kept.probes], others, alone)
         return None
 
-    def _values(self, left: st.Expression, right: st.Expression, is_order: bool) -> tuple[_Floats, _Floats] | None:
-        columns = [evaluate_on_side(left, self.left, self.columns["left"])]
-        columns.append(evaluate_on_side(right, self.right, self.columns["right"]))
-        floats = [as_floats(column) for column in columns]
-        if floats[0] is not None and floats[1] is not None:
-            return floats[0], floats[1]
-        if not is_order:
-            return None
-        codes = order_codes(*columns)
-        one, other = ((part.astype(np.float64), part >= 0) for part in codes)
-        return one, other
+    def _evaluate(self, band: Band) -> tuple[pa.Array, pa.Array]:
+        """The values that a band compares."""
+        left = evaluate_on_side(band.left, self.left, self.columns["left"])
+        return left, evaluate_on_side(band.right, self.right, self.columns["right"])
 
     def pairs(
         self, left_wanted: np.ndarray | None = None, right_wanted: np.ndarray | None = None
@@ -219,6 +215,17 @@ class PairSearch:
         twice = self.left.steps[left] == self.right.steps[right]
         twice &= (looks.low[left] <= place) & (place < looks.high[left])
         return left[~twice], right[~twice]
+
+
+def _as_values(columns: tuple[pa.Array, pa.Array], is_order: bool) -> tuple[_Floats, _Floats] | None:
+    """Floats, or, where only the order is asked, numbers in that order."""
+    floats = [as_floats(column) for column in columns]
+    if floats[0] is not None and floats[1] is not None:
+        return floats[0], floats[1]
+    if not is_order:
+        return None
+    one, other = ((part.astype(np.float64), part >= 0) for part in order_codes(*columns))
+    return one, other
 
 
 def sort_by(*columns: np.ndarray) -> np.ndarray:

@@ -136,11 +136,13 @@ class BandSearch(TestedPairs):
         band: What the condition says of the values.
         own: The values of those that look, by number; NULL is not among them.
         others: The values of members, in their order, as `sort_into_chunks` takes them.
+        alone: Whether the band, of floats, is all that is asked of pairs.
     """
 
     band: Band
     own: np.ndarray
     others: np.ndarray
+    alone: bool = False
 
     @property
     def is_narrow(self) -> bool:
@@ -175,5 +177,17 @@ class BandSearch(TestedPairs):
         given = (found.low[first:last], found.high[first:last], least, most, self._chunks, self.bits)
         done, event, member = find_in_bands(*given, limit)
         event += first
-        holds = keep_mask(self, event, member, is_compiled=None)
+        holds = self._test(event, member)
         return done, event[holds], member[holds]
+
+    def _test(self, event: np.ndarray, member: np.ndarray) -> np.ndarray:
+        """Which candidates are pairs. The condition is asked of those alone that lie near an end of the band."""
+        if not self.alone:
+            return keep_mask(self, event, member, is_compiled=None)
+        least, most = self.band.surely_around(self.own[event], self.candidates.of_left)
+        values = self.others[member]
+        holds = (least <= values) & (values <= most)
+        unsure = np.flatnonzero(~holds)
+        if unsure.size:
+            holds[unsure] = keep_mask(self, event[unsure], member[unsure], is_compiled=None)
+        return holds
