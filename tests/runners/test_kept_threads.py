@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event, get_ident
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 
 import trendweave
 from tests.features.places import dealing_everything_out
-from trendweave.devices.pool import Pool, is_in_pool
+from trendweave import operators as ops
+from trendweave.devices.pool import Pool, _Kept, is_in_pool
 from trendweave.programs.operators.joins import in_threads
 from trendweave.runners.threads import run as threads
 from trendweave.runners.threads.latest import find_latest_in_threads
@@ -35,13 +37,43 @@ def _idents() -> set[int]:
         return set(pool.map(work, range(CORES)))
 
 
-def test_runs_share_threads() -> None:
+def test_the_next_run_has_the_threads_of_the_one_before() -> None:
     first = _idents()
     assert len(first) == CORES
     assert _idents() == first
 
 
-def test_a_run_waits_for_its_own_work_alone() -> None:
+def test_runs_of_every_kind_leave_threads_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a run does, nothing is left to be done when it ends."""
+    taken: list[ThreadPoolExecutor] = []
+    real = _Kept.take
+
+    def take(kept: _Kept, cores: int) -> ThreadPoolExecutor:
+        found = real(kept, cores)
+        if cores == CORES:
+            taken.append(found)
+        return found
+
+    monkeypatch.setattr(_Kept, "take", take)
+    numbers = np.arange(60)
+    events = pa.table({"time": numbers, "type": ["A", "B"] * 30, "k": numbers // 2 % 4, "v": numbers * 1.0})
+    runs = [
+        trendweave.query("RETURN k, COUNT(*) PATTERN A+ WHERE [k] GROUP-BY k"),
+        trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE [k] WITHIN 9 seconds SLIDE 3 seconds"),
+        trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B)"),
+        trendweave.query("RETURN TRENDS PATTERN SEQ(A, B) WHERE [k] WITHIN 9 seconds"),
+        ops.filter("v > 7"),
+        ops.window_aggregate("SUM(v) AS total", rows=3),
+        ops.window_aggregate("SUM(v) AS total", within="9 seconds", keys=["k"]),
+    ]
+    with dealing_everything_out(CORES):
+        for one in runs:
+            one.run(events, device="threads")
+    assert len(taken) >= len(runs)
+    assert all(one is taken[0] for one in taken)
+
+
+def test_runs_at_the_same_time_have_threads_of_their_own() -> None:
     begun, go_on = Event(), Event()
     other, pool = Pool(CORES), Pool(CORES)
 
@@ -49,15 +81,15 @@ def test_a_run_waits_for_its_own_work_alone() -> None:
         begun.set()
         return go_on.wait(60)
 
-    theirs = other.submit(wait)
+    theirs = [other.submit(wait) for _ in range(2 * CORES)]
     assert begun.wait(60)
     done = pool.submit(lambda: 1)
     pool.shutdown()
     assert done.result() == 1
-    assert not theirs.done()
+    assert not any(one.done() for one in theirs)
     go_on.set()
     other.shutdown()
-    assert theirs.result()
+    assert all(one.result() for one in theirs)
 
 
 def test_what_has_not_begun_is_cancelled() -> None:
@@ -73,6 +105,9 @@ def test_what_has_not_begun_is_cancelled() -> None:
     waiting = pool.submit(lambda: 1)
     pool.shutdown(wait=False, cancel_futures=True)
     assert waiting.cancelled()
+    # Threads that still work are not the next run's.
+    with Pool(CORES) as following:
+        assert following.submit(lambda: 2).result(60) == 2
     go_on.set()
     assert all(one.result() for one in busy)
 
@@ -122,8 +157,6 @@ def test_the_latest_time_of_all_slices(values: list[int | None], monkeypatch: py
 
 def test_columns_that_one_core_reads_as_they_are_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is cut where neither expressions nor parts are shared out."""
-    from trendweave import operators as ops
-
     events = pa.table({"time": np.arange(40), "v": np.arange(40.0)})
     total = ops.window_aggregate("SUM(v) AS total", rows=3, slide_rows=1)
     expected = total.run(events)

@@ -14,16 +14,23 @@ _Given = ParamSpec("_Given")
 
 
 class _Kept:
-    """The threads of this process, by how many work at the same time. A process that is forked has none of them."""
+    """Threads that no run uses now, by how many work at the same time. A process that is forked has none of them."""
 
     def __init__(self) -> None:
-        self._lock, self._pools = Lock(), dict[int, ThreadPoolExecutor]()
+        self._lock, self._idle = Lock(), dict[int, ThreadPoolExecutor]()
 
-    def threads(self, cores: int) -> ThreadPoolExecutor:
+    def take(self, cores: int) -> ThreadPoolExecutor:
+        """Threads for a run alone: runs at the same time do not wait for each other's work."""
         with self._lock:
-            if cores not in self._pools:
-                self._pools[cores] = ThreadPoolExecutor(cores, "trendweave", _mark_thread)
-            return self._pools[cores]
+            found = self._idle.pop(cores, None)
+        return ThreadPoolExecutor(cores, "trendweave", _mark_thread) if found is None else found
+
+    def give_back(self, cores: int, threads: ThreadPoolExecutor) -> None:
+        """Keep threads that have nothing to do for the next run; one set of them is enough."""
+        with self._lock:
+            other = self._idle.setdefault(cores, threads)
+        if other is not threads:
+            threads.shutdown(wait=False)
 
     def forget(self) -> None:
         self.__init__()  # type: ignore[misc]
@@ -40,18 +47,20 @@ def _mark_thread() -> None:
 
 
 def is_in_pool() -> bool:
-    """Whether this very thread is one of those that compute: it must not wait for others of them."""
+    """Whether this very thread is one of those that compute, all of which have work already."""
     return getattr(_here, "computes", False)
 
 
 class Pool(Executor):
-    """What one run asks of the threads that stay. Where it is shut down, only its own work is waited for."""
+    """The threads of one run. They stay when it is shut down, unless some still work then, as they do after Ctrl-C."""
 
     def __init__(self, cores: int) -> None:
-        self._threads = _kept.threads(cores)
+        self._cores, self._threads = cores, _kept.take(cores)
         self._open = set[Future[object]]()
+        self._ended = False
 
     def submit(self, fn: Callable[_Given, _Found], /, *args: _Given.args, **kwargs: _Given.kwargs) -> Future[_Found]:
+        assert not self._ended, "threads are another run's by now"
         future = self._threads.submit(fn, *args, **kwargs)
         self._open.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._open.discard)
@@ -65,3 +74,9 @@ class Pool(Executor):
                 future.cancel()
         if wait:
             futures.wait(asked)
+        if not self._ended:
+            self._ended = True
+            if all(future.done() for future in asked):
+                _kept.give_back(self._cores, self._threads)
+            else:
+                self._threads.shutdown(wait=False)

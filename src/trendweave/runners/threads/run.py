@@ -81,7 +81,10 @@ def _try(program: Program, rows: int, work: Callable[[_Run], _Found]) -> _Found 
         return None
     pool = Pool(cores)
     try:
-        return work(_Run(program, pool, cores))
+        found = work(_Run(program, pool, cores))
+        if found is None:
+            pool.shutdown()
+        return found
     except TrendweaveError:
         # One core tells what is wrong of all rows, not of a part.
         pool.shutdown(cancel_futures=True)
@@ -100,7 +103,9 @@ class _Run:
     def start(self, events: pa.Table) -> tuple[Output, Dropped] | None:
         """Results that are ready, or that threads make while they are read; None where nothing is worth sharing out."""
         if isinstance(self.program, KeptEvents):
-            return filter_in_threads(self.program, events, self.pool, self.cores)
+            kept = filter_in_threads(self.program, events, self.pool, self.cores)
+            self.pool.shutdown()
+            return kept
         if why_on_one_core(self.program) is not None and not evaluates(self.program):
             return None
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
