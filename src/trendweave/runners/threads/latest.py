@@ -10,7 +10,7 @@ from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.runners.threads.preparing import cut_evenly
 
 #: Numbers are soon compared: fewer than so many times the rows of other slices are not worth one.
-_LARGE_SLICES = 6
+_LARGE_SLICES = 16
 
 
 def find_latest_in_threads(column: pa.ChunkedArray) -> float | None:
