@@ -55,15 +55,20 @@ def least_seconds(functions: Mapping[str, Callable[[], object]], repeat: int, lo
 
 
 def seconds_per_device(
-    run: Callable[[str], Any], repeat: int, same: Callable[[Any, Any], bool] | None = None, only: tuple[str, ...] = ()
+    run: Callable[[str], Any],
+    repeat: int,
+    same: Callable[[Any, Any], bool] | None = None,
+    only: tuple[str, ...] = (),
+    long: float = 0.0,
 ) -> dict[str, float]:
-    """Wall time of the same work on each device, in turn.
+    """Wall time of the same work on each device, in turn: the median, or the least of all calls in some seconds.
 
     Args:
         run: Does the work on a device, and returns its result.
         repeat: How often each is measured.
         same: Whether two results are the same; that of one core is what others must give.
         only: Some devices; all that are there unless given.
+        long: The seconds in which devices are called in turn, for work of which one call tells little.
 
     Raises:
         AssertionError: A device has another result.
@@ -73,7 +78,8 @@ def seconds_per_device(
         expected = run("cpu")
         for device in chosen:
             assert device == "cpu" or same(run(device), expected), f"{device} has another result than one core"
-    return interleaved({device: partial(run, device) for device in chosen}, repeat, warm_up=same is None)
+    named = {device: partial(run, device) for device in chosen}
+    return least_seconds(named, repeat, long) if long else interleaved(named, repeat, warm_up=same is None)
 
 
 def device_rows(

@@ -9,17 +9,18 @@ from time import perf_counter
 import pyarrow as pa
 
 from benchmarks.card_figures import card_rows
-from benchmarks.devices import device_rows, devices, seconds_per_device, sized, threads_bar
+from benchmarks.devices import device_rows, devices, least_seconds, seconds_per_device, sized, threads_bar
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, duration
 from benchmarks.thesis_events import distance, far_threshold, make_events
-from benchmarks.timing import interleaved
 from trendweave import operators as ops
 from trendweave.gpu.card import has_card
 
 SELECTIVITIES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
 #: Seconds of calls after which a condition is compiled.
 WARM = 3.0
+#: Seconds in which devices are called in turn; the least time of each counts.
+MEASURED = 2.0
 BATCHES = (256, 4_096, 65_536, 1_048_576)
 #: On the card, and from pinned memory: billions of events per second.
 CARD_BARS = {("filter, resident", "events_per_s"): 20.0, ("filter, from pinned memory", "events_per_s"): 1.5}
@@ -37,7 +38,7 @@ def operators_filter(repeat: int) -> list[ResultRow]:
             return far.run(events, device=device)
 
         _until_compiled(lambda run=run: run("cpu"))
-        seconds = seconds_per_device(run, max(repeat, 5), pa.Table.equals)
+        seconds = seconds_per_device(run, max(repeat, 5), pa.Table.equals, long=MEASURED)
         name = f"six dimensions, selectivity {selectivity:g}"
         rows += device_rows(name, events.num_rows, seconds, {"threads": threads_bar()})
     rows += _batches(far_threshold(1e-3), events, repeat)
@@ -68,7 +69,7 @@ def _batches(threshold: float, events: pa.Table, repeat: int) -> list[ResultRow]
             for _ in range(calls):
                 far.run(batch, device=device)
 
-        seconds = interleaved({device: partial(run, device) for device in devices()}, min(repeat, 3))
+        seconds = least_seconds({device: partial(run, device) for device in devices()}, min(repeat, 3), MEASURED / 4)
         for device, took in seconds.items():
             note = f"{duration(took / calls)} a batch"
             rate = size * calls / took / 1e6
