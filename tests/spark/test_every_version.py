@@ -20,7 +20,9 @@ from tests.spark.comparing import assert_same, settings
 from tests.streaming.running import ROCKSDB, Files, counted, run_to_the_end, write_to_the_end
 from trendweave import operators as ops
 from trendweave.errors import ExecutionError
+from trendweave.rows.given_times.options import read_time_options
 from trendweave.runners.spark import through_state, versions
+from trendweave.runners.spark.given_times.reading import read_times_on_spark
 from trendweave.runners.spark.versions import StateInterface, collect_arrow, has_data_sources, to_arrow
 
 if TYPE_CHECKING:
@@ -246,6 +248,17 @@ def test_types_of_columns_are_those_of_the_tasks() -> None:
     assert found.field("many").type.value_type == zoned
     if variant := getattr(pyspark.sql.types, "VariantType", None):
         assert pa.types.is_struct(to_arrow(StructType([StructField("v", variant())])).field("v").type)
+
+
+def test_types_of_times_in_text_are_moments(spark: SparkSession) -> None:
+    """With the name of a month and a zone, also where the session's own timestamps have no zone."""
+    text = spark.sql("SELECT '10/Oct/2000:13:55:36 -0700' AS time")
+
+    with settings(spark, sql_timestampType="TIMESTAMP_NTZ"):
+        read = read_times_on_spark(text, ("time",), read_time_options(None, "%d/%b/%Y:%H:%M:%S %z"))
+        found = read.selectExpr("TYPEOF(time)", "UNIX_SECONDS(time)").collect()
+
+    assert [tuple(row) for row in found] == [("timestamp", 971_211_336)]
 
 
 def test_types_of_versions_that_are_too_old_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:

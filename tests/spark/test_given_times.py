@@ -14,8 +14,10 @@ from tests.runners.test_given_times import QUERY, TYPES, expected, in_floats, in
 from tests.spark.comparing import settings
 from trendweave import operators
 from trendweave.errors import DataError
+from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.text import read_texts
 from trendweave.rows.given_times.written import read_format
+from trendweave.runners.spark.given_times.reading import read_times_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,30 +33,25 @@ def rows(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=str)
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
-def test_texts_are_read_as_in_this_process(spark: SparkSession, ansi: str) -> None:
+@pytest.mark.parametrize(("ansi", "kind"), [("true", "TIMESTAMP_NTZ"), ("false", "TIMESTAMP_LTZ")])
+def test_texts_are_read_as_in_this_process(spark: SparkSession, ansi: str, kind: str) -> None:
     from pyspark.sql import functions as F
 
-    from trendweave.runners.spark.given_times.texts import read_text
-
     texts = sorted({text for _, text, _ in TEXTS})
-    formats = sorted({written for written, _, _ in TEXTS})
-    frame = spark.createDataFrame([(text,) for text in texts], "text string").coalesce(1)
-    wanted = {one: read_texts(pa.chunked_array([[*texts, None]]), read_format(one)).to_pylist()[:-1] for one in formats}
+    formats = {str(number): one for number, one in enumerate(sorted({written for written, _, _ in TEXTS}))}
+    copies = [F.col("text").alias(name) for name in formats]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string").coalesce(1).select("text", *copies)
 
-    with settings(spark, sql_ansi_enabled=ansi, sql_session_timeZone="America/Los_Angeles"):
-        columns = [
-            F.unix_micros(read_text(F.col("text"), read_format(one))).alias(str(number))
-            for number, one in enumerate(formats)
-        ]
-        found = frame.select("text", *columns).toArrow()
+    with settings(spark, sql_ansi_enabled=ansi, sql_timestampType=kind, sql_session_timeZone="America/Los_Angeles"):
+        for name, one in formats.items():
+            frame = read_times_on_spark(frame, (name,), read_time_options(None, one))
+        found = frame.select("text", *(F.unix_micros(F.col(name)).alias(name) for name in formats)).toArrow()
 
+    assert {frame.schema[name].dataType.simpleString() for name in formats} == {"timestamp"}
     assert found.column("text").to_pylist() == texts
-    for number, one in enumerate(formats):
-        micros = pa.array(wanted[one], pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
-        assert dict(zip(texts, found.column(str(number)).to_pylist(), strict=True)) == dict(
-            zip(texts, micros, strict=True)
-        )
+    for name, one in formats.items():
+        wanted = read_texts(pa.chunked_array([[*texts, None]]), read_format(one)).cast(pa.int64()).to_pylist()[:-1]
+        assert dict(zip(texts, found.column(name).to_pylist(), strict=True)) == dict(zip(texts, wanted, strict=True))
 
 
 @pytest.mark.parametrize("given", [in_millis, in_floats, in_text])

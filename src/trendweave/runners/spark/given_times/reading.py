@@ -9,7 +9,8 @@ from pyspark.sql.types import DataType, DoubleType, FloatType, IntegralType, Str
 from trendweave.errors import DataError, Problem
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.rows.given_times.reading import MICROS, TimeReading, TimeUnit
-from trendweave.runners.spark.given_times.texts import read_text
+from trendweave.rows.given_times.written import Written
+from trendweave.runners.spark.given_times.texts import read_iso, write_as_iso
 
 
 def read_times_on_spark(events: DataFrame, names: tuple[str, ...], reading: TimeReading) -> DataFrame:
@@ -25,27 +26,34 @@ def read_times_on_spark(events: DataFrame, names: tuple[str, ...], reading: Time
     """
     if not reading.changes:
         return events
-    kinds = {field.name: field.dataType for field in events.schema}
-    columns = []
-    for name, kind in kinds.items():
-        column = F.col(spark_column((name,)))
-        columns.append(_read(column, name, kind, reading).alias(name) if name in names else column)
-    return events.select(*columns)
-
-
-def _read(column: Column, name: str, kind: DataType, reading: TimeReading) -> Column:
+    kinds = {field.name: field.dataType for field in events.schema if field.name in names}
     if reading.written is not None:
-        if not isinstance(kind, StringType):
-            raise _refuse(name, kind, "time_format is for text", "leave time_format out")
-        return read_text(column, reading.written)
+        events = _replace(events, {name: _write(name, kind, reading.written) for name, kind in kinds.items()})
+        return _replace(events, {name: read_iso(name) for name in kinds})
     assert reading.unit is not None
-    if reading.unit == "ns":
+    return _replace(events, {name: _read(name, kind, reading.unit) for name, kind in kinds.items()})
+
+
+def _replace(events: DataFrame, read: dict[str, Column]) -> DataFrame:
+    """Other values in some columns; all stay where they are."""
+    columns = {name: F.col(spark_column((name,))) for name in events.columns} | read
+    return events.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _write(name: str, kind: DataType, written: Written) -> Column:
+    if not isinstance(kind, StringType):
+        raise _refuse(name, kind, "time_format is for text", "leave time_format out")
+    return write_as_iso(F.col(spark_column((name,))), written)
+
+
+def _read(name: str, kind: DataType, unit: TimeUnit) -> Column:
+    if unit == "ns":
         hint = f"divide them, F.expr('{name} div 1000'), and give time_unit='us'; nearer events have the same time then"
         raise _refuse(name, kind, "Spark's timestamps are whole microseconds", hint)
     if isinstance(kind, IntegralType):
-        return _read_number(name, reading.unit)
+        return _read_number(name, unit)
     if isinstance(kind, FloatType | DoubleType):
-        return _read_float(name, MICROS[reading.unit])
+        return _read_float(name, MICROS[unit])
     hint = "give time_format instead" if isinstance(kind, StringType) else "leave time_unit out"
     raise _refuse(name, kind, "time_unit is for numbers", hint)
 

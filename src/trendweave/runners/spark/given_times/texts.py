@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from trendweave.expressions.spark_sql import spark_column
 from trendweave.rows.given_times.written import MONTHS, Written
 
 
-def read_text(column: Column, written: Written) -> Column:
-    """The parts of a text, put together in a way that Spark reads whatever its settings; NULL where that is no time.
+def write_as_iso(column: Column, written: Written) -> Column:
+    """The parts of a text, put together as 2024-05-01T12:30:59.123456+02:00; NULL where it is not written so.
 
     Args:
         column: Texts.
@@ -18,12 +19,23 @@ def read_text(column: Column, written: Written) -> Column:
     parts = {
         name: F.regexp_extract(column, written.expression, number) for number, name in enumerate(written.parts, start=1)
     }
-    moment = F.concat(
+    usual = F.concat(
         *(_year(parts), F.lit("-"), _month(parts), F.lit("-"), _digits(parts, "day"), F.lit("T")),
         *(_hour(parts), F.lit(":"), _digits(parts, "minute"), F.lit(":"), _digits(parts, "second")),
         *(_fraction(parts), _zone(parts)),
     )
-    return F.when(column.rlike(written.expression), F.try_to_timestamp(moment))
+    return F.when(column.rlike(written.expression), usual)
+
+
+def read_iso(name: str) -> Column:
+    """Moments of texts as `write_as_iso` puts them together, whatever the session's settings; NULL where it is no time.
+
+    `try_to_timestamp` gives wall clocks, without their zones, where the session's kind of timestamps is one.
+
+    Args:
+        name: The column.
+    """
+    return F.expr(f"TRY_CAST({spark_column((name,))} AS TIMESTAMP_LTZ)")
 
 
 def _digits(parts: dict[str, Column], name: str) -> Column:
@@ -41,7 +53,7 @@ def _year(parts: dict[str, Column]) -> Column:
 def _month(parts: dict[str, Column]) -> Column:
     if "month" in parts:
         return _digits(parts, "month")
-    place = F.instr(F.lit(MONTHS), F.lower(F.substring(parts["month_name"], 1, 3)))
+    place = F.position(F.lower(F.substring(parts["month_name"], 1, 3)), F.lit(MONTHS))
     return F.lpad(F.floor((place + 2) / 3).cast("string"), 2, "0")
 
 
