@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.errors import ExecutionError, LanguageError, OptionError, PlanningError, TrendweaveError
+from trendweave.errors import ArgumentError, ExecutionError, LanguageError, OptionError, PlanningError, TrendweaveError
 from trendweave.language import parse, print_tree
 from trendweave.language.outline import find_clauses
 from trendweave.planning.show.drawing import JSON_VERSION
@@ -325,3 +325,25 @@ def test_everything_about_a_query_is_documented(name: str) -> None:
         for argument in list(inspect.signature(member).parameters)[1:]:
             assert f"    {argument}:" in text or f"    **{argument}:" in text, f"{name}: {argument}"
     assert text or name in ("plan", "source", "tree")
+
+
+@pytest.mark.parametrize("given", [None, 7, b"PATTERN A+", Path("falling.tw")])
+def test_what_is_no_text_is_no_query(given: object) -> None:
+    with pytest.raises(ArgumentError, match=f"TW116: a query is a text, not {type(given).__name__}") as refused:
+        trendweave.query(given)  # type: ignore[arg-type]
+    hint = refused.value.problems[0].hint
+    assert ("trendweave.query(path.read_text())" in hint) is isinstance(given, Path)
+
+
+@pytest.mark.parametrize("path", ["falling.tw", " rules/falling.TW ", "rules/falling", "C:\\rules\\falling", "a.yaml"])
+def test_a_path_is_told_from_a_query(path: str) -> None:
+    with pytest.raises(LanguageError, match=r"TW101: .* looks like the path of a file, not like a query") as refused:
+        trendweave.query(path)
+    assert f"trendweave.query(Path({path.strip()!r}).read_text())" in refused.value.problems[0].hint
+
+
+@pytest.mark.parametrize("text", ["falling", "RETURN COUNT(*) PATTERN", "PATTERN A+ WHRE A.x > A.json"])
+def test_other_texts_are_not_taken_for_paths(text: str) -> None:
+    with pytest.raises(TrendweaveError) as refused:
+        trendweave.query(text)
+    assert "path" not in str(refused.value)

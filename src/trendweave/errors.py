@@ -48,7 +48,7 @@ CODES: dict[str, str] = {
     "TW113": "literal is not valid",
     "TW114": "unknown type in CAST",
     "TW115": "clauses that exclude each other",
-    "TW116": "argument of a builder has a wrong type",
+    "TW116": "argument of a builder, or of trendweave.query, has a wrong type",
     "TW121": "operator of a pipe is not known, or not complete",
     "TW151": "unknown relation between situations",
     "TW152": "lengths of BETWEEN are the wrong way round",
@@ -267,7 +267,8 @@ class LanguageError(TrendweaveError):
 
 
 class ArgumentError(LanguageError, TypeError):
-    """A builder was given something of a wrong Python type. It is a TypeError as well, as Python would raise."""
+    """A builder, or `trendweave.query`, was given something of a wrong Python type. It is a TypeError as well, as
+    Python would raise."""
 
 
 class UnknownNameError(LanguageError, KeyError):

@@ -34,13 +34,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """The kind of a column; of a struct, also its fields."""
+    """The kind of a column; of a struct, also its fields; of a timestamp whose unit is known, also the nanoseconds in
+    one of it."""
 
     kind: Kind
     fields: tuple[tuple[str, ColumnType], ...] = ()
+    step: int | None = None
 
 
 Schema = dict[str, ColumnType]
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def schema_of(source: Any) -> Schema:
@@ -115,6 +118,8 @@ def _arrow_type(arrow: Any) -> ColumnType:
 
     if t.is_dictionary(arrow):
         return _arrow_type(arrow.value_type)
+    if t.is_timestamp(arrow):
+        return ColumnType(Kind.TIMESTAMP, step=_NANOSECONDS[arrow.unit])
     if t.is_struct(arrow):
         return ColumnType(Kind.STRUCT, tuple((field.name, _arrow_type(field.type)) for field in arrow))
     tests = (
@@ -123,7 +128,6 @@ def _arrow_type(arrow: Any) -> ColumnType:
         (t.is_floating, Kind.FLOAT),
         (t.is_decimal, Kind.DECIMAL),
         (lambda a: t.is_string(a) or t.is_large_string(a) or t.is_string_view(a), Kind.STRING),
-        (t.is_timestamp, Kind.TIMESTAMP),
         (t.is_date, Kind.DATE),
         (t.is_duration, Kind.DURATION),
         (lambda a: t.is_binary(a) or t.is_large_binary(a) or t.is_fixed_size_binary(a), Kind.BINARY),
@@ -162,7 +166,8 @@ def _named_type(column: object, value: Any) -> ColumnType:
     if name not in _KIND_OF_NAME:
         message = f"the type {value} of column {column} is not known"
         raise DataError([Problem("TW308", message, "use names such as double, bigint, string, timestamp")])
-    return ColumnType(_KIND_OF_NAME[name])
+    unit = str(value).partition("[")[2].rstrip("]").split(",")[0].strip()
+    return ColumnType(_KIND_OF_NAME[name], step=_NANOSECONDS.get(unit) if name == "timestamp" else None)
 
 
 def _spark_schema(json: dict[str, Any]) -> Schema:
@@ -177,4 +182,5 @@ def _spark_type(json: Any) -> ColumnType:
                 Kind.STRUCT, tuple((field["name"], _spark_type(field["type"])) for field in json["fields"])
             )
         return ColumnType(Kind.COLLECTION if json["type"] in ("array", "map") else Kind.OTHER)
-    return ColumnType(_KIND_OF_NAME.get(str(json).lower().split("(")[0].split()[0], Kind.OTHER))
+    kind = _KIND_OF_NAME.get(str(json).lower().split("(")[0].split()[0], Kind.OTHER)
+    return ColumnType(kind, step=_NANOSECONDS["us"] if kind is Kind.TIMESTAMP else None)

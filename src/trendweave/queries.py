@@ -9,9 +9,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
-from trendweave.errors import OptionError, Problem, near_names, raise_problems
+from trendweave.errors import LanguageError, OptionError, Problem, near_names, raise_problems
 from trendweave.events import schema_of
 from trendweave.language import Tree, parse, print_tree
+from trendweave.language.not_a_query import check_is_text, find_path
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
 from trendweave.planning.plan import WholeInput
 
@@ -420,7 +421,11 @@ def query(text: str) -> Query:
     Raises:
         TrendweaveError: All problems together.
     """
-    tree, problems = parse(text)
+    check_is_text(text)
+    try:
+        tree, problems = parse(text)
+    except LanguageError as error:
+        raise find_path(text) or error from None
     return make_query(tree, problems, text)
 
 

@@ -105,3 +105,13 @@ def test_wrong_usage(arguments: list[str]) -> None:
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr
+
+
+def test_check_finds_windows_that_a_run_refuses(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("time,type\n1,A\n2,A\n")
+    query = ("-q", "RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms")
+    checked = trendweave("check", *query, "--schema", str(tmp_path / "e.csv"))
+    run = trendweave("run", *query, "--events", str(tmp_path / "e.csv"), "--runner", "local")
+    assert (checked.returncode, run.returncode) == (1, 1)
+    assert "TW309: WITHIN 500 milliseconds is finer than the time column, which counts seconds" in checked.stderr
+    assert checked.stderr == run.stderr

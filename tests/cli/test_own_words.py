@@ -27,6 +27,7 @@ from trendweave.cli.own_words import show_warnings, translate
         ('chunks="2 hours" is too short', "--conf spark.trendweave.chunks='2 hours' is too short"),
         ("S.time=3 and x=4, the time is up", "S.time=3 and x=4, the time is up"),
         ("(or spark.trendweave.buckets=4)", "(or spark.trendweave.buckets=4)"),
+        ("read the file: trendweave.query(Path('a.tw').read_text())", "leave -q out: trendweave reads the file itself"),
         ("give early=True, or leave it out", "give --early, or leave it out"),
     ],
 )

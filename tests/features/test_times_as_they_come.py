@@ -123,13 +123,17 @@ def test_the_hour_that_a_zone_has_twice(run):
 
 
 @pytest.mark.parametrize(
-    ("kind", "length"), [(pa.int64(), "1500 ms"), (pa.timestamp("s"), "1500 ms"), (pa.timestamp("ms"), "1500 us")]
+    ("kind", "length", "unit"),
+    [
+        (pa.int64(), "1500 ms", "seconds"),
+        (pa.timestamp("s"), "1500 ms", "seconds"),
+        (pa.timestamp("ms"), "1500 us", "milliseconds"),
+    ],
 )
-def test_a_window_finer_than_the_time_column(run, kind, length):
-    with pytest.raises(DataError, match="is finer than the time column") as refused:
+def test_a_window_finer_than_the_time_column(run, kind, length, unit):
+    with pytest.raises(DataError, match=f"is finer than the time column, which counts {unit}") as refused:
         run(f"{COUNT} WITHIN {length} SLIDE {length}", at(pa.array([1], kind)))
     assert codes(refused) == ["TW309"]
-    assert str(kind) in str(refused.value)
 
 
 def test_fine_windows_on_fine_times(run):

@@ -197,9 +197,47 @@ def test_what_is_no_schema_is_refused(source: object) -> None:
 
 def test_every_code_that_a_check_can_give_is_tested_here() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
-    found_while_running = {"TW3" + number for number in ("09", "10", "11", "12")}
+    found_while_running = {"TW3" + number for number in ("10", "11", "12")}
     of_workloads = {"TW3" + number for number in ("14", "15")}  # several queries: tests/workloads
     of_stores = {"TW3" + number for number in ("31", "32", "33")}  # tests/store
     of_operators = {"TW3" + number for number in ("16", "17")}  # tests/operators/test_api.py
     known = found_while_running | of_workloads | of_stores | of_operators
     assert {code for code in CODES if code[2] == "3" and code not in here} == known
+
+
+@pytest.mark.parametrize(
+    ("query", "time", "told"),
+    [
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms", pa.int64(), ["WITHIN"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 1 s SLIDE 500 ms", pa.int64(), ["SLIDE"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 1500 ms SLIDE 500 ms", pa.int64(), ["WITHIN", "SLIDE"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms", pa.timestamp("s"), ["WITHIN"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms", "timestamp[s, tz=UTC]", ["WITHIN"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms", pa.timestamp("ms"), []),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms", pa.float64(), []),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ns SLIDE 500 ns", pa.float64(), ["WITHIN"]),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ns SLIDE 500 ns", "timestamp", []),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms", pa.int64(), []),
+        ("RETURN COUNT(*) PATTERN A a+ WITHIN SESSION 500 ms", pa.int64(), ["WITHIN SESSION"]),
+        ("RETURN TRENDS PATTERN SEQ(A, NOT B) WITHIN 2500 ms", pa.int64(), ["WITHIN"]),
+        ("RETURN TRENDS PATTERN SEQ(A, B) WITHIN 2500 ms", pa.int64(), []),
+        (
+            "FROM A DEFINE X AS open, Y AS NOT open PATTERN X before Y WITHIN 1500 ms EVERY 500 ms RETURN COUNT(*)",
+            pa.int64(),
+            ["WITHIN", "EVERY"],
+        ),
+    ],
+)
+def test_lengths_finer_than_the_time_column(query: str, time: object, told: list[str]) -> None:
+    schema = {"time": time, "type": pa.string(), "open": pa.bool_()}
+    found = problems(query, schema)
+    assert [problem.split()[0] for problem in found] == ["TW309"] * len(told)
+    for problem, clause in zip(found, told, strict=True):
+        assert problem.startswith(f"TW309 {clause} ")
+        assert "is finer than the time column, which counts " in problem
+
+
+def test_workloads_are_checked_for_lengths_too() -> None:
+    rules = trendweave.workload({"fine": "RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms"})
+    with pytest.raises(DataError, match="TW309"):
+        rules.check({"time": "bigint", "type": "string"})

@@ -121,5 +121,5 @@ def test_float_times_beyond_64_bits_of_microseconds(spark: SparkSession, ansi: s
 def test_a_query_that_does_not_fit_fails_before_any_action(keys: DataFrame) -> None:
     with pytest.raises(trendweave.errors.DataError, match=r"unknown column nam (?s:.*) did you mean name"):
         trendweave.query("RETURN COUNT(*) PATTERN S+ WHERE [nam]").run(keys, type=None)
-    with pytest.raises(trendweave.errors.DataError, match="finer than the time column, which is int64"):
+    with pytest.raises(trendweave.errors.DataError, match="finer than the time column, which counts seconds"):
         trendweave.query("RETURN COUNT(*) PATTERN S+ WITHIN 10 ms SLIDE 5 ms").run(keys, type=None)

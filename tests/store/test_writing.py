@@ -202,3 +202,12 @@ def test_followers_agree_on_one_order(tmp_path: Path) -> None:
     store.vacuum("0 seconds")
     with pytest.raises(DataError, match="is gone"):
         Sequence(store.place).files(0, 4)
+
+
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "quotes.parquet"
+    pq.write_table(quotes(3), path)
+    for make in (EventStore.over, EventStore.open, lambda path: EventStore.create(path, SCHEMA)):
+        with pytest.raises(DataError, match=r"TW331: .*quotes\.parquet is a file, and a store is a folder"):
+            make(path)
+    assert pq.read_table(path).num_rows == 3

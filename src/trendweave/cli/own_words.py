@@ -24,6 +24,16 @@ _SETTINGS = {
     "max_rows_of_a_key": "maxRowsOfAKey",
     "bytes_in_memory": "bytesInMemory",
 }
+#: What is called in Python, and what a command does instead.
+_CALLS = (
+    (re.compile(r"read the file: trendweave\.query\(.*"), "leave -q out: trendweave reads the file itself"),
+    (re.compile(r"query\.run\(path\) reads a file"), "--events of trendweave run reads a file"),
+    (
+        re.compile(r"open it, or use EventStore\.over"),
+        "add events with trendweave store append, or use another path",
+    ),
+    (re.compile(r"EventStore\.create\(\.\.\.\) and append\(.*\)"), "trendweave store create and append"),
+)
 _VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
 _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
 #: Names that are no words of English, where they stand alone.
@@ -66,6 +76,8 @@ def translate(text: str) -> str:
     >>> translate('ask for numbers="text" or "log2", or name it with time=')
     'ask for --numbers text or log2, or name it with --time'
     """
+    for call, command in _CALLS:
+        text = call.sub(command, text)
     return _NAMED.sub(_write_name, _GIVEN.sub(_write_given, text))
 
 

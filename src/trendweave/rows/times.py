@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
-from trendweave.language.durations import duration_text
+from trendweave.planning.checks.times import too_fine
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -65,9 +65,7 @@ def steps_of(length: int, kind: TimeType, what: str) -> int:
         DataError: The length is finer than the time column.
     """
     if length % kind.step:
-        message = f"{what} {duration_text(length)} is finer than the time column, which is {kind.arrow}"
-        hint = "cast the time column to a finer unit, or use whole seconds"
-        raise DataError([Problem("TW309", message, hint)])
+        raise DataError([too_fine(what, length, kind.step)])
     return length // kind.step
 
 

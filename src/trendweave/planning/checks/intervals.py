@@ -10,7 +10,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, time_hint
+from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.interval_plan import IntervalPlan
@@ -22,7 +22,8 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 def check_interval_schema(
     tree: IntervalTree, plan: IntervalPlan, schema: Schema, time: str, type_: str | None
 ) -> list[Problem]:
-    problems: list[Problem] = []
+    times = (time,) if plan.intervals is None else (plan.intervals.start, plan.intervals.end)
+    problems = check_lengths(find_whole_lengths(plan), schema, times)
     if plan.intervals is not None:
         _check_interval_columns(plan.intervals, schema, problems)
     else:

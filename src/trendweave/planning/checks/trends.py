@@ -12,7 +12,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, time_hint
+from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, time_hint
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.matches.latest_values import spell_out
 from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
@@ -80,6 +80,7 @@ def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | Non
     elif schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
         problems.append(Problem("TW303", message, time_hint(schema[time])))
+    problems += check_lengths(find_whole_lengths(plan), schema, (time,))
     if type_ is None:
         named = sorted({variable.type for variable in plan.variables})
         if len(named) > 1:

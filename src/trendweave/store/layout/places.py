@@ -151,7 +151,7 @@ def find_place(path: str | Path | Place, system: pafs.FileSystem | None = None) 
         system: Arrow's file system, where an address does not say all.
 
     Raises:
-        DataError: No file system has such an address.
+        DataError: No file system has such an address, or a file is there.
     """
     if isinstance(path, Place):
         return path
@@ -160,7 +160,11 @@ def find_place(path: str | Path | Place, system: pafs.FileSystem | None = None) 
         return Place(system, address.rstrip("/"), address)
     scheme, separator, rest = address.partition("://")
     if not separator:
-        return Place(pafs.LocalFileSystem(), os.path.abspath(os.path.expanduser(address)), address)
+        root = os.path.abspath(os.path.expanduser(address))
+        if os.path.isfile(root):
+            hint = "give the folder of the store; query.run(path) reads a file"
+            raise DataError([Problem("TW331", f"{address} is a file, and a store is a folder", hint)])
+        return Place(pafs.LocalFileSystem(), root, address)
     try:
         found, root = pafs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
     except (pa.ArrowException, OSError, ValueError) as error:
