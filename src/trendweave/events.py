@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from trendweave.errors import DataError, Problem, near_names
+
+
+class Auto(Enum):
+    """Stands for what is decided where it is known."""
+
+    AUTO = "auto"
+
+
+#: The default of `type`: the column `type` for queries that look for trends, no column for interval queries; of a
+#: store, the column `type` if there is one.
+AUTO: Final = Auto.AUTO
+TypeColumn: TypeAlias = "str | Auto | None"
 
 
 class Kind(Enum):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import LanguageError, OptionError, Problem, near_names, raise_problems
-from trendweave.events import schema_of
+from trendweave.events import AUTO, TypeColumn, schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.language.not_a_query import check_is_text, find_path
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
@@ -39,17 +38,6 @@ if TYPE_CHECKING:
     ArrowEvents: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | str | Path
 
 FORMATS = ("text", "mermaid", "dot", "json")
-
-
-class Auto(Enum):
-    """Stands for what a query decides by itself."""
-
-    AUTO = "auto"
-
-
-#: The default of `type`: the column `type` for queries that look for trends, no column for interval queries.
-AUTO: Final = Auto.AUTO
-TypeColumn: TypeAlias = "str | Auto | None"
 
 
 @dataclass(frozen=True, slots=True)

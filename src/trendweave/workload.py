@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import Problem, TrendweaveError, UnknownNameError, near_names
-from trendweave.queries import AUTO, Query, TypeColumn, check_format, check_no_options, store_time
+from trendweave.events import AUTO, TypeColumn
+from trendweave.queries import Query, check_format, check_no_options, store_time
 from trendweave.rules.asked import AskedRules, type_column
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_rules

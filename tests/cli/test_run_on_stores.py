@@ -48,6 +48,25 @@ def test_rows_of_a_store(folder: Path, store: str, using: str) -> None:
     assert part.stdout.splitlines()[1:] == ["50,60,1"]
 
 
+def test_the_column_of_types_is_found_or_named(folder: Path) -> None:
+    """As on files: `type` where it is there, another where it is named, and none where that is said."""
+    pq.write_table(EVENTS.rename_columns(["time", "kind", "x"]), folder / "kinds.parquet")
+    asked = ("run", "-q", "RETURN COUNT(*) PATTERN A a", "--runner", "local", "--numbers", "int64")
+    for name, like in (("typed", "plain/events.parquet"), ("kinds", "kinds.parquet")):
+        assert call("store", "create", str(folder / name), "--like", str(folder / like)).exit_code == 0
+        assert call("store", "append", str(folder / name), "--events", str(folder / like)).exit_code == 0
+
+    def count(store: str, *options: str) -> str:
+        result = call(*asked, "--store", str(folder / store), *options)
+        return result.stdout.splitlines()[-1].split(",")[-1] if result.exit_code == 0 else str(result.exception)
+
+    assert [count("typed"), count("plain"), count("typed", "--type", "type")] == ["4", "4", "4"]
+    assert [count("typed", "--type", ""), count("plain", "--type", ""), count("kinds")] == ["7", "7", "7"]
+    assert count("kinds", "--type", "kind") == "4"
+    assert "column knd" in count("kinds", "--type", "knd")
+    assert "column knd" in count("plain", "--type", "knd")
+
+
 def test_what_is_read_is_explained(folder: Path) -> None:
     result = call("explain", str(folder / "query.tw"), "--store", str(folder / "made"))
     assert result.exit_code == 0

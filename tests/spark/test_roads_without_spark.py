@@ -27,9 +27,9 @@ from tests.spark.simulated_exchange import Machine, run_on_columns
 from tests.workloads.judging import assert_equal_rows, own_rows
 from tests.workloads.judging import planned as workload_planned
 from trendweave.errors import ExecutionError
+from trendweave.events import AUTO
 from trendweave.programs.bind import bind
 from trendweave.programs.program import FAMILY, Program
-from trendweave.queries import AUTO
 from trendweave.runners.options import Settings
 
 MACHINES = hs.builds(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import trendweave
 from trendweave.errors import DataError, ExecutionError, OptionError
 from trendweave.store.event_store import EventStore
 from trendweave.store.layout.locking import alone
@@ -45,6 +46,27 @@ def test_events_are_dealt_to_buckets_in_order_of_time(tmp_path: Path) -> None:
     assert store.blocks.exact.all()
     assert store.lookup("price", ">=", 24).time.size == 4
     assert EventStore.open(tmp_path / "quotes").read().num_rows == 100
+
+
+def test_the_column_of_types(tmp_path: Path) -> None:
+    typed = pa.table({"time": [1, 2, 3], "type": ["A", "B", "A"]})
+    query = trendweave.query("RETURN COUNT(*) AS n PATTERN A a")
+
+    def count(store: EventStore) -> int:
+        return int(query.run(store, numbers="int64")["n"][0].as_py())
+
+    for name, options, known, expected in (("found", {}, "type", 2), ("none", {"type": None}, None, 3)):
+        made = EventStore.create(tmp_path / name, typed.schema, **options)
+        made.append(typed)
+        assert (made.type, EventStore.open(tmp_path / name).type) == (known, known)
+        # What was said when it was made is known here, too.
+        assert EventStore.over(tmp_path / name).type == known
+        assert count(made) == expected
+    (tmp_path / "files").mkdir()
+    pq.write_table(typed, tmp_path / "files" / "events.parquet")
+    assert count(EventStore.over(tmp_path / "files")) == 2
+    assert count(EventStore.over(tmp_path / "files", type=None)) == 3
+    assert EventStore.create(tmp_path / "without", SCHEMA).type is None
 
 
 def test_all_kinds_of_tables(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from pyspark.sql.streaming import TwsTester
 
 import trendweave
 from tests.runners.reference_tables import SCHEMA, rows_of
+from trendweave.events import AUTO
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.operators.binding import Asked
 from trendweave.operators.operator import Piped
 from trendweave.programs.bind import bind
-from trendweave.queries import AUTO
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.packing.state_buckets import StateBuckets

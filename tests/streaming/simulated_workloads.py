@@ -46,7 +46,7 @@ class SimulatedWorkload:
 
     def _plan(self, workload: trendweave.Workload) -> Any:
         settings = Settings(buckets=self.buckets, early=self.early)
-        bound = workload._asked(None, "time", trendweave.queries.AUTO).bind(SCHEMA, settings)
+        bound = workload._asked(None, "time", trendweave.events.AUTO).bind(SCHEMA, settings)
         assert isinstance(bound, Shared)
         self.workload, self.program = workload, bound.on_streams(self.early)
         self.in_parts = merges_parts(self.program, settings)

@@ -42,9 +42,19 @@ class StoreRun:
         """The store."""
         return open_any(self.path, self.run.time, self.run.type)
 
+    @property
+    def named_type(self) -> dict[str, Any]:
+        """The column of the type as an argument of `run`, where another is named than the one that a store knows."""
+        return {} if self.run.type == "type" else {"type": self.run.type}
+
+    def type_in(self, store: EventStore) -> str | None:
+        """The column of the type: that of the store, unless another is named."""
+        return store.type if self.run.type == "type" else self.run.type
+
 
 def open_any(path: str, time: str, type_: str | None) -> EventStore:
-    """A store that was made, or one over the files that are there, with these columns of time and type."""
+    """A store that was made, or one over the files that are there, with these columns of time and type; without the
+    column `type`, which is looked for unless another is named, all events are of one."""
     from trendweave import EventStore
 
     try:
@@ -52,8 +62,7 @@ def open_any(path: str, time: str, type_: str | None) -> EventStore:
     except DataError as error:
         if error.problems[0].code != "TW333":
             raise
-    found = EventStore.over(path, time=time)
-    return EventStore.over(path, time=time, type=type_) if type_ in found.schema.names else found
+    return EventStore.over(path, time=time) if type_ == "type" else EventStore.over(path, time=time, type=type_)
 
 
 def read_bounds(store: EventStore, between: tuple[str, str]) -> tuple[Any, Any]:
@@ -77,7 +86,7 @@ def run_store_here(asked: StoreRun, console: Console) -> None:
     folder = check_out(asked.run)
     with console.status("asking the store") if console.is_terminal else nullcontext():
         store = asked.open()
-        rows = asked.run.asked.run(store, **asked.options(store))
+        rows = asked.run.asked.run(store, **asked.named_type, **asked.options(store))
     _finish(asked, store, rows, folder)
 
 
@@ -91,13 +100,13 @@ def run_store_on_spark(asked: StoreRun, master: str, conf: Mapping[str, str], co
     options = asked.options(store)
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
         options["spark"] = spark
-        found: Any = asked.run.asked.run(store, **options)
+        found: Any = asked.run.asked.run(store, **asked.named_type, **options)
         rows = collect_arrow(found)
     _finish(asked, store, rows, folder)
 
 
 def _finish(asked: StoreRun, store: EventStore, rows: pa.Table, folder: Any) -> None:
-    write_result(asked.run, rows, store.type, folder)
+    write_result(asked.run, rows, asked.type_in(store), folder)
     draw(asked.run, rows)
     if asked.run.out == "-":
-        print_result(asked.run, rows, store.type)
+        print_result(asked.run, rows, asked.type_in(store))

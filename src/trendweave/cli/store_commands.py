@@ -44,7 +44,9 @@ def create(
     path: Where,
     like: Annotated[Path, typer.Option(metavar="PATH", help="A table whose columns the store has.")],
     time: Annotated[str, typer.Option(help="The column of the time.")] = "time",
-    type: Annotated[str, typer.Option(help="The column of the type; '' for none.")] = "",
+    type: Annotated[
+        str | None, typer.Option(help="The column of the type, '' for none; without it `type`, if there is one.")
+    ] = None,
     key: Annotated[list[str] | None, typer.Option(help="Events are laid out by it; may be repeated.")] = None,
     index: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
     buckets: Annotated[int | None, typer.Option(help="How many files keys are dealt out to.")] = None,
@@ -56,7 +58,10 @@ def create(
     from trendweave.cli.files import read_schema
 
     times = read_times(time_unit, time_format)
-    EventStore.create(path, read_schema(like), time, type or None, key or [], index or [], buckets, **times)
+    schema = read_schema(like)
+    if type is None:
+        type = "type" if "type" in schema.names else ""
+    EventStore.create(path, schema, time, type or None, key or [], index or [], buckets, **times)
     print("made")
 
 

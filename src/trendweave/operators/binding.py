@@ -9,13 +9,13 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import DataError, OptionError, Problem, TrendweaveError, raise_problems
-from trendweave.events import Kind, Schema, schema_of
+from trendweave.events import AUTO, Kind, Schema, TypeColumn, schema_of
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning import IntervalPlan, QueryPlan, SituatedPlan
 from trendweave.planning.checks import check_query
 from trendweave.planning.checks.operators import check_operator, check_time
 from trendweave.planning.operator_plans import FilterPlan
-from trendweave.queries import AUTO, Query, TypeColumn
+from trendweave.queries import Query
 
 if TYPE_CHECKING:
     import pyarrow as pa

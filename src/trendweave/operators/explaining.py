@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import OptionError, Problem, near_names
+from trendweave.events import TypeColumn
 from trendweave.operators.running import bind_stages, chain_of, explain_device
 from trendweave.operators.windows import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
-from trendweave.queries import Query, TypeColumn
+from trendweave.queries import Query
 
 if TYPE_CHECKING:
     from trendweave.operators.operator import Operator, Piped

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
+from trendweave.events import TypeColumn
 from trendweave.operators.binding import Asked, refuse_store_beside
 from trendweave.operators.on_spark import run_on_spark
 from trendweave.planning.operator_plans import AggregatePlan
-from trendweave.queries import Query, TypeColumn, store_time
+from trendweave.queries import Query, store_time
 
 if TYPE_CHECKING:
     import pyarrow as pa

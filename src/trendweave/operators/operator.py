@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
+from trendweave.events import AUTO, TypeColumn
 from trendweave.operators import running
 from trendweave.operators.texts import match_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
-from trendweave.queries import AUTO, Query, TypeColumn
+from trendweave.queries import Query
 
 if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from trendweave import places
 from trendweave.errors import DataError, Problem, raise_problems
-from trendweave.events import schema_of
+from trendweave.events import TypeColumn, schema_of
 from trendweave.operators.binding import Asked, refuse_right, refuse_store_beside
 from trendweave.operators.on_spark import run_on_spark
 from trendweave.operators.on_store import ask_store, run_on_store
 from trendweave.planning.checks.operators import check_sides
 from trendweave.planning.operator_plans import FilterPlan, JoinPlan
-from trendweave.queries import TypeColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError, raise_problems, raise_together, tell_once
-from trendweave.events import Schema, schema_of
+from trendweave.events import AUTO, Schema, TypeColumn, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
-from trendweave.queries import AUTO, TypeColumn, find_time_columns
+from trendweave.queries import find_time_columns
 from trendweave.rules.rule import Rule
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem
+from trendweave.events import AUTO
 from trendweave.operators.drawing import make_chain
 from trendweave.operators.operator import Piped
 from trendweave.pictures.frames import make_empty
@@ -26,7 +27,7 @@ from trendweave.pictures.trends import describe_shown, make_trend_lanes
 from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
-from trendweave.queries import AUTO, Query
+from trendweave.queries import Query
 from trendweave.rows.tables import as_arrow
 from trendweave.showing.columns import choose_columns, find_text_counts
 from trendweave.workload import Workload

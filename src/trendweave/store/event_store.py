@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from trendweave.errors import DataError, ExecutionError, OptionError, Problem, raise_problems
+from trendweave.events import AUTO, TypeColumn
 from trendweave.language.durations import read_duration
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.reading import TimeUnit, read_schema
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+#: The column of the type where none is named.
+_TYPE = "type"
+
+
 class EventStore(Snapshot):
     """Events in files of Parquet or in a Delta table, and indexes beside them that make questions fast.
 
@@ -63,7 +68,7 @@ class EventStore(Snapshot):
         cls,
         path: str | Path,
         time: str = "time",
-        type: str | None = None,
+        type: TypeColumn = AUTO,
         keys: Sequence[str] = (),
         filesystem: pafs.FileSystem | None = None,
     ) -> EventStore:
@@ -72,7 +77,8 @@ class EventStore(Snapshot):
         Args:
             path: The folder, or an address such as s3://bucket/folder.
             time: The column of the time.
-            type: The column of the type, if there is one.
+            type: The column of the type, None where all events are of one. Without it, the column `type` if that is
+                there.
             keys: Columns that bring events together.
             filesystem: Arrow's file system that has the path, where its address does not say all.
 
@@ -86,11 +92,15 @@ class EventStore(Snapshot):
             raise DataError([Problem("TW331", f"no Parquet file lies in {place.address}", "is the path right?")])
         if known is None:
             columns = arrow_schema(delta_schema(place)) if is_delta(place) else pa.schema([])
-            declared = Declaration(columns, time, type, tuple(keys), buckets=BUCKETS if keys else 1)
+            named = None if type is AUTO else type
+            declared = Declaration(columns, time, named, tuple(keys), buckets=BUCKETS if keys else 1)
         else:
-            declared = replace(known, time=time, type=type, keys=tuple(keys) or known.keys)
+            named = known.type if type is AUTO else type
+            declared = replace(known, time=time, type=named, keys=tuple(keys) or known.keys)
         store = cls(place, files, declared)
-        store.check_columns([time, *([type] if type else []), *keys])
+        if type is AUTO and known is None and _TYPE in store.schema.names:
+            store.type, store.declared = _TYPE, replace(declared, type=_TYPE)
+        store.check_columns([time, *([store.type] if store.type else []), *keys])
         store.check_time()
         return store
 
@@ -100,7 +110,7 @@ class EventStore(Snapshot):
         path: str | Path,
         schema: Any,
         time: str = "time",
-        type: str | None = None,
+        type: TypeColumn = AUTO,
         keys: Sequence[str] = (),
         index: Sequence[str] = (),
         buckets: int | None = None,
@@ -115,7 +125,8 @@ class EventStore(Snapshot):
             path: A folder that is empty or not there.
             schema: Its columns: an Arrow schema, a mapping from names to Arrow types, or a table.
             time: The column of the time.
-            type: The column of the type, if there is one.
+            type: The column of the type, None where all events are of one. Without it, the column `type` if that is
+                there.
             keys: Events with the same values here are written into the same bucket.
             index: Columns that entries are sorted by.
             buckets: How many buckets there are, where there are keys.
@@ -131,6 +142,8 @@ class EventStore(Snapshot):
         place = find_place(path, filesystem)
         columns = arrow_schema(pa.schema(dict(schema)) if isinstance(schema, Mapping) else schema)
         columns = read_schema(columns, (time,), read_time_options(time_unit, time_format))
+        if type is AUTO:
+            type = _TYPE if _TYPE in columns.names else None
         named = [time, *([type] if type else []), *keys, *index]
         raise_problems([Problem("TW301", f"the schema has no column {name}", "add it to the schema")
                         for name in dict.fromkeys(named) if name not in columns.names])  # fmt: skip

@@ -15,10 +15,10 @@ def read_whole_offsets() -> None:
     """In this process, a worker of Spark's, from now on."""
     from pyspark.sql.pandas import serializers
 
-    serializer: Any = vars(serializers).get("ApplyInPandasWithStateSerializer")  # newer versions have others
-    if serializer is None or hasattr(serializer, "reads_whole_offsets"):
+    serializer: Any = vars(serializers).get("ApplyInPandasWithStateSerializer")
+    read = getattr(serializer, "arrow_to_pandas", None)
+    if read is None or hasattr(serializer, "reads_whole_offsets"):  # newer versions have others, or do it otherwise
         return
-    read = serializer.arrow_to_pandas
 
     def read_column(self: Any, column: Any, *options: Any, **named: Any) -> Any:
         found = read(self, column, *options, **named)
