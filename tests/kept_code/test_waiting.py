@@ -50,12 +50,22 @@ def test_a_file_system_without_locks_stops_nobody(monkeypatch: pytest.MonkeyPatc
 
 def test_long_compiling_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(waiting, "PATIENCE", 0.0)
-    for _ in range(2):
-        with waiting.compiling("0000001"):
-            _wait_for(lambda: waiting._TELLER._told)
+    monkeypatch.setattr(waiting, "_PAUSE", 1e9)
+    _compile_and_be_told()
+    _compile_and_be_told()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("trendweave: compiling for this machine")
     assert str(folders.kernel_folder()) in line
+
+
+def test_after_a_pause_it_is_told_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another kind of query, some time later, needs other code."""
+    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    monkeypatch.setattr(waiting, "_PAUSE", 1e9)
+    _compile_and_be_told()
+    monkeypatch.setattr(waiting._TELLER, "_ended", -2e9)
+    _compile_and_be_told()
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 def test_short_compiling_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +76,7 @@ def test_short_compiling_is_not_told(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_many_short_times_are_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "_PAUSE", 1e9)
     monkeypatch.setattr(waiting._TELLER, "_spent", waiting.PATIENCE)
     with waiting.compiling("0000001"):
         _wait_for(lambda: waiting._TELLER._told)
@@ -77,6 +88,11 @@ def test_those_who_want_no_bars_are_not_told(
     monkeypatch.setenv("TRENDWEAVE_PROGRESS", "off")
     waiting._TELLER._tell()
     assert capsys.readouterr().err == ""
+
+
+def _compile_and_be_told() -> None:
+    with waiting.compiling("0000001"):
+        _wait_for(lambda: waiting._TELLER._told)
 
 
 def _wait_for(done: Callable[[], bool]) -> None:

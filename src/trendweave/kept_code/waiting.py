@@ -19,6 +19,8 @@ except ImportError:  # Windows: each process compiles for itself
 
 #: Seconds of compiling in a process before it says so.
 PATIENCE = 2.0
+#: Seconds without compiling after which it would be said again: another kind of query needs other code.
+_PAUSE = 5.0
 #: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
 _LONGEST_WAIT = 120.0
 #: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
@@ -26,18 +28,18 @@ _VARIABLE = "TRENDWEAVE_PROGRESS"
 
 
 class _Teller:
-    """Says once per process that time goes into compiling."""
+    """Says that time goes into compiling, once for a query or several that follow each other."""
 
     def __init__(self) -> None:
         self._spent = 0.0
         self._told = False
+        self._ended = 0.0
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        if self._told:
-            yield
-            return
         start = time.monotonic()
+        if start - self._ended > _PAUSE:
+            self._spent, self._told = 0.0, False
         timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell)
         timer.daemon = True
         timer.start()
@@ -45,13 +47,16 @@ class _Teller:
             yield
         finally:
             timer.cancel()
-            self._spent += time.monotonic() - start
+            self._ended = time.monotonic()
+            self._spent += self._ended - start
 
     def _tell(self) -> None:
         if self._told or os.environ.get(_VARIABLE, "").lower() in ("0", "off", "false", "no"):
             return
         folder = kernel_folder()
-        kept = "and cannot be kept: no folder to write to" if folder is None else f"once, and is kept in {folder}"
+        kept = "and cannot be kept: no folder to write to"
+        if folder is not None:
+            kept = f"once for each kind of query, and is kept in {folder}"
         with suppress(OSError, ValueError, AttributeError):
             print(f"trendweave: compiling for this machine takes some seconds, {kept}", file=sys.stderr, flush=True)
         self._told = True
