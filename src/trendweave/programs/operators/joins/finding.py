@@ -100,9 +100,11 @@ class PairSearch:
             find_candidates(fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
             find_candidates(fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
         ]
-        chosen = [self._choose(candidates, sum(each.pairs for each in found)) for candidates in found]
-        dealt = {"gpu": search_on_card, "threads": search_in_threads}.get(self.device)
-        return chosen if dealt is None else [dealt(search) for search in chosen]
+        pairs = sum(each.pairs for each in found)
+        if self.device == "threads":
+            return search_in_threads(lambda candidates: self._choose(candidates, pairs), found)
+        chosen = [self._choose(candidates, pairs) for candidates in found]
+        return [search_on_card(search) for search in chosen] if self.device == "gpu" else chosen
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
         if not self.condition.pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,7 +39,6 @@ class InThreads:
         sizes = np.cumsum(self.candidates.high[first:last] - self.candidates.low[first:last])
         if last - first < 2 or sizes[-1] < _FEW:
             return self.search.find(first, last, limit)
-        self.search.find(first, first, limit)  # what all cores need is made by one
         wanted = np.linspace(0, sizes[-1], self.cores * _PARTS_PER_CORE + 1)[1:-1]
         borders = np.unique([first, *(first + np.searchsorted(sizes, wanted, "right")), last]).tolist()
         with Pool(self.cores) as pool:
@@ -48,7 +48,22 @@ class InThreads:
         return last - first if complete else 0, np.concatenate(events), np.concatenate(members)
 
 
-def search_in_threads(search: Search) -> Search:
-    """The same search by all cores; what only lists numbers stays on one."""
+def search_in_threads(choose: Callable[[Candidates], Search], sides: Sequence[Candidates]) -> list[Search]:
+    """Searches of both sides by all cores; what only lists numbers stays on one.
+
+    Args:
+        choose: Makes the search of a side.
+        sides: What each side may find.
+    """
     cores = count_cores()
-    return search if cores < 2 or is_in_pool() or isinstance(search, TakeAll) else InThreads(search, cores)
+    if cores < 2 or is_in_pool() or sum(side.pairs for side in sides) < _FEW:
+        return [choose(side) for side in sides]
+
+    def prepare(side: Candidates) -> Search:
+        search = choose(side)
+        search.find(0, 0, 0)  # what all cores need is made by one
+        return search
+
+    with Pool(cores) as pool:
+        found = list(pool.map(prepare, sides))
+    return [search if isinstance(search, TakeAll) else InThreads(search, cores) for search in found]
