@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,10 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 
 _JSON = (".json", ".jsonl", ".ndjson")
+COMMA = ","
+#: What separates columns of CSV where the header has no comma.
+_OTHER_SEPARATORS = (";", "\t", "|")
+_QUOTED = re.compile(r'"[^"]*"')
 _ENDINGS = ".parquet .csv .json .jsonl .ndjson .arrow .feather"
 
 
@@ -38,7 +43,8 @@ def read_file(path: str | Path) -> pa.Table:
 
             # An empty cell is NULL, with quotes and without.
             options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-            return pyarrow.csv.read_csv(found, convert_options=options)
+            separated = pyarrow.csv.ParseOptions(delimiter=find_separator(found))
+            return pyarrow.csv.read_csv(found, convert_options=options, parse_options=separated)
         if ending in _JSON:
             import pyarrow.json
 
@@ -55,6 +61,27 @@ def read_file(path: str | Path) -> pa.Table:
     raise _refuse(
         f"the kind of {found.name} is not known by its ending", f"use one of {_ENDINGS}, or read it into a table"
     )
+
+
+def find_separator(path: Path) -> str:
+    """What separates the columns of a CSV file.
+
+    Args:
+        path: The file, which is there.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return choose_separator(next((line for line in file if line.strip()), ""))
+
+
+def choose_separator(header: str) -> str:
+    """What separates columns: a comma, unless a header has none and has `;`, a tab or `|`.
+
+    Args:
+        header: The line with the names of the columns; what stands in quotes does not count.
+    """
+    plain = _QUOTED.sub("", header)
+    found = max(_OTHER_SEPARATORS, key=plain.count)
+    return found if COMMA not in plain and found in plain else COMMA
 
 
 def _begins_with(path: Path, sign: bytes) -> bool:

@@ -78,6 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     write_events(made)
     for ending in ("parquet", "csv", "json"):
         made.add(f"from {ending}", QUERY, *with_two_workers(), events=(f"events.{ending}",))
+    made.add("from semicolons", QUERY, *with_two_workers(), events=("semicolons [x].csv",))
     for out in ("result.parquet", "result.csv", "result.json", "result.arrow", "plain/", "parts", "parts.csv/"):
         made.add(f"to {out}", QUERY, *with_two_workers("--out", made / out))
     made.add("two files", QUERY, *with_two_workers(), events=("first.csv", "second.csv"))
@@ -130,6 +131,7 @@ def write_events(made: Folder) -> None:
     write_table(
         pa.table({"time": [1, None, 3], "type": ["A", "A", None], "x": [1, 2, 3]}), made.path / "dropped.parquet"
     )
+    (made.path / "semicolons [x].csv").write_text((made.path / "events.csv").read_text().replace(",", ";"))
     (made.path / "broken.parquet").write_text("this is no Parquet")
     (made.path / "ragged.csv").write_text("time,type,x\n1,A,1\n2,A\n3,B,1\n")
     (made.path / "ragged.json").write_text('{"time": 1, "type": "A", "x": 1}\n{"time": 2, "type\n')
@@ -145,7 +147,16 @@ CSV = '"window_start","window_end","count","sum_A_x"\n0,10,3,10\n'
 
 @pytest.mark.parametrize(
     "name",
-    ["from parquet", "from csv", "from json", "two files", "a folder", "a pattern", "folders of values"],
+    [
+        "from parquet",
+        "from csv",
+        "from json",
+        "from semicolons",
+        "two files",
+        "a folder",
+        "a pattern",
+        "folders of values",
+    ],
 )
 def test_events_in_files_of_every_kind(folder: Folder, name: str) -> None:
     code, out, err = folder.outcomes[name]

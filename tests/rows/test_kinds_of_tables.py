@@ -15,6 +15,7 @@ from trendweave import operators
 from trendweave.cli.files import write_table
 from trendweave.errors import DataError
 from trendweave.rows.table_kinds.pandas_frames import as_pandas
+from trendweave.table_files import choose_separator, read_file
 
 COUNT = trendweave.query("RETURN COUNT(*) PATTERN A+")
 EVENTS = pa.table({"time": [1, 2, 3], "type": ["A", "A", "B"], "x": [1, None, 3]})
@@ -147,3 +148,24 @@ def test_lists_of_times_may_lack_something() -> None:
     assert list(found[0]) == [{"time": pd.Timestamp(1), "x": 2}, None, {"time": None, "x": None}]
     assert found[1] is None
     assert list(found[2]) == []
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_csv_is_read_by_the_separator_of_its_header(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "events.csv"
+    text = 'time,type,"x, y; z"\n1,A,2\n2,A,\n'
+    path.write_text(text if separator == "," else text.replace(",", separator).replace(f"x{separator} y", "x, y"))
+
+    table = read_file(path)
+
+    assert table.column_names == ["time", "type", "x, y; z"]
+    assert table.to_pydict() == {"time": [1, 2], "type": ["A", "A"], "x, y; z": [2, None]}
+    assert COUNT.run(path).column("count").to_pylist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("header", "separator"),
+    [("time", ","), ("", ","), ("a;b,c", ","), ("a|b;c;d", ";"), ("a b\tc", "\t"), ('"a,b"|c', "|"), ('"a;b"', ",")],
+)
+def test_separators_of_headers(header: str, separator: str) -> None:
+    assert choose_separator(header) == separator

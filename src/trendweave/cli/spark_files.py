@@ -18,6 +18,7 @@ from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
 from trendweave.cli.spark_messages import find_plain_message
+from trendweave.cli.spark_separators import find_csv_options
 from trendweave.cli.spark_session import explain_spark_errors
 from trendweave.errors import DataError
 from trendweave.runners.spark.versions import collect_arrow
@@ -92,7 +93,9 @@ def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFr
     try:
         if by_tasks:
             return read(spark, paths, **_OPTIONS[kind])
-        return spark.read.format(kind).options(**_OPTIONS[kind]).load(paths)
+        # Headers of several files are the same.
+        separated = find_csv_options(spark, paths[0]) if kind == "csv" else {}
+        return spark.read.format(kind).options(**_OPTIONS[kind], **separated).load(paths)
     except (PySparkException, Py4JError, DataError) as error:
         said = error.__cause__ if isinstance(error.__cause__, Exception) else error
         message = f"the events cannot be read: {find_plain_message(said)}"

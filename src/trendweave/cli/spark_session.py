@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trendweave.cli.failure import Failure
+from trendweave.cli.interrupted import telling_interrupts
 from trendweave.cli.spark_messages import find_plain_message, find_worker_message
 from trendweave.errors import TrendweaveError
 
@@ -45,7 +46,8 @@ def session(
             message = f"Spark cannot be started with the master {master}: {find_plain_message(error)}"
             raise Failure(message, f"see what Java said above{without}") from error
         stack.callback(spark.stop)
-        yield spark
+        with telling_interrupts():
+            yield spark
 
 
 def _defaults(master: str, progress: bool, log: Path) -> dict[str, str]:

@@ -26,6 +26,7 @@ from trendweave.cli.failure import Failure
 from trendweave.cli.files import is_elsewhere, table_error
 from trendweave.cli.spark_files import escape_path, find_hint
 from trendweave.cli.spark_messages import find_plain_message
+from trendweave.cli.spark_separators import find_csv_options
 from trendweave.cli.streams.keys import make_keys
 from trendweave.cli.streams.live_view import SOURCE
 
@@ -67,8 +68,9 @@ class FileSource:
         if self.format != "parquet":
             schema = _add_place_for_unreadable(schema)
         reader = spark.readStream.format(self.format).schema(schema)
+        separated = find_csv_options(spark, path, self.options) if self.format == "csv" else {}
         with _explain_unreadable(self.events):
-            events = reader.options(**_READ_OPTIONS[self.format], **self.options).load(path)
+            events = reader.options(**_READ_OPTIONS[self.format], **separated, **self.options).load(path)
         return events if self.format == "parquet" else _drop_unreadable(events)
 
     def _path(self) -> str:
