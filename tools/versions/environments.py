@@ -62,7 +62,7 @@ class Environment:
         if done.exists():
             return
         base = sys.executable if self.python is None else shutil.which(self.python)
-        if base is None:
+        if base is None or subprocess.run([base, "-c", ""], capture_output=True).returncode:
             raise NotInstalled(f"there is no {self.python} on this machine")
         shutil.rmtree(self.folder, ignore_errors=True)
         _run([base, "-m", "venv", "--without-pip", str(self.folder)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.resources import as_file, files
@@ -36,6 +37,9 @@ def session(
     _prepare_environment(master, without)
     builder = SparkSession.builder.master(master)
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        # What we use of pandas is tried with its versions, and PySpark warns of the newest whatever is used of it.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         # A file of its own, also where the package lies in a zip, into which Java cannot look.
         log = stack.enter_context(as_file(files("trendweave.cli").joinpath("quiet_log4j2.properties")))
         for key, value in (_defaults(master, progress, log) | dict(conf)).items():
