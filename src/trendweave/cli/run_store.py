@@ -100,14 +100,9 @@ def run_store_on_spark(asked: StoreRun, master: str, conf: Mapping[str, str], co
     options = asked.options(store)
     with spark_session.session(master, conf, progress=console.is_terminal) as spark:
         options["spark"] = spark
-<<<<<<< HEAD
         found: Any = asked.run.asked.run(store, **asked.named_type, **options)
-        rows = collect_arrow(found)
-=======
-        found: Any = asked.run.asked.run(store, **options)
         with spark_session.explain_spark_errors():
             rows = collect_arrow(found)
->>>>>>> 6f59592 (End commands on Spark by Ctrl-C with 130, and read CSV that is separated by semicolons, tabs or bars)
     _finish(asked, store, rows, folder)
 
 
