@@ -124,7 +124,7 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
 
         find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name, find)
+        warn_of_far_future(table.column(name), name, settings.times.unit, find)
     return table, give_back
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.cli.command import trendweave
+from trendweave.cli.result_times import check_result_times
+from trendweave.errors import DataError
 
 QUERY = "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 hour SLIDE 1 hour"
 FORMAT = "%d.%m.%Y %H:%M"
@@ -39,6 +42,27 @@ def test_text_without_a_format_shows_the_option(text: str) -> None:
 
     assert refused.returncode == 1
     assert "--time-format iso" in refused.stderr
+
+
+def test_numbers_in_the_wrong_unit_are_refused_before_they_are_printed(millis: str) -> None:
+    refused = trendweave("run", "-q", QUERY, "--events", millis, "--runner", "local", "--time-unit", "s")
+
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert "1766601060000 lies beyond the year 9999" in " ".join(refused.stderr.split())
+    assert "--time-unit ms" in refused.stderr
+
+
+def test_rows_of_spark_are_looked_at_in_the_same_way(caplog: pytest.LogCaptureFixture) -> None:
+    far = pa.table({"window_start": pa.array([1_766_601_060_000 * 10**6], pa.timestamp("us", "UTC"))})
+    near = pa.table({"window_start": pa.array([8 * 10**15], pa.timestamp("us", "UTC")), "count": [1]})
+
+    check_result_times(far, "time", {})
+    with pytest.raises(DataError, match="times of time are taken for seconds since 1970, and 1766601060000 lies"):
+        check_result_times(far, "time", {"time_unit": "s"})
+    assert not caplog.messages
+    check_result_times(near, "time", {"time_unit": "s"})
+    assert "8000000000 lies beyond the year 2200" in caplog.messages[0]
 
 
 def test_check_and_pipe(text: str) -> None:

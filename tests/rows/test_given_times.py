@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError, OptionError
-from trendweave.rows.given_times.far_future import far_future_text
+from trendweave.rows.given_times.far_future import describe_far_future, suggest_unit
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.reading import read_column, read_type, read_value
 from trendweave.rows.given_times.text import read_texts
+from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.given_times.written import read_format
 
 #: How texts are written, a text, and the time that it tells; None where it tells none.
@@ -166,4 +167,57 @@ def test_one_value_is_read_as_a_column_is() -> None:
 
 @pytest.mark.parametrize(("latest", "unit"), [(1.7e12, "ms"), (1.7e15, "us"), (1.7e18, "ns"), (9e18, "ns")])
 def test_the_unit_of_a_far_time_is_guessed(latest: float, unit: str) -> None:
-    assert f"give time_unit='{unit}'" in far_future_text("time", latest)
+    assert f"give time_unit='{unit}'" in suggest_unit(latest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "value", "told"),
+    [
+        (
+            pa.int64(),
+            "s",
+            8 * 10**9,
+            "taken for seconds since 1970, and 8000000000 lies beyond the year 2200; give time_unit='ms'",
+        ),
+        (pa.int64(), "ms", 8 * 10**12, "taken for milliseconds since 1970, and 8000000000000 lies beyond"),
+        (pa.float64(), "ms", 8e12, "and 8000000000000 lies beyond the year 2200; give time_unit='us'"),
+        (pa.int64(), "us", 8 * 10**15, "give time_unit='ns' if they are nanoseconds"),
+        (pa.int64(), "ns", 8 * 10**18, "beyond the year 2200; remove broken times"),
+        (pa.int64(), "ms", 7 * 10**12, ""),
+    ],
+    ids=str,
+)
+def test_far_times_of_every_unit_are_told(kind: pa.DataType, unit: TimeUnit, value: float, told: str) -> None:
+    read = read_column(pa.chunked_array([pa.array([0, value], kind)]), "time", read_time_options(unit, None))
+
+    text = describe_far_future(read, "time", unit)
+
+    assert told in text if told else not text
+    assert not describe_far_future(read, "time"), "they came as timestamps"
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "value", "why"),
+    [
+        (pa.int64(), "s", 1_714_566_600_123, "1714566600123 lies beyond the year 9999\n.*give time_unit='ms'"),
+        (pa.float64(), "s", 1_714_566_600_123.5, "1714566600123.5 lies beyond the year 9999"),
+        (pa.int64(), "ms", 253_402_300_800_000, "beyond the year 9999"),
+        (pa.int64(), "s", -62_135_596_801, "-62135596801 lies before the year 1"),
+    ],
+    ids=str,
+)
+def test_years_that_are_not_written_are_refused(kind: pa.DataType, unit: str, value: float, why: str) -> None:
+    reading = read_time_options(unit, None)
+
+    with pytest.raises(DataError, match=why):
+        read_column(pa.chunked_array([pa.array([0, value, None], kind)]), "time", reading)
+    with pytest.raises(DataError, match=why):
+        read_value(value, kind, "time", reading)
+
+
+def test_the_first_and_the_last_year_are_read() -> None:
+    ends = [-62_135_596_800, 253_402_300_799]
+
+    read = read_column(pa.chunked_array([pa.array(ends)]), "time", read_time_options("s", None))
+
+    assert [moment.year for moment in read.to_pylist()] == [1, 9999]

@@ -184,6 +184,25 @@ def test_numbers_beyond_the_year_2200_are_told(caplog: pytest.LogCaptureFixture)
     assert sum("beyond the year 2200" in message for message in caplog.messages) == 1
 
 
+def test_far_times_are_told_whatever_their_unit(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    events = pa.table({"time": [8 * 10**9, 8 * 10**9 + 1], "type": ["A", "B"]})
+    options: dict[str, Any] = {"time_unit": "s"}
+    engine, session = QUERY.incremental(events.schema, **options), QUERY.push(events.schema, **options)
+    store = trendweave.EventStore.create(tmp_path / "store", events.schema, type="type", **options)
+
+    QUERY.run(events, **options)
+    QUERY.run(events, **options, device="threads")
+    engine.push(engine.start(), events)
+    for event in events.to_pylist():
+        session.send(event)
+    session.finish()
+    store.append(events, **options)
+
+    assert sum("beyond the year 2200; give time_unit='ms'" in message for message in caplog.messages) == 5
+    with pytest.raises(DataError, match="beyond the year 9999"):
+        QUERY.run(in_millis()[0], **options)
+
+
 def test_pieces_and_stores_tell_of_them_too(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     events = in_millis()[0]
     engine = QUERY.incremental(events.schema)

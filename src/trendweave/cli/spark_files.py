@@ -17,6 +17,7 @@ from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
+from trendweave.cli.result_times import check_result_times
 from trendweave.cli.spark_messages import find_plain_message
 from trendweave.cli.spark_separators import find_csv_options
 from trendweave.cli.spark_session import explain_spark_errors
@@ -135,7 +136,7 @@ class SparkRun:
     def __init__(
         self, asked: Asked, events: DataFrame | ParquetEvents, time: str, type_: str | None, options: Options
     ) -> None:
-        self._asked, self._time, self._type = asked, time, type_
+        self._asked, self._time, self._type, self._options = asked, time, type_, options
         self._seen = Observation()
         counted: Options = {**options, "observation": self._seen}
         self._result: DataFrame = asked.run(events, time, type_, **counted)
@@ -144,6 +145,7 @@ class SparkRun:
         """All rows on this machine, by query, ordered by window and group."""
         with explain_spark_errors():
             table = collect_arrow(self._result)
+        check_result_times(table, self._time, self._options)
         self._report()
         return describe_answers(self._asked, table, self._time, self._type).sort(table)
 

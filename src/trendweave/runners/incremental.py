@@ -20,6 +20,7 @@ from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, St
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.given_times.far_future import warn_of_far_future
+from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.given import Given
@@ -149,7 +150,7 @@ class Incremental:
         state = self.take(state, table)
         if not self._looked_at_times and table.num_rows:
             self._looked_at_times = True
-            warn_of_far_future(table.column(self.time), self.time)
+            warn_of_far_future(table.column(self.time), self.time, self.unit)
         if watermark is None:
             return state, self.schema.empty_table()
         if self.given is not None:
@@ -172,6 +173,11 @@ class Incremental:
         return self._check(state)
 
     # For sessions, which count in steps of the time column
+
+    @property
+    def unit(self) -> TimeUnit | None:
+        """What numbers count that times are read of; None where they are taken as they are."""
+        return None if self.given is None else self.given.times.unit
 
     def read_times(self, events: pa.Table) -> pa.Table:
         """Events whose times are what the query was made for."""

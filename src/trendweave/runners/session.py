@@ -251,7 +251,7 @@ class PushSession:
         self._state = self._engine.take(self._state, table)
         if not self._looked_at_times:
             self._looked_at_times = True
-            warn_of_far_future(table.column(self._time), self._time)
+            warn_of_far_future(table.column(self._time), self._time, self._engine.unit)
 
     def _take_those_that_fit(self, rows: list[dict[str, Any]]) -> None:
         """One event that does not fit must not take the others with it."""

@@ -42,7 +42,7 @@ def append_events(
         return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)
     table = read_times(as_arrow(events)[0], (store.time,), times)
     table = fit_columns(table, store.declared, store.schema)
-    warn_of_far_future(table.column(store.time), store.time)
+    warn_of_far_future(table.column(store.time), store.time, times.unit)
     if store.is_delta:
         added = append_to_delta(store.place, table, batch)
         store.refresh()

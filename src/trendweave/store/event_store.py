@@ -15,7 +15,8 @@ from trendweave.errors import DataError, ExecutionError, OptionError, Problem, r
 from trendweave.events import AUTO, TypeColumn
 from trendweave.language.durations import read_duration
 from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import TimeUnit, read_schema
+from trendweave.rows.given_times.reading import read_schema
+from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import arrow_schema
 from trendweave.store.aggregate.calibration import measure_costs
 from trendweave.store.aggregate.costs import Costs, save_costs

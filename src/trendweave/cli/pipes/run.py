@@ -12,6 +12,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave.cli import files
+from trendweave.cli.result_times import check_result_times
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
@@ -99,6 +100,7 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
             return
         with spark_session.explain_spark_errors():
             found = collect_arrow(rows)
+    check_result_times(found, run.time, run.options)
     _write(run, found.sort_by(run.time) if run.time in found.column_names else found)
 
 

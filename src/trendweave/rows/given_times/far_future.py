@@ -1,4 +1,4 @@
-"""Numbers that are taken for seconds, and are probably something finer."""
+"""Numbers that are taken for one unit, and are probably something finer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.rows.given_times.reading import UNIT_NAMES
+from trendweave.rows.given_times.units import PER_SECOND, TIME_UNITS, UNIT_NAMES, TimeUnit
 
 #: The year 2200, in seconds since 1970.
 FAR_FUTURE = 7_258_118_400
-_FACTORS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _LOG = logging.getLogger("trendweave")
 
 
@@ -27,41 +26,72 @@ def find_latest(column: pa.ChunkedArray) -> float | None:
 
 
 def warn_of_far_future(
-    column: pa.ChunkedArray, name: str, find: Callable[[pa.ChunkedArray], float | None] = find_latest
+    column: pa.ChunkedArray,
+    name: str,
+    unit: TimeUnit | None = None,
+    find: Callable[[pa.ChunkedArray], float | None] = find_latest,
 ) -> None:
-    """Warn where times that are numbers lie beyond the year 2200.
+    """Warn where times that are, or were, numbers lie beyond the year 2200.
 
     Args:
-        column: Times as they are counted.
+        column: Times as they are counted, or as timestamps where they are read.
         name: The name of the column.
+        unit: What they are said to count; None for seconds that stay numbers.
         find: What finds the latest time.
     """
-    if text := describe_far_future(column, name, find):
+    if text := describe_far_future(column, name, unit, find):
         _LOG.warning("%s", text)
 
 
 def describe_far_future(
-    column: pa.ChunkedArray, name: str, find: Callable[[pa.ChunkedArray], float | None] = find_latest
+    column: pa.ChunkedArray,
+    name: str,
+    unit: TimeUnit | None = None,
+    find: Callable[[pa.ChunkedArray], float | None] = find_latest,
 ) -> str:
-    """What there is to warn of; empty where there is nothing.
+    """What there is to warn of; empty where there is nothing. See `warn_of_far_future`."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        if unit is None:
+            return ""
+        latest = find(column.cast(pa.int64()))
+        latest = None if latest is None else count_in(latest, kind.unit, unit)
+    # Small floats and integers hold no such time.
+    elif (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and kind.bit_width >= 32:
+        latest = find(column)
+    else:
+        return ""
+    if latest is None or not FAR_FUTURE * PER_SECOND[unit or "s"] < latest < float("inf"):
+        return ""
+    return f"{describe_place(name, latest, unit)} the year 2200; {suggest_unit(latest, unit)}"
+
+
+def count_in(steps: float, counted: str, unit: TimeUnit) -> float:
+    """Steps of one unit as those of another; whole ones stay whole.
 
     Args:
-        column: Times as they are counted.
-        name: The name of the column.
-        find: What finds the latest time.
+        steps: How many there are since 1970.
+        counted: Their unit.
+        unit: The other one.
     """
-    kind = column.type
-    # Small floats and integers hold no such time.
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or kind.bit_width < 32:
-        return ""
-    latest = find(column)
-    return far_future_text(name, latest) if latest is not None and FAR_FUTURE < latest < float("inf") else ""
+    many = steps * PER_SECOND[unit]
+    return many / PER_SECOND[counted] if many % PER_SECOND[counted] else many // PER_SECOND[counted]
 
 
-def far_future_text(name: str, latest: float) -> str:
-    """What is told of such a time, with the unit that it probably has."""
-    unit = next((unit for unit, factor in _FACTORS.items() if latest / factor <= FAR_FUTURE), "ns")
-    return (
-        f"times of {name} are taken for seconds since 1970, and {latest} lies beyond the year 2200; "
-        f"give time_unit={unit!r} if they are {UNIT_NAMES[unit]}"
-    )
+def describe_place(name: str, time: float, unit: TimeUnit | None, side: str = "beyond") -> str:
+    """The begin of a sentence about a time that is far off."""
+    return f"times of {name} are taken for {UNIT_NAMES[unit or 's']} since 1970, and {time} lies {side}"
+
+
+def suggest_unit(time: float, unit: TimeUnit | None = None) -> str:
+    """Suggest the unit that such a time probably has.
+
+    Args:
+        time: It, as it is counted.
+        unit: What it is said to count.
+    """
+    finer = TIME_UNITS[TIME_UNITS.index(unit or "s") + 1 :]
+    if not finer:
+        return "remove broken times"
+    likely = next((one for one in finer if abs(time) / PER_SECOND[one] <= FAR_FUTURE), finer[-1])
+    return f"give time_unit={likely!r} if they are {UNIT_NAMES[likely]}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trendweave.errors import OptionError, Problem, near_names
-from trendweave.rows.given_times.reading import AS_THEY_ARE, TIME_UNITS, UNIT_NAMES, TimeReading
+from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading
+from trendweave.rows.given_times.units import TIME_UNITS, UNIT_NAMES
 from trendweave.rows.given_times.written import read_format
 
 

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
+from trendweave.rows.given_times.known_years import check_year, check_years
 from trendweave.rows.given_times.text import read_texts
+from trendweave.rows.given_times.units import MICROS, TimeUnit
 from trendweave.rows.given_times.written import Written
 
-TimeUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
-TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns")
-UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-#: Microseconds in one of a unit, of those that floats can be of.
-MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LOG = logging.getLogger("trendweave")
 
 
@@ -105,7 +102,8 @@ def read_times(events: pa.Table, names: tuple[str, ...], reading: TimeReading) -
         reading: How they are read.
 
     Raises:
-        DataError: A column is not read so, a number does not fit, or no text of a column is a time.
+        DataError: A column is not read so, a number is no time of the years 1 to 9999,
+            or no text of a column is a time.
     """
     if not reading.changes:
         return events
@@ -125,11 +123,14 @@ def read_column(column: pa.ChunkedArray, name: str, reading: TimeReading) -> pa.
         return _read_texts(column, name, reading.written)
     assert reading.unit is not None
     if pa.types.is_floating(column.type):
-        return _read_floats(column, name, MICROS[reading.unit])
-    try:
-        return column.cast(pa.int64()).cast(kind)
-    except pa.ArrowInvalid:
-        raise _out_of_range(name) from None
+        found = _read_floats(column, name, MICROS[reading.unit])
+    else:
+        try:
+            found = column.cast(pa.int64()).cast(kind)
+        except pa.ArrowInvalid:
+            raise _out_of_range(name) from None
+    check_years(found, name, reading.unit)
+    return found
 
 
 def read_value(value: Any, kind: pa.DataType, name: str, reading: TimeReading) -> Any:
@@ -141,7 +142,11 @@ def read_value(value: Any, kind: pa.DataType, name: str, reading: TimeReading) -
         name: The name of the column.
         reading: How it is read.
     """
-    if value is None or (reading.written is None and pa.types.is_integer(kind)):
+    if value is None:
+        return None
+    if reading.unit is not None and pa.types.is_integer(kind):
+        if isinstance(value, int):
+            check_year(value, reading.unit, name, reading.unit)
         return value  # whole numbers are steps of the timestamps already
     try:
         column = pa.chunked_array([pa.array([value], kind)])

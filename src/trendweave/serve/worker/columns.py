@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from trendweave import EventStore
 from trendweave.rows.given_times.far_future import describe_far_future
+from trendweave.rows.given_times.units import TimeUnit
 from trendweave.serve.folders import find_file
 from trendweave.serve.worker.cells import describe_column, write_rows
 from trendweave.serve.worker.job import Job, Message
 from trendweave.serve.worker.own_words import translate
-from trendweave.serve.worker.sources import Events, open_events
+from trendweave.serve.worker.sources import Events, open_events, reading_of
 
 _FIRST_ROWS, _MOST_TYPES, _MOST_MONTHS, _MOST_SEEN = 20, 60, 600, 32
 
@@ -93,8 +94,13 @@ def _see(job: Job) -> _Seen:
         return seen
     times = table.column(events.time)
     edges = pc.min_max(times).as_py()
-    note = describe_far_future(times, events.time)
+    note = describe_far_future(times, events.time, _unit_of(job))
     return replace(seen, first=_write(edges["min"]), last=_write(edges["max"]), note=note)
+
+
+def _unit_of(job: Job) -> TimeUnit | None:
+    source = job.asked.needed_source()
+    return reading_of(source).unit if source.kind == "file" else None
 
 
 def _types_of(table: pa.Table, type_: str | None) -> tuple[str, ...]:

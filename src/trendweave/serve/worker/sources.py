@@ -11,7 +11,8 @@ import pyarrow as pa
 from trendweave import EventStore, IntervalPlan, Query, Workload, datasets
 from trendweave.errors import DataError
 from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import TIME_UNITS, TimeReading, read_times
+from trendweave.rows.given_times.reading import TimeReading, read_times
+from trendweave.rows.given_times.units import TIME_UNITS
 from trendweave.serve.asking import Source
 from trendweave.serve.folders import Refused, find_file
 from trendweave.serve.samples import SAMPLES
@@ -63,7 +64,7 @@ def open_events(job: Job) -> Events:
             return _with_columns(_sample(source), source)
         case "file":
             events = _with_columns(read_file(find_file(job.folder, source.name)), source)
-            return replace(events, found=read_times(events.found, (events.time,), _reading_of(source)))
+            return replace(events, found=read_times(events.found, (events.time,), reading_of(source)))
         case _:
             if source.name not in job.stores:
                 raise Refused(f"there is no store {source.name!r} here")
@@ -79,7 +80,8 @@ def _sample(source: Source) -> pa.Table:
     return make(source.events, seed=_SEED, **_PACE.get(known.name, {})) if known.events else make()
 
 
-def _reading_of(source: Source) -> TimeReading:
+def reading_of(source: Source) -> TimeReading:
+    """How times of a file are read."""
     is_text = source.times not in ("", *TIME_UNITS)
     return read_time_options(None if is_text else source.times or None, source.times if is_text else None)
 

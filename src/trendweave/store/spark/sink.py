@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trendweave.rows.given_times.reading import TimeUnit
+    from trendweave.rows.given_times.units import TimeUnit
     from trendweave.store.event_store import EventStore
 
 

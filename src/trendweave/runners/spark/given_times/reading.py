@@ -8,7 +8,8 @@ from pyspark.sql.types import DataType, DoubleType, FloatType, IntegralType, Str
 
 from trendweave.errors import DataError, Problem
 from trendweave.expressions.spark_sql import spark_column
-from trendweave.rows.given_times.reading import MICROS, TimeReading, TimeUnit
+from trendweave.rows.given_times.reading import TimeReading
+from trendweave.rows.given_times.units import MICROS, TimeUnit
 from trendweave.rows.given_times.written import Written
 from trendweave.runners.spark.given_times.texts import read_iso, write_as_iso
 
