@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from tests.cli.command import trendweave
-from trendweave.cli.result_times import check_result_times
 from trendweave.errors import DataError
+from trendweave.rows.given_times.result_times import check_result_times
 
 QUERY = "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 hour SLIDE 1 hour"
 FORMAT = "%d.%m.%Y %H:%M"
@@ -63,6 +63,24 @@ def test_rows_of_spark_are_looked_at_in_the_same_way(caplog: pytest.LogCaptureFi
     assert not caplog.messages
     check_result_times(near, "time", {"time_unit": "s"})
     assert "8000000000 lies beyond the year 2200" in caplog.messages[0]
+
+
+@pytest.mark.parametrize("times", ["2025-12-24", "2025-12-24T00:30", "2025-12-24T02:30:00+02:00"])
+def test_usual_times_that_the_file_is_read_with(tmp_path: Path, times: str) -> None:
+    (tmp_path / "events.csv").write_text(f"time,type\n{times},A\n", encoding="utf-8")
+    asked = ("run", "-q", "RETURN COUNT(*) PATTERN A WITHIN 1 hour SLIDE 1 hour", "--runner", "local")
+
+    found = trendweave(*asked, "--events", str(tmp_path / "events.csv"), "--time-format", "iso")
+
+    assert found.stdout.splitlines()[1].startswith("2025-12-24 00:00:00")
+
+
+def test_dates_without_a_format_show_the_option(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("time,type\n2025-12-24,A\n", encoding="utf-8")
+
+    refused = trendweave("run", "-q", QUERY, "--events", str(tmp_path / "events.csv"), "--runner", "local")
+
+    assert "give --time-format iso, which takes a date" in " ".join(refused.stderr.split())
 
 
 def test_check_and_pipe(text: str) -> None:

@@ -292,7 +292,7 @@ def test_a_missing_time_or_type(run):
     ids=lambda times: str(times.type),
 )
 def test_what_is_no_time(run, times):
-    way_out = {"string": "give time_format='iso'", "date32[day]": "cast it to a timestamp"}
+    way_out = {"string": "give time_format='iso'", "date32[day]": "give time_format='iso', which takes a date"}
     with pytest.raises(
         DataError, match=way_out.get(str(times.type), "use a timestamp or a number of seconds")
     ) as refused:

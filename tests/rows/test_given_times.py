@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pytest
@@ -119,14 +119,49 @@ def test_numbers_are_read(kind: pa.DataType, unit: str, value: float, micros: in
         (pa.string(), "ms", None, "time_unit is for numbers"),
         (pa.timestamp("us"), "ms", None, "leave time_unit out"),
         (pa.float64(), "ns", None, "cast it to int64"),
-        (pa.int64(), None, "iso", "time_format is for text"),
-        (pa.timestamp("us"), None, "iso", "leave time_format out"),
+        (pa.date32(), "ms", None, "give time_format='iso' instead"),
+        (pa.int64(), None, "iso", "give time_unit for numbers since 1970"),
+        (pa.float64(), None, "%Y%m%d", "give time_unit for numbers since 1970"),
+        (pa.int64(), None, "%d%m%Y", "begin time_format with %Y"),
+        (pa.date32(), None, "%Y-%d-%m", "give time_format='iso', which takes dates too"),
+        (pa.timestamp("us"), None, "%Y-%d-%m %H:%M", "leave time_format out"),
     ],
     ids=str,
 )
 def test_columns_that_are_not_read_so(kind: pa.DataType, unit: str | None, written: str | None, why: str) -> None:
     with pytest.raises(DataError, match=why):
         read_type(kind, "time", read_time_options(unit, written))
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()], ids=str)
+def test_dates_are_midnight_of_utc(kind: pa.DataType) -> None:
+    iso, day = read_time_options(None, "iso"), date(2024, 5, 6)
+
+    found = read_column(pa.chunked_array([pa.array([day, None], pa.date32()).cast(kind)]), "time", iso)
+
+    assert found.type == read_type(kind, "time", iso) == pa.timestamp("us", "UTC")
+    assert found.to_pylist() == [datetime(2024, 5, 6, tzinfo=UTC), None]
+    assert read_value(day, pa.date32(), "time", iso) == 1_714_953_600_000_000
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("ns", "Europe/Berlin")], ids=str)
+def test_timestamps_stay_where_the_usual_way_is_asked_for(kind: pa.DataType) -> None:
+    iso = read_time_options(None, "iso")
+    column = pa.chunked_array([pa.array([0, None], kind)])
+
+    assert read_type(kind, "time", iso) == kind
+    assert read_column(column, "time", iso) is column
+    assert read_value(datetime(1970, 1, 1, tzinfo=UTC), pa.timestamp("s", "UTC"), "time", iso) == 0
+
+
+def test_whole_numbers_are_read_as_they_are_written() -> None:
+    reading = read_time_options(None, "%Y%m%d%H%M%S")
+    column = pa.chunked_array([pa.array([20240506140000, 20241399000000, -20240506140000, None])])
+
+    found = read_column(column, "time", reading)
+
+    assert found.to_pylist() == [datetime(2024, 5, 6, 14, tzinfo=UTC), None, None, None]
+    assert read_value(20240506140000, pa.int64(), "time", reading) == 1_715_004_000_000_000
 
 
 def test_numbers_that_do_not_fit_are_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,23 @@ def test_operators_and_joins(given: Table) -> None:
     joined, wanted = pairs.run(events, events, **options), pairs.run(expected(), expected())
     assert wanted.num_rows
     assert rows(joined) == rows(wanted)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_days_as_dates_and_as_numbers(numbers: bool) -> None:
+    query = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 2 days SLIDE 2 days")
+    days = [date(2024, 5, 5), date(2024, 5, 6)]
+    times = [int(f"{day:%Y%m%d}") for day in days] if numbers else days
+    events = pa.table({"time": times, "type": ["A", "B"]})
+    options: dict[str, Any] = {"time_format": "%Y%m%d" if numbers else "iso"}
+    stamps = pa.array([datetime(day.year, day.month, day.day, tzinfo=UTC) for day in days], pa.timestamp("us", "UTC"))
+    wanted = rows(query.run(pa.table({"time": stamps, "type": ["A", "B"]})))
+
+    session = query.push(events.schema, **options)
+    sent = [row for event in events.to_pylist() for row in session.send(event)]
+
+    assert rows(query.run(events, **options)) == wanted != []
+    assert sent + rows(session.finish()) == wanted
 
 
 def test_a_frame_of_pandas_comes_back_as_one() -> None:

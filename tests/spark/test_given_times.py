@@ -104,10 +104,31 @@ def test_what_spark_cannot_hold_is_refused(spark: SparkSession) -> None:
 
     with pytest.raises(DataError, match="whole microseconds"):
         QUERY.run(frame, time_unit="ns")
-    with pytest.raises(DataError, match="time_format is for text"):
+    with pytest.raises(DataError, match="give time_unit for numbers since 1970"):
         QUERY.run(frame, time_format="iso")
     with pytest.raises(DataError, match="give time_format instead"):
         QUERY.run(frame.selectExpr("CAST(time AS STRING) AS time", "type"), time_unit="ms")
+
+
+def test_dates_timestamps_and_whole_numbers(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "SELECT DATE '2024-05-06' AS day, TIMESTAMP_NTZ '2024-05-06 14:00:00' AS clock, "
+        "TIMESTAMP_LTZ '2024-05-06 14:00:00Z' AS moment, 20240506140000 AS number"
+    )
+
+    with settings(spark, sql_timestampType="TIMESTAMP_NTZ", sql_session_timeZone="America/Los_Angeles"):
+        read = read_times_on_spark(frame, ("day", "clock", "moment"), read_time_options(None, "iso"))
+        read = read_times_on_spark(read, ("number",), read_time_options(None, "%Y%m%d%H%M%S"))
+        found = read.selectExpr(
+            *("UNIX_SECONDS(day)", "TYPEOF(day)", "CAST(clock AS STRING)", "UNIX_SECONDS(moment)"),
+            *("UNIX_SECONDS(number)", "TYPEOF(number)"),
+        ).collect()
+
+    assert [tuple(row) for row in found] == [
+        (1_714_953_600, "timestamp", "2024-05-06 14:00:00", 1_715_004_000, 1_715_004_000, "timestamp")
+    ]
+    with pytest.raises(DataError, match="begin time_format with %Y"):
+        read_times_on_spark(frame, ("number",), read_time_options(None, "%d%m%Y"))
 
 
 def test_a_store_takes_dataframes(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
-from trendweave.cli.result_times import check_result_times
 from trendweave.cli.spark_messages import find_plain_message
 from trendweave.cli.spark_separators import find_csv_options
 from trendweave.cli.spark_session import explain_spark_errors
 from trendweave.errors import DataError
+from trendweave.rows.given_times.result_times import check_result_times
 from trendweave.runners.spark.versions import collect_arrow
 
 _LOG = logging.getLogger("trendweave")

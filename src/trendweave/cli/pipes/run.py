@@ -12,11 +12,11 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave.cli import files
-from trendweave.cli.result_times import check_result_times
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:
     from trendweave import EventStore

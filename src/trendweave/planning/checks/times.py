@@ -25,7 +25,7 @@ def time_hint(found: ColumnType) -> str:
     if found.kind is Kind.STRING:
         return "give time_format='iso', or how times are written, such as time_format='%d.%m.%Y %H:%M:%S'"
     if found.kind is Kind.DATE:
-        return "cast it to a timestamp"
+        return "give time_format='iso', which takes a date as midnight of UTC"
     return "use a timestamp or a number of seconds"
 
 

@@ -1,4 +1,4 @@
-"""Columns of times that are not what the engine counts in: whole numbers since 1970 in a finer unit, and text.
+"""Columns of times that are not what the engine counts in: whole numbers since 1970 in a finer unit, text, and dates.
 
 They are read as timestamps where events come in, so that everything behind knows timestamps alone: windows, conditions,
 and rows of the result.
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.rows.given_times.known_years import check_year, check_years
+from trendweave.rows.given_times.refusing import Family, refuse_unit, refuse_written
 from trendweave.rows.given_times.text import read_texts
 from trendweave.rows.given_times.units import MICROS, TimeUnit
 from trendweave.rows.given_times.written import Written
@@ -56,10 +57,12 @@ def read_type(kind: pa.DataType, name: str, reading: TimeReading) -> pa.DataType
         DataError: A column of this type is not read so.
     """
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_text = pa.types.is_string(plain) or pa.types.is_large_string(plain)
     if reading.written is not None:
-        if not is_text:
-            raise _refuse(name, kind, "time_format is for text", "leave time_format out")
+        if reading.written.is_iso and pa.types.is_timestamp(plain):
+            return plain
+        refused = refuse_written(reading.written, _family(plain))
+        if refused is not None:
+            raise _refuse(name, kind, *refused)
         return pa.timestamp("us", "UTC")
     if reading.unit is None:
         return kind
@@ -69,8 +72,17 @@ def read_type(kind: pa.DataType, name: str, reading: TimeReading) -> pa.DataType
         if reading.unit == "ns":
             raise _refuse(name, kind, "floats do not hold nanoseconds since 1970 exactly", "cast it to int64")
         return pa.timestamp("us", "UTC")
-    hint = "give time_format instead" if is_text else "leave time_unit out"
-    raise _refuse(name, kind, "time_unit is for numbers", hint)
+    raise _refuse(name, kind, *refuse_unit(_family(plain)))
+
+
+def _family(kind: pa.DataType) -> Family:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    if pa.types.is_date(kind):
+        return "dates"
+    return "timestamps" if pa.types.is_timestamp(kind) else "others"
 
 
 def read_schema(schema: pa.Schema, names: tuple[str, ...], reading: TimeReading) -> pa.Schema:
@@ -120,7 +132,7 @@ def read_column(column: pa.ChunkedArray, name: str, reading: TimeReading) -> pa.
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if reading.written is not None:
-        return _read_texts(column, name, reading.written)
+        return _read_written(column, kind, name, reading.written)
     assert reading.unit is not None
     if pa.types.is_floating(column.type):
         found = _read_floats(column, name, MICROS[reading.unit])
@@ -153,9 +165,21 @@ def read_value(value: Any, kind: pa.DataType, name: str, reading: TimeReading) -
     except (pa.ArrowException, TypeError) as error:
         message = f"the time {value!r} of {name} is not of the column's type, which is {kind}"
         raise DataError([Problem("TW312", message, "give it as a value of that type")]) from error
-    if reading.written is not None:
-        return read_texts(column, reading.written).cast(pa.int64())[0].as_py()
+    if reading.written is not None and _family(kind) in ("text", "whole numbers"):
+        return read_texts(column.cast(pa.large_string()), reading.written).cast(pa.int64())[0].as_py()
     return read_column(column, name, reading).cast(pa.int64())[0].as_py()
+
+
+def _read_written(column: pa.ChunkedArray, kind: pa.DataType, name: str, written: Written) -> pa.ChunkedArray:
+    match _family(column.type):
+        case "timestamps":
+            return column
+        case "dates":
+            return column.cast(pa.timestamp("us")).cast(kind)
+        case "whole numbers":
+            return _read_texts(column.cast(pa.large_string()), name, written)
+        case _:
+            return _read_texts(column, name, written)
 
 
 def _read_texts(column: pa.ChunkedArray, name: str, written: Written) -> pa.ChunkedArray:

@@ -53,6 +53,11 @@ class Written:
         """Whether it is the usual way."""
         return self == USUAL
 
+    @property
+    def fits_numbers(self) -> bool:
+        """Whether numbers can be texts that are written so: one that begins with a year has lost no zeros."""
+        return not self.is_iso and self.parts[0] == "year"
+
     def named(self) -> str:
         """The expression with names for its groups, as RE2 has them."""
         names = iter(self.parts)

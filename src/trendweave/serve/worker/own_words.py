@@ -17,7 +17,12 @@ _WORDS = tuple(
         (r"leave type= out", "choose none under Type"),
         (r"give time_unit='\w+' if they are (\w+)", r"choose \1 under Times are"),
         (r"give time_format='iso', or how times are written, such as time_format='.*'", "choose text under Times are"),
-        (r"give time_format instead", "choose text under Times are"),
+        (
+            r"give time_format='iso', which takes a date as midnight of UTC",
+            "choose text under Times are, for dates too",
+        ),
+        (r"give time_format(='iso')? instead", "choose text under Times are"),
+        (r"give time_unit for numbers since 1970, or such as time_format='.*", "choose a unit under Times are"),
         (r"give another time_unit", "choose another unit under Times are"),
         (r"leave time_(unit|format) out", "choose another reading under Times are"),
         (r"time_unit is for numbers", "units are for numbers"),

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, FloatType, IntegralType, StringType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from trendweave.errors import DataError, Problem
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.rows.given_times.reading import TimeReading
+from trendweave.rows.given_times.refusing import Family, refuse_unit, refuse_written
 from trendweave.rows.given_times.units import MICROS, TimeUnit
 from trendweave.rows.given_times.written import Written
 from trendweave.runners.spark.given_times.texts import read_iso, write_as_iso
@@ -29,8 +39,7 @@ def read_times_on_spark(events: DataFrame, names: tuple[str, ...], reading: Time
         return events
     kinds = {field.name: field.dataType for field in events.schema if field.name in names}
     if reading.written is not None:
-        events = _replace(events, {name: _write(name, kind, reading.written) for name, kind in kinds.items()})
-        return _replace(events, {name: read_iso(name) for name in kinds})
+        return _read_written(events, kinds, reading.written)
     assert reading.unit is not None
     return _replace(events, {name: _read(name, kind, reading.unit) for name, kind in kinds.items()})
 
@@ -41,10 +50,32 @@ def _replace(events: DataFrame, read: dict[str, Column]) -> DataFrame:
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _write(name: str, kind: DataType, written: Written) -> Column:
-    if not isinstance(kind, StringType):
-        raise _refuse(name, kind, "time_format is for text", "leave time_format out")
-    return write_as_iso(F.col(spark_column((name,))), written)
+def _read_written(events: DataFrame, kinds: dict[str, DataType], written: Written) -> DataFrame:
+    """Texts, and numbers as such, by way of the usual text; dates are midnight of UTC, and timestamps stay."""
+    texts, read = dict[str, Column](), dict[str, Column]()
+    for name, kind in kinds.items():
+        family = _family(kind)
+        if family == "timestamps" and written.is_iso:
+            continue
+        refused = refuse_written(written, family)
+        if refused is not None:
+            raise _refuse(name, kind, *refused)
+        if family == "dates":
+            read[name] = F.expr(f"TIMESTAMP_SECONDS(UNIX_DATE({spark_column((name,))}) * 86400L)")
+        else:
+            texts[name] = write_as_iso(F.col(spark_column((name,))).cast("string"), written)
+            read[name] = read_iso(name)
+    return _replace(_replace(events, texts), read)
+
+
+def _family(kind: DataType) -> Family:
+    if isinstance(kind, StringType):
+        return "text"
+    if isinstance(kind, IntegralType):
+        return "whole numbers"
+    if isinstance(kind, DateType):
+        return "dates"
+    return "timestamps" if isinstance(kind, TimestampType | TimestampNTZType) else "others"
 
 
 def _read(name: str, kind: DataType, unit: TimeUnit) -> Column:
@@ -55,8 +86,7 @@ def _read(name: str, kind: DataType, unit: TimeUnit) -> Column:
         return _read_number(name, unit)
     if isinstance(kind, FloatType | DoubleType):
         return _read_float(name, MICROS[unit])
-    hint = "give time_format instead" if isinstance(kind, StringType) else "leave time_unit out"
-    raise _refuse(name, kind, "time_unit is for numbers", hint)
+    raise _refuse(name, kind, *refuse_unit(_family(kind)))
 
 
 def _read_number(name: str, unit: TimeUnit) -> Column:
