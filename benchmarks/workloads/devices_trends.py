@@ -22,7 +22,7 @@ CARD_BARS = {
 @workload("devices-trends")
 def devices_trends(repeat: int) -> list[ResultRow]:
     """S+ with one comparison in 20,000 segments of 1,000 events, and SEQ(A, B, C) over one long stream."""
-    rows = _segments(sized(20_000, 2_000), min(repeat, 3))
+    rows = _segments(sized(20_000, 20_000), min(repeat, 3))
     rows += _stream(sized(10_000_000, 4_000_000), min(repeat, 3))
     if has_card():
         from tools.gpu_checks.trends import measure

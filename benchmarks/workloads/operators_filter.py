@@ -29,7 +29,7 @@ CARD_BARS = {("filter, resident", "events_per_s"): 20.0, ("filter, from pinned m
 @workload("operators-filter")
 def operators_filter(repeat: int) -> list[ResultRow]:
     """Selectivities of 1 to 1e-5 of six floats, batches of 256 to 1 M events; on a card also where events lie there."""
-    events = make_events(sized(8_000_000, 2_000_000))
+    events = make_events(sized(8_000_000, 8_000_000))
     rows: list[ResultRow] = []
     for selectivity in SELECTIVITIES:
         far = ops.filter(f"{distance()} > {far_threshold(selectivity)!r}")

@@ -26,6 +26,7 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.operators.joins import in_threads as joins_in_threads
 from trendweave.runners.threads import preparing
 from trendweave.runners.threads import run as threads
 
@@ -61,6 +62,8 @@ def dealing_everything_out(cores: int = 3) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(preparing, "LEAST_ROWS", 1)
         patch.setattr(threads, "count_cores", lambda: cores)
+        patch.setattr(joins_in_threads, "_FEW", 1)
+        patch.setattr(joins_in_threads, "count_cores", lambda: cores)
         yield
 
 

@@ -306,8 +306,11 @@ def test_columns_without_an_order_do_not_order_ties() -> None:
     assert rows.column("left_n").to_pylist() == [1, 1, 2, 2]  # NULL is first
 
 
-def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", [1 << 20, 4], ids=["large blocks", "blocks done again"])
+def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch, target: int) -> None:
     monkeypatch.setattr(in_threads, "_FEW", 10)
+    monkeypatch.setattr(in_threads, "count_cores", lambda: 3)
+    monkeypatch.setattr(finding, "_TARGET", target)
     numbers = np.random.default_rng(6)
     table = pa.table({"time": np.sort(numbers.integers(0, 90, 200)), "x": numbers.random(200)})
     plan = ops.window_join("left.x - right.x < 0.02 AND right.x - left.x < 0.02", left="90 rows", right="70 rows").task
@@ -315,9 +318,12 @@ def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     program = bind_join(plan, table.schema, "time")
     rows = program.prepare(table)[0]
     for way in ("band", "batches"):
-        found = [list(replace(program, way=way, device=device).compute(rows).batches) for device in ("cpu", "threads")]
-        assert found[0] == found[1]
-        assert sum(batch.num_rows for batch in found[0]) > 500
+        one, all_cores = (
+            pa.Table.from_batches(replace(program, way=way, device=device).compute(rows).batches)
+            for device in ("cpu", "threads")
+        )
+        assert one.equals(all_cores)
+        assert one.num_rows > 500
 
 
 @pytest.mark.parametrize("times", [[-(2**63), -(2**63) + 2], [2**63 - 3, 2**63 - 1], [-(2**63), 2**63 - 1], [0, 2**62]])

@@ -61,13 +61,14 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
     slices = [rows for rows in slices if rows.num_rows]
     if not keys or not slices:
         return None
-    hashed = list(pool.map(lambda rows: _Hashed.of(rows, keys), slices))
-    runs = [one.runs for one in hashed if one.runs is not None]
-    cuts = cut_runs(runs, [rows.num_rows for rows in slices], parts) if len(runs) == len(hashed) else None
+    hashes = list(pool.map(lambda rows: _hash_keys(rows, keys), slices))
+    runs = [one for one in pool.map(Runs.of, hashes) if one is not None]
+    cuts = cut_runs(runs, [rows.num_rows for rows in slices], parts) if len(runs) == len(slices) else None
     whole = None if cuts is None else _deal_runs(slices, cuts)
     if whole is not None and whole.largest * parts <= _UNEVEN:
         return whole
-    part_of, sizes = _share_out(np.sum([one.counts for one in hashed], axis=0), parts)
+    counted = list(pool.map(_Counted.of, hashes))
+    part_of, sizes = _share_out(np.sum([one.counts for one in counted], axis=0), parts)
     if len(sizes) < 2:
         return None
     largest = max(sizes) / sum(sizes)
@@ -75,7 +76,7 @@ def deal_keys(keys: tuple[Path, ...], slices: Sequence[pa.Table], pool: Executor
         return whole
     blocks = [
         (rows.slice(first, _BLOCK), one.bits[first : first + _BLOCK])
-        for rows, one in zip(slices, hashed, strict=True)
+        for rows, one in zip(slices, counted, strict=True)
         for first in range(0, rows.num_rows, _BLOCK)
     ]
     ordered = list(pool.map(lambda block: _Ordered.of(block[0], part_of[block[1]], parts), blocks))
@@ -97,20 +98,22 @@ def _deal_runs(slices: Sequence[pa.Table], cuts: list[int]) -> Deal:
     return Deal(tuple(fetch(first, end) for first, end in pairwise(cuts)), EVERYTHING, largest)
 
 
+def _hash_keys(rows: pa.Table, keys: tuple[Path, ...]) -> np.ndarray:
+    columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
+    return hash_rows(columns, rows.num_rows)
+
+
 @dataclass(frozen=True, slots=True)
-class _Hashed:
-    """Keys of a slice by some bits of their hashes, how many rows have each, and runs of keys where rows stand so."""
+class _Counted:
+    """Keys of a slice by some bits of their hashes, and how many rows have each."""
 
     bits: np.ndarray
     counts: np.ndarray
-    runs: Runs | None
 
     @staticmethod
-    def of(rows: pa.Table, keys: tuple[Path, ...]) -> _Hashed:
-        columns = [rows.column(path[0]) if len(path) == 1 else column_of(rows, path) for path in keys]
-        hashes = hash_rows(columns, rows.num_rows)
+    def of(hashes: np.ndarray) -> _Counted:
         bits = (hashes >> np.uint64(64 - _BITS)).astype(np.uint16)
-        return _Hashed(bits, np.bincount(bits, minlength=1 << _BITS), Runs.of(hashes))
+        return _Counted(bits, np.bincount(bits, minlength=1 << _BITS))
 
 
 def _share_out(counts: np.ndarray, parts: int) -> tuple[np.ndarray, list[int]]:

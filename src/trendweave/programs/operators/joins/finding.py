@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.joins.active import ActiveWindow, Moving, Sliding
 from trendweave.programs.operators.joins.bands import Band, as_floats
+from trendweave.programs.operators.joins.blocks import Block, Cutting
 from trendweave.programs.operators.joins.candidates import (
     Candidates,
     Looks,
@@ -22,7 +23,7 @@ from trendweave.programs.operators.joins.candidates import (
     look_into,
 )
 from trendweave.programs.operators.joins.conjuncts import JoinCondition
-from trendweave.programs.operators.joins.in_threads import search_in_threads
+from trendweave.programs.operators.joins.in_threads import compute_blocks, count_blocks, count_threads, map_in_threads
 from trendweave.programs.operators.joins.on_card import search_on_card
 from trendweave.programs.operators.joins.ordered import OrderedSide
 from trendweave.programs.operators.joins.pair_tests import FEW, PairTest
@@ -30,19 +31,14 @@ from trendweave.programs.operators.joins.ways import BandSearch, Batches, Scan, 
 from trendweave.rows.codes import order_codes
 from trendweave.rows.times import check_edges
 
-#: Pairs of a block, about.
-_TARGET = 1 << 20
-#: A block is done again in halves where it has so many times more.
-_TOO_MANY = 8
-#: Events of a block, at most.
-_EVENTS = 1 << 16
+#: Pairs of a block, about, and events of a block, at most.
+_TARGET, _EVENTS = 1 << 20, 1 << 16
 #: Both on a graphics card.
 _TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
-#: Where nothing is known yet, one of so many candidates is taken to be a pair.
-_RARE = 64
 
 #: Numbers, and which of them are valid.
 _Floats: TypeAlias = tuple[np.ndarray, np.ndarray]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -89,22 +85,17 @@ class PairSearch:
         """What is asked of pairs."""
         return PairTest(self.condition.pairs, self.left, self.right, self.columns)
 
-    def searches(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Search]:
-        """How events of each side find partners; of some events, or of all."""
+    def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
+        """What events of each side may find; of some events, or of all."""
         for window in (self.left_window, self.right_window):
             if isinstance(window, Sliding):
                 for side in (self.left, self.right):
                     check_edges(side.steps, window.length + window.slide)
         fitting = find_fitting(self.condition, self.left, self.right, self.columns)
-        found = [
+        return [
             find_candidates(fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
             find_candidates(fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
         ]
-        pairs = sum(each.pairs for each in found)
-        if self.device == "threads":
-            return search_in_threads(lambda candidates: self._choose(candidates, pairs), found)
-        chosen = [self._choose(candidates, pairs) for candidates in found]
-        return [search_on_card(search) for search in chosen] if self.device == "gpu" else chosen
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
         if not self.condition.pairs:
@@ -149,50 +140,62 @@ class PairSearch:
         left = evaluate_on_side(band.left, self.left, self.columns["left"])
         return left, evaluate_on_side(band.right, self.right, self.columns["right"])
 
-    def pairs(
-        self, left_wanted: np.ndarray | None = None, right_wanted: np.ndarray | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Left and right ranks of pairs: blocks one after the other, in order of row time, left and right rank.
+    def blocks(
+        self,
+        make: Callable[[np.ndarray, np.ndarray], _Made],
+        left_wanted: np.ndarray | None = None,
+        right_wanted: np.ndarray | None = None,
+    ) -> Iterator[_Made]:
+        """What is made of pairs: blocks one after the other, in order of row time, left and right rank.
 
         Args:
+            make: Makes something of the left and right ranks of some pairs.
             left_wanted: Which left events are asked for, as those that look; None: all.
             right_wanted: The same of right events.
         """
-        searches = self.searches(left_wanted, right_wanted)
+        candidates = self._find_candidates(left_wanted, right_wanted)
+        pairs = sum(each.pairs for each in candidates)
+        threads = count_threads(pairs) if self.device == "threads" else 1
+        searches = map_in_threads(lambda side: self._prepare(side, pairs), candidates, threads)
         times = [(self.left if one.candidates.of_left else self.right).steps[one.candidates.probes] for one in searches]
         sizes = [one.candidates.high - one.candidates.low for one in searches]
         order = np.argsort(np.concatenate(times), kind="stable")
-        moments = np.concatenate(times)[order]
-        ends = np.cumsum(np.concatenate(sizes)[order])
-        on_card = self.device == "gpu"
-        target, events = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if on_card else (_TARGET, _EVENTS)
-        first, most, seen, found = 0, events, 0, 0
-        while first < moments.size:
-            before = int(ends[first - 1]) if first else 0
-            share = 1.0 if not self.condition.pairs else (found + 1) / (seen + 1) if seen else 1 / _RARE
-            last = int(np.searchsorted(ends, before + max(target / share, 1), "right"))
-            last = min(max(last, first + 1), first + most, moments.size)
-            last = int(np.searchsorted(moments, moments[last - 1], "right"))
-            limit = _TOO_MANY * target if moments[first] < moments[last - 1] else 2**62
-            block = self._find_block(searches, times, int(moments[first]), int(moments[last - 1]), limit)
-            if block is None:
-                most = max((last - first) // 4, 1)
-                continue
-            seen, found, most = seen + int(ends[last - 1]) - before, found + block[0].size, min(2 * most, events)
-            first = last
-            if block[0].size:
-                yield block
+        sizes_of_blocks = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if self.device == "gpu" else (_TARGET, _EVENTS)
+        cutting = Cutting(
+            np.concatenate(times)[order],
+            np.concatenate(sizes)[order],
+            *sizes_of_blocks,
+            parts=count_blocks(threads),
+            tested=bool(self.condition.pairs),
+        )
+
+        def work(block: Block) -> tuple[int, _Made | None] | None:
+            found = self._find_block(searches, times, block)
+            if found is None:
+                return None
+            return found[0].size, make(*found) if found[0].size else None
+
+        return (made for made in compute_blocks(work, cutting, threads) if made is not None)
+
+    def _prepare(self, candidates: Candidates, pairs: int) -> Search:
+        """A search that has all that its blocks have in common."""
+        search = self._choose(candidates, pairs)
+        if self.device == "gpu":
+            return search_on_card(search)
+        if self.device == "threads":
+            search.find(0, 0, 0)  # what all cores need is made by one
+        return search
 
     def _find_block(
-        self, searches: list[Search], times: list[np.ndarray], begin: int, end: int, limit: int
+        self, searches: list[Search], times: list[np.ndarray], block: Block
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """The pairs of some times; None where they are too many."""
         lefts, rights = [], []
         for search, moments in zip(searches, times, strict=True):
-            first, last = int(np.searchsorted(moments, begin)), int(np.searchsorted(moments, end, "right"))
+            first, last = int(np.searchsorted(moments, block.begin)), int(np.searchsorted(moments, block.end, "right"))
             if first == last:
                 continue
-            done, event, member = search.find(first, last, limit)
+            done, event, member = search.find(first, last, block.limit)
             if done < last - first:
                 return None
             own, other = search.candidates.probes[event], search.candidates.members[member]

@@ -1,69 +1,83 @@
-"""A search in which the cores of this process take turns: compiled loops let other threads work."""
+"""Blocks of a join on all cores of this process: compiled loops, NumPy and Arrow let other threads work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-
-import numpy as np
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import TypeVar
 
 from trendweave.devices.cores import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
-from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.ways import Search, TakeAll
+from trendweave.programs.operators.joins.blocks import Block, Cutting
 
-#: Parts per core: what one core has left over another one takes.
-_PARTS_PER_CORE = 4
+_Made = TypeVar("_Made")
+_Given = TypeVar("_Given")
+
+#: Blocks per core: what one core has left over another one takes.
+_BLOCKS_PER_CORE = 2
 #: So many candidates are not worth to be dealt out.
 _FEW = 1_000_000
 
 
-@dataclass(frozen=True)
-class InThreads:
-    """The same pairs as of one core, in the same order.
-
-    Attributes:
-        search: What each core does.
-        cores: How many there are.
-    """
-
-    search: Search
-    cores: int
-
-    @property
-    def candidates(self) -> Candidates:
-        return self.search.candidates
-
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
-        sizes = np.cumsum(self.candidates.high[first:last] - self.candidates.low[first:last])
-        if last - first < 2 or sizes[-1] < _FEW:
-            return self.search.find(first, last, limit)
-        wanted = np.linspace(0, sizes[-1], self.cores * _PARTS_PER_CORE + 1)[1:-1]
-        borders = np.unique([first, *(first + np.searchsorted(sizes, wanted, "right")), last]).tolist()
-        with Pool(self.cores) as pool:
-            found = list(pool.map(lambda part: self.search.find(part[0], part[1], limit), pairwise(borders)))
-        events, members = ([part[place] for part in found] for place in (1, 2))
-        complete = all(done == end - begin for (begin, end), (done, _, _) in zip(pairwise(borders), found, strict=True))
-        return last - first if complete else 0, np.concatenate(events), np.concatenate(members)
+def count_threads(candidates: int) -> int:
+    """How many threads look at candidates: one where more are not worth it, or this one is one of several."""
+    return 1 if candidates < _FEW or is_in_pool() else count_cores()
 
 
-def search_in_threads(choose: Callable[[Candidates], Search], sides: Sequence[Candidates]) -> list[Search]:
-    """Searches of both sides by all cores; what only lists numbers stays on one.
+def count_blocks(threads: int) -> int:
+    """How many blocks there are at least."""
+    return 1 if threads == 1 else threads * _BLOCKS_PER_CORE
+
+
+def map_in_threads(function: Callable[[_Given], _Made], given: list[_Given], threads: int) -> list[_Made]:
+    """What a function makes of some things."""
+    if threads == 1:
+        return [function(one) for one in given]
+    with Pool(threads) as pool:
+        return list(pool.map(function, given))
+
+
+def compute_blocks(
+    work: Callable[[Block], tuple[int, _Made] | None], cutting: Cutting, threads: int
+) -> Iterator[_Made]:
+    """What is made of blocks, in their order.
 
     Args:
-        choose: Makes the search of a side.
-        sides: What each side may find.
+        work: Makes something of a block and tells the number of its pairs; None where they are too many.
+        cutting: Cuts blocks.
+        threads: How many are worked on at the same time.
     """
-    cores = count_cores()
-    if cores < 2 or is_in_pool() or sum(side.pairs for side in sides) < _FEW:
-        return [choose(side) for side in sides]
-
-    def prepare(side: Candidates) -> Search:
-        search = choose(side)
-        search.find(0, 0, 0)  # what all cores need is made by one
-        return search
-
-    with Pool(cores) as pool:
-        found = list(pool.map(prepare, sides))
-    return [search if isinstance(search, TakeAll) else InThreads(search, cores) for search in found]
+    first = 0
+    if threads == 1:
+        while first < cutting.size:
+            block = cutting.cut(first)
+            done = work(block)
+            if done is None:
+                cutting.shrink(block)
+                continue
+            cutting.learn(block, done[0])
+            first = block.last
+            yield done[1]
+        return
+    pool = Pool(threads)
+    waiting = deque[tuple[Block, Future[tuple[int, _Made] | None]]]()
+    try:
+        while first < cutting.size or waiting:
+            while first < cutting.size and len(waiting) <= threads:
+                block = cutting.cut(first)
+                waiting.append((block, pool.submit(work, block)))
+                first = block.last
+            block, future = waiting.popleft()
+            done = future.result()
+            if done is None:
+                for _, later in waiting:
+                    later.cancel()
+                waiting.clear()
+                cutting.shrink(block)
+                first = block.first
+                continue
+            cutting.learn(block, done[0])
+            yield done[1]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -205,9 +206,12 @@ class WindowJoin:
     def write(self, left: OrderedSide, right: OrderedSide, scope: Scope) -> Output:
         """Rows of pairs whose time is asked for."""
         wanted = [_wanted(side, scope) for side in (left, right)]
-        pairs = self.find(left, right).pairs(*wanted)
-        keys, sides = self.plan.keys, self.prepared_sides
-        return Output(write_pairs(self.schema, keys, sides, left, right, pairs, scope.counted))
+
+        def write(left_ranks: np.ndarray, right_ranks: np.ndarray) -> list[pa.RecordBatch]:
+            ranks = (left_ranks, right_ranks)
+            return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), ranks, scope.counted)
+
+        return Output(chain.from_iterable(self.find(left, right).blocks(write, *wanted)))
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -37,35 +37,32 @@ def write_pairs(
     schema: pa.Schema,
     keys: Sequence[str],
     columns: Mapping[str, Mapping[str, str]],
-    left: OrderedSide,
-    right: OrderedSide,
-    pairs: Iterator[tuple[np.ndarray, np.ndarray]],
+    sides: tuple[OrderedSide, OrderedSide],
+    ranks: tuple[np.ndarray, np.ndarray],
     counted: bool,
-) -> Iterator[pa.RecordBatch]:
-    """Batches of result rows.
+) -> list[pa.RecordBatch]:
+    """Result rows of some pairs.
 
     Args:
         schema: The columns of the result.
         keys: The columns of keys.
         columns: By side: the names of its columns, and those of prepared rows.
-        left: The left events.
-        right: The right events.
-        pairs: Ranks of pairs, block by block.
+        sides: The left and the right events.
+        ranks: The left and the right ranks of pairs.
         counted: With a last column that says that each row is one.
     """
-    for ranks in pairs:
-        taken: dict[str, pa.ChunkedArray] = {}
-        times = []
-        for (side, own), rows, places in zip(columns.items(), (left, right), ranks, strict=True):
-            times.append(take_rows(rows.table.column(TIME), places))
-            for name, column in own.items():
-                shown = name if name in keys else f"{side}_{name}"
-                if shown not in taken:
-                    taken[shown] = times[-1] if column == TIME else take_rows(rows.table.column(column), places)
-        is_left = pa.array(left.steps[ranks[0]] >= right.steps[ranks[1]])
-        taken[schema.names[0]] = pc.if_else(is_left, *times)
-        arrays = [taken[field.name].cast(field.type) for field in schema]
-        table = pa.table(arrays, schema)
-        if counted:
-            table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
-        yield from table.to_batches()
+    taken: dict[str, pa.ChunkedArray] = {}
+    times = []
+    for (side, own), rows, places in zip(columns.items(), sides, ranks, strict=True):
+        times.append(take_rows(rows.table.column(TIME), places))
+        for name, column in own.items():
+            shown = name if name in keys else f"{side}_{name}"
+            if shown not in taken:
+                taken[shown] = times[-1] if column == TIME else take_rows(rows.table.column(column), places)
+    is_left = pa.array(sides[0].steps[ranks[0]] >= sides[1].steps[ranks[1]])
+    taken[schema.names[0]] = pc.if_else(is_left, *times)
+    arrays = [taken[field.name].cast(field.type) for field in schema]
+    table = pa.table(arrays, schema)
+    if counted:
+        table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
+    return table.to_batches()
