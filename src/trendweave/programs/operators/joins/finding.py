@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +28,7 @@ from trendweave.programs.operators.joins.ordered import OrderedSide
 from trendweave.programs.operators.joins.pair_tests import FEW, PairTest
 from trendweave.programs.operators.joins.ways import BandSearch, Batches, Scan, Search, TakeAll, Way
 from trendweave.rows.codes import order_codes
+from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges
 
 #: Pairs of a block, about, and events of a block, at most.
@@ -231,17 +231,3 @@ def _as_values(columns: tuple[pa.Array, pa.Array], is_order: bool) -> tuple[_Flo
         return None
     one, other = ((part.astype(np.float64), part >= 0) for part in order_codes(*columns))
     return one, other
-
-
-def sort_by(*columns: np.ndarray) -> np.ndarray:
-    """The order of rows by some columns of whole numbers, the first counts most: by one number where that holds all."""
-    if not columns[0].size:
-        return np.empty(0, np.int64)
-    lows = [int(column.min()) for column in columns]
-    widths = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
-    if math.prod(widths) >= 2**63:
-        return np.lexsort(columns[::-1])
-    number = columns[0] - lows[0]
-    for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
-        number = number * width + (column - low)
-    return np.argsort(number, kind="stable")  # which is quick where long stretches are in order

@@ -33,6 +33,7 @@ from trendweave.results.types import Numbers, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK
+from trendweave.rows.ordering import sort_by, take_rows
 from trendweave.rows.times import TimeType, as_steps, as_times, steps_of, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.
@@ -91,8 +92,10 @@ class WindowAggregates(BoundWindows):
         codes = key_codes([rows.column(name) for name in self.plan.keys], rows.num_rows)
         rank = rank_keys([rows.column(name) for name in self.plan.keys], first_of_each(codes))[codes]
         ends = (as_steps(rows.column(END), self.time_type),) if isinstance(self.window, RowCount) else ()
-        order = order_windows(rank, start, *ends)
-        return rows if np.array_equal(order, np.arange(order.size)) else rows.take(pa.array(order))
+        order = sort_by(*ends, start, rank)
+        if np.array_equal(order, np.arange(order.size)):
+            return rows
+        return pa.table([take_rows(column, order) for column in rows.columns], rows.schema)
 
     def _times(
         self, rows: OrderedRows, edges: WindowEdges
