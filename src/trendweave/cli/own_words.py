@@ -10,6 +10,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.logging import RichHandler
 
+from trendweave.consoles import make_console
 from trendweave.errors import Problem, TrendweaveError
 
 #: Arguments that are options of a command. All are called the same, with - for _.
@@ -50,7 +51,7 @@ class _OwnWords(logging.Formatter):
 
 def show_warnings() -> Console:
     """Show what the package warns of on stderr, in the words of the command line; the console that does."""
-    errors = Console(stderr=True)
+    errors = make_console(errors=True)
     handler = RichHandler(console=errors, show_time=False, show_path=False)
     handler.setFormatter(_OwnWords("%(message)s"))
     logger = logging.getLogger("trendweave")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from trendweave.consoles import make_console
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -70,16 +72,15 @@ class RichBar:
     """A bar on the terminal's standard error, which disappears in the end."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             TaskProgressColumn(),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[told]}", markup=False),
         )
-        self._bar = Progress(*columns, console=Console(stderr=True), **_PLAIN)
+        self._bar = Progress(*columns, console=make_console(errors=True), **_PLAIN)
         self._task = self._bar.add_task("", total=None, told="")
         self._bar.start()
 
