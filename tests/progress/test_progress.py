@@ -89,6 +89,25 @@ def test_work_that_tells_nothing_is_estimated() -> None:
 
 
 @pytest.mark.usefixtures("_looked_at")
+def test_after_the_last_counted_part_nothing_is_estimated() -> None:
+    with watching.watching(None, "5 events", 5, lambda: 1e-9):
+        for _ in follow(range(2), 2):
+            wait_for(lambda: any(seen.share is not None for bar in Noted.made for seen in bar.seen))
+        number = len(Noted.made[0].seen)
+        wait_for(lambda: len(Noted.made[0].seen) > number + 1)
+        for _ in follow(range(2), 2):
+            wait_for(lambda: Noted.made[0].seen[-1].share == 0)
+            break
+        number = len(Noted.made[0].seen)
+        wait_for(lambda: len(Noted.made[0].seen) > number + 1)
+    after = Noted.made[0].seen
+    made = [seen for seen in after if seen.what == "5 events, making rows of the result"]
+    assert made
+    assert {(seen.share, seen.left, seen.rate, seen.about) for seen in made} == {(None, None, "", False)}
+    assert after[-1].what == "5 events", "a loop that was left has not counted all of its parts"
+
+
+@pytest.mark.usefixtures("_looked_at")
 def test_a_bar_that_fails_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
@@ -191,6 +210,43 @@ def test_the_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "computing" in told.err
     assert "50%" in told.err
     assert "about 90 s left, 3M events/s" in told.err
+
+
+UNKNOWN = Seen("making rows", None, "", None, 200.0)
+
+
+def test_no_share_is_shown_where_none_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    bar = RichBar()
+    bar.update(SEEN)
+    assert "50%" in capsys.readouterr().err
+    bar.update(UNKNOWN)
+    told = capsys.readouterr().err
+    bar.close()
+    assert "making rows" in told
+    assert "3 min 20 s so far" in told
+    assert "%" not in told
+
+
+def test_tqdm_shows_no_share_where_none_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def tqdm(**given: Any) -> Any:
+        nothing = dict.fromkeys(["set_description_str", "set_postfix_str", "refresh"], lambda *said, **how: None)
+        made.append(SimpleNamespace(**given, **nothing))
+        return made[0]
+
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=tqdm))  # type: ignore[arg-type]
+    bar = TqdmBar()
+    formats = []
+    for seen in (SEEN, UNKNOWN, SEEN):
+        bar.update(seen)
+        formats.append("percentage" in made[0].bar_format)
+    assert formats == [True, False, True]
 
 
 def test_the_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
