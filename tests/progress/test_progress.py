@@ -282,7 +282,7 @@ def test_tasks_of_active_jobs() -> None:
         getJobInfo=lambda job: SimpleNamespace(stageIds=list(stages)),
         getStageInfo=stages.get,
     )
-    assert find_tasks(tracker) == Tasks(3, 14)
+    assert find_tasks(tracker) == Tasks(3, 14, frozenset({7}))
     tracker.getActiveJobsIds = list
     assert find_tasks(tracker) is None
 
@@ -298,6 +298,43 @@ def test_a_bar_per_time_that_jobs_are_active() -> None:
     assert len(second.seen) == 1
     assert first.closed
     assert second.closed
+
+
+def test_stages_of_each_job_are_looked_at_apart() -> None:
+    idle, running = (SimpleNamespace(numTasks=4, numActiveTasks=active, numCompletedTasks=active) for active in (0, 1))
+    stages = {1: running, 2: idle, 3: idle, 4: running, 5: idle}
+    jobs = {7: [1, 2], 8: [3, 4], 9: [5]}
+    tracker: Any = SimpleNamespace(
+        getActiveJobsIds=lambda: list(jobs),
+        getJobInfo=lambda job: SimpleNamespace(stageIds=jobs[job]),
+        getStageInfo=stages.get,
+    )
+    assert find_tasks(tracker) == Tasks(2, 12, frozenset({7, 8})), "stage 3 was done earlier, and job 9 waits"
+
+
+@pytest.mark.usefixtures("_looked_at")
+def test_rate_and_time_left_are_of_the_jobs_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks are a second apart."""
+    first, both, second = frozenset({1}), frozenset({1, 2}), frozenset({2})
+    looks = [None, Tasks(0, 0), Tasks(1, 9, first), Tasks(4, 8, first), Tasks(5, 12, both), Tasks(1, 4, second)]
+    looks += [Tasks(0, 0), Tasks(1, 4, frozenset({3})), None]
+    now = [0.0]
+
+    def look() -> Tasks | None:
+        now[0] += 1
+        return looks.pop(0) if looks else None
+
+    monkeypatch.setattr(tasks, "monotonic", lambda: now[0])
+    show_tasks(look, Noted, patience=0.0, idle=3.0, pause=0.0)
+    (bar,) = Noted.made
+    assert [(seen.what, seen.rate, seen.left) for seen in bar.seen] == [
+        ("Spark: 1 of 9 tasks", "1 tasks/s", pytest.approx(8)),
+        ("Spark: 4 of 8 tasks", "2 tasks/s", pytest.approx(2)),
+        ("Spark: 5 of 12 tasks", "1.67 tasks/s", pytest.approx(4.2)),
+        ("Spark: 1 of 4 tasks", "0.5 tasks/s", pytest.approx(6)),
+        ("Spark", "", None),
+        ("Spark: 1 of 4 tasks", "1 tasks/s", pytest.approx(3)),
+    ]
 
 
 @pytest.mark.usefixtures("_looked_at")
