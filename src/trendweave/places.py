@@ -233,7 +233,10 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     from trendweave.runners.local import Batches
 
     table, _ = _read_here(asked, events, settings)
-    return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
+    batches = _on_device(
+        asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1])
+    )
+    return batches.tell_at_end(lambda rows: asked.tell(table, rows))
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:

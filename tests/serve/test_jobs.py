@@ -62,6 +62,19 @@ def test_rows_are_those_of_the_query() -> None:
     assert only(messages, "result")["total"] == expected.num_rows
 
 
+def test_every_run_says_why_there_are_no_rows(tmp_path: Path) -> None:
+    """A worker lives on, and each page is somebody else's."""
+    nothing = FALLING.replace("Stock ", "Stocks ")
+    (tmp_path / "events.csv").write_text("time,type\n1,Stock\n", encoding="utf-8")
+    of_file = asked("RETURN COUNT(*) PATTERN Stocks S+", source={"kind": "file", "name": "events.csv"})
+    for wanted in (asked(nothing), asked(nothing), of_file, of_file):
+        messages = do("run", wanted, tmp_path)
+        assert only(messages, "result")["rows"] == 0
+        (note,) = only(messages, "notes")["notes"]
+        assert note.startswith("the result is empty: no event is of type Stocks; the types in type are Stock")
+        assert note.endswith("did you mean Stock?")
+
+
 def test_huge_results_are_cut() -> None:
     limits = replace(LIMITS, rows=7)
     counted = do("run", asked(FALLING), limits=limits)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave import EventStore, Workload
+from trendweave.runners.nothing_found import tell_again
 from trendweave.serve.asking import Stream
 from trendweave.serve.worker.alerts import check_alert, find_alerts
 from trendweave.serve.worker.cells import describe_column
@@ -30,6 +31,7 @@ def replay(job: Job) -> Iterator[Message]:
     Raises:
         TrendweaveError: The queries have problems, do not fit the events, or cannot run on a stream.
     """
+    tell_again()
     queries = job.queries()
     stream = job.asked.stream
     events = open_events(job)
