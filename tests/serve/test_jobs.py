@@ -132,6 +132,26 @@ def test_problems_have_places_and_carets() -> None:
     assert do("check", asked(FALLING)) == [{"event": "ok", "kinds": ["trends"]}]
 
 
+def test_the_page_speaks_of_its_own_fields(tmp_path: Path) -> None:
+    (plan,) = only(do("plan", asked("RETURN COUNT(*) PATTERN SEQ(A, B)")), "plan")["queries"]
+    assert "events of one time never follow each other" in plan["text"]
+    (path,) = only(do("check", asked("rules/a.tw")), "problems")["problems"]
+    (tmp_path / "a.csv").write_text("times,typ\n1,A\n", encoding="utf-8")
+    source = {"kind": "file", "name": "a.csv", "time": "time", "type": "type"}
+    missing = only(do("run", asked("RETURN COUNT(*) PATTERN A+", source=source), tmp_path), "problems")["problems"]
+    (tmp_path / "b.csv").write_text("time,type\n1,A\n1,B\n", encoding="utf-8")
+    source = {"kind": "file", "name": "b.csv"}
+    nothing = only(do("run", asked("RETURN COUNT(*) PATTERN SEQ(A, B)", source=source), tmp_path), "notes")["notes"]
+    said = [plan["text"], path["shown"], *(one["shown"] for one in missing), *nothing]
+    assert not any(python in "\n".join(said) for python in ("order_by", "trendweave.", "Path(", "time=", "type="))
+    assert path["hint"].startswith("write the query itself")
+    assert [one["hint"] for one in missing] == [
+        "did you mean times? Choose it under Time",
+        "did you mean typ? Choose it under Type",
+    ]
+    assert nothing[0].endswith("events of one time never follow each other")
+
+
 def test_rules_are_told_apart_and_what_they_share() -> None:
     both = asked(FALLING, FALLING.replace("S.price > NEXT", "S.volume > 5000 AND S.price > NEXT"))
     plan = only(do("plan", both), "plan")
