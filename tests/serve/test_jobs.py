@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ import pytest
 import trendweave
 from tests.serve.serving_here import FALLING, STOCK, asked
 from trendweave import datasets
-from trendweave.serve.asking import Alert
+from trendweave.serve.asking import Alert, Stream
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
+from trendweave.serve.worker import replaying
 from trendweave.serve.worker.alerts import find_alerts
 from trendweave.serve.worker.collecting import collect
 from trendweave.serve.worker.jobs import run_job
@@ -192,6 +194,29 @@ def test_delays_make_events_late_and_matches_are_alerts() -> None:
 
     counted = only(do("live", asked(MATCHES, FALLING, stream={"rate": 0})), "ends")
     assert counted["alerts"] == counted["queries"]["q0"] < counted["rows"]
+
+
+@pytest.mark.parametrize("rate", [0.5, 20.0, 2_000.0])
+def test_a_stream_keeps_its_speed(monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
+    """However long some pieces take, such as those that kernels are compiled for."""
+    now = 0.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(replaying, "time", SimpleNamespace(monotonic=lambda: now, sleep=wait))
+    table = pa.table({"time": range(int(rate * 60))})
+    came: list[tuple[float, int]] = []
+    for number, piece in enumerate(replaying._pieces(table, Stream(rate=rate))):
+        came.append((now, piece.num_rows))
+        wait({0: 5.0, 30: 2.0}.get(number, 0.001))
+    assert sum(events for _, events in came) == table.num_rows
+    for begin, _ in came:
+        in_a_second = sum(events for moment, events in came if begin <= moment < begin + 1)
+        assert in_a_second <= 1.13 * rate + 1
+    # Only those two pieces are not caught up with.
+    assert now == pytest.approx(60 + 5 + 2, rel=0.05)
 
 
 def test_streams_are_refused_where_they_cannot_be() -> None:
