@@ -267,3 +267,8 @@ def test_everything_has_a_name_and_room_in_a_narrow_window(page: Any) -> None:
     for panel in ("live", "rows"):
         page.click(f"#tab-{panel}")
         assert page.evaluate("document.documentElement.scrollWidth") == 380
+        outside = page.evaluate("""() => [...document.querySelectorAll("button, input, select")].filter((one) => {
+            const card = one.closest("section, .card")?.getBoundingClientRect(), own = one.getBoundingClientRect();
+            return card && own.width && (own.right > card.right || own.left < card.left);
+        }).map((one) => one.id)""")
+        assert outside == []
