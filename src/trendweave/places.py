@@ -233,7 +233,10 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     from trendweave.runners.local import Batches
 
     table, _ = _read_here(asked, events, settings)
-    return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
+    batches = _on_device(
+        asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1])
+    )
+    return batches.tell_at_end(lambda rows: asked.tell(table, rows))
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
@@ -263,11 +266,13 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
     return Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
 
 
-def open_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> PushSession:
-    """A session for events one by one."""
+def open_session(
+    asked: Asked, events: Any, options: Mapping[str, Any], draw: Callable[[], Picture] | None = None
+) -> PushSession:
+    """A session for events one by one; `draw` gives the picture that notebooks show with it."""
     from trendweave.runners.session import PushSession
 
-    return PushSession(*prepare_session(asked, events, options))
+    return PushSession(*prepare_session(asked, events, options), draw)
 
 
 def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tuple[Incremental, str, bytes | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
@@ -305,7 +306,10 @@ class Query:
             OptionError: An option is not known here, or has a wrong value.
             ExecutionError: The query cannot run piece by piece, or nothing of it would ever be certain.
         """
-        return places.open_session(_Asked(self, time, self._type_column(type)), events, options)
+        from trendweave.planning.show.template_picture import make_template
+
+        asked = _Asked(self, time, self._type_column(type))
+        return places.open_session(asked, events, options, partial(make_template, self.plan))
 
     def _asked(self, events: Any, time: str, type: TypeColumn) -> _Asked:
         """The query with the columns of time and type, which a store knows."""

@@ -20,7 +20,8 @@ PACKAGE = Path(__file__).parents[2] / "src" / "trendweave"
 # What each room may import beside itself. `__init__` stands for the public names of the package.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
-    "progress": set(),
+    "consoles": set(),
+    "progress": {"consoles"},
     "events": {"errors"},
     "table_files": {"errors"},
     "devices": {"errors"},
@@ -73,14 +74,14 @@ ROOMS: dict[str, set[str]] = {
     "pictures": {"errors", "events"},
     "datasets": {"errors"},
     # `trendweave.workload` is a function, too. The words of the language are those that a page highlights. Files, times
-    # and months are read as everywhere else.
+    # and months are read as everywhere else. What a process tells once, its worker tells each page.
     "serve": {
         *("__init__", "workload", "errors", "language", "pictures", "datasets"),
-        *("rows.given_times", "store.layout.moments", "table_files"),
+        *("rows.given_times", "runners.nothing_found", "store.layout.moments", "table_files"),
     },
     # What a version of Spark lacks is asked for in one place; far times of its rows are told of as elsewhere.
     "cli": {
-        *("__init__", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
+        *("__init__", "consoles", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
         *("rows.given_times", "runners.spark.versions"),
     },
     "__init__": {

@@ -45,10 +45,15 @@ def test_arguments_become_options(python: str, command: str) -> None:
             "  way out: ask for --numbers decimal or text or log2\n",
         ),
         ("RETURN TRENDS PATTERN A+", ("--max-trends", "7"), "trends to show; --max-trends is 7\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--time", "timee"), "  way out: did you mean --time time?\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--type", "typ"), "  way out: did you mean --type type?\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--type", "my kin"), "  way out: did you mean --type 'my kind'?\n"),
+        ("RETURN SUM(a.y) PATTERN A a WHERE a.tme > 1", (), "  way out: did you mean time?\n"),
     ],
 )
 def test_errors_of_a_run(query: str, options: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    write_table(pa.table({"time": list(range(70)), "type": ["A"] * 70}), tmp_path / "events.parquet")
+    columns = {"time": list(range(70)), "type": ["A"] * 70, "my kind": ["A"] * 70, "y": [1] * 70}
+    write_table(pa.table(columns), tmp_path / "events.parquet")
     events = ("--events", str(tmp_path / "events.parquet"), "--runner", "local")
     result = trendweave("run", "-q", query, *events, *options)
     assert result.returncode == 1

@@ -148,7 +148,7 @@ def test_a_pipe_gets_one_csv_for_all(rules: Path, capfd: pytest.CaptureFixture[s
 def test_a_terminal_gets_a_table_per_query(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(run_files, "Console", lambda: Console(file=shown, width=80, color_system=None))
+    monkeypatch.setattr(run_files, "make_console", lambda: Console(file=shown, width=80, color_system=None))
     run(ask(rules))
     text = shown.getvalue()
     assert [name for name in sorted(RULES) if f"{name} ─" in text] == sorted(RULES)

@@ -12,8 +12,11 @@ import pytest
 
 import trendweave
 from trendweave import operators as ops
+from trendweave.operators.drawing import make_chain
 from trendweave.pictures.cards import Card
 from trendweave.pictures.highlight import KEYWORDS, highlight_query
+from trendweave.pictures.picture import scroll
+from trendweave.planning.show.template_picture import make_template
 
 LANGUAGE = Path(trendweave.__file__).parent / "language"
 SCHEMA = pa.schema({"time": pa.int64(), "type": pa.string(), "x": pa.float64()})
@@ -68,12 +71,21 @@ def test_workloads_operators_and_sessions() -> None:
     assert "Operator" in Checked(ops.filter("x > 1")._repr_html_()).text
     for session in (trendweave.query(TEXTS["trends"]).push(SCHEMA), rules.push(SCHEMA)):
         assert "before the first event" in Checked(session._repr_html_()).text
+        assert "<svg" in session._repr_html_()
         session.send({"time": 7, "type": "A", "x": 9.0})
         session.send({"time": 1, "type": "A", "x": 9.0})
         card = Checked(session._repr_html_())
         assert re.search(r"watermark\s*7", card.text)
         assert re.search(r"late events\s*1", card.text)
         assert "watermark 7; late events 1" in repr(session)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_sessions_draw_the_template_of_their_query(kind: str) -> None:
+    query = trendweave.query(TEXTS[kind])
+    assert scroll(make_template(query.plan)) in query.push(SCHEMA)._repr_html_()
+    chain = ops.filter("x > 1") | query
+    assert scroll(make_chain(chain)) in chain.push(SCHEMA)._repr_html_()
 
 
 def test_showing_a_session_changes_nothing() -> None:

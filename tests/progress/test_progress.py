@@ -89,6 +89,25 @@ def test_work_that_tells_nothing_is_estimated() -> None:
 
 
 @pytest.mark.usefixtures("_looked_at")
+def test_after_the_last_counted_part_nothing_is_estimated() -> None:
+    with watching.watching(None, "5 events", 5, lambda: 1e-9):
+        for _ in follow(range(2), 2):
+            wait_for(lambda: any(seen.share is not None for bar in Noted.made for seen in bar.seen))
+        number = len(Noted.made[0].seen)
+        wait_for(lambda: len(Noted.made[0].seen) > number + 1)
+        for _ in follow(range(2), 2):
+            wait_for(lambda: Noted.made[0].seen[-1].share == 0)
+            break
+        number = len(Noted.made[0].seen)
+        wait_for(lambda: len(Noted.made[0].seen) > number + 1)
+    after = Noted.made[0].seen
+    made = [seen for seen in after if seen.what == "5 events, making rows of the result"]
+    assert made
+    assert {(seen.share, seen.left, seen.rate, seen.about) for seen in made} == {(None, None, "", False)}
+    assert after[-1].what == "5 events", "a loop that was left has not counted all of its parts"
+
+
+@pytest.mark.usefixtures("_looked_at")
 def test_a_bar_that_fails_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
@@ -193,6 +212,43 @@ def test_the_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "about 90 s left, 3M events/s" in told.err
 
 
+UNKNOWN = Seen("making rows", None, "", None, 200.0)
+
+
+def test_no_share_is_shown_where_none_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    bar = RichBar()
+    bar.update(SEEN)
+    assert "50%" in capsys.readouterr().err
+    bar.update(UNKNOWN)
+    told = capsys.readouterr().err
+    bar.close()
+    assert "making rows" in told
+    assert "3 min 20 s so far" in told
+    assert "%" not in told
+
+
+def test_tqdm_shows_no_share_where_none_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def tqdm(**given: Any) -> Any:
+        nothing = dict.fromkeys(["set_description_str", "set_postfix_str", "refresh"], lambda *said, **how: None)
+        made.append(SimpleNamespace(**given, **nothing))
+        return made[0]
+
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=tqdm))  # type: ignore[arg-type]
+    bar = TqdmBar()
+    formats = []
+    for seen in (SEEN, UNKNOWN, SEEN):
+        bar.update(seen)
+        formats.append("percentage" in made[0].bar_format)
+    assert formats == [True, False, True]
+
+
 def test_the_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     handle = SimpleNamespace(update=shown.append)
@@ -226,7 +282,7 @@ def test_tasks_of_active_jobs() -> None:
         getJobInfo=lambda job: SimpleNamespace(stageIds=list(stages)),
         getStageInfo=stages.get,
     )
-    assert find_tasks(tracker) == Tasks(3, 14)
+    assert find_tasks(tracker) == Tasks(3, 14, frozenset({7}))
     tracker.getActiveJobsIds = list
     assert find_tasks(tracker) is None
 
@@ -242,6 +298,43 @@ def test_a_bar_per_time_that_jobs_are_active() -> None:
     assert len(second.seen) == 1
     assert first.closed
     assert second.closed
+
+
+def test_stages_of_each_job_are_looked_at_apart() -> None:
+    idle, running = (SimpleNamespace(numTasks=4, numActiveTasks=active, numCompletedTasks=active) for active in (0, 1))
+    stages = {1: running, 2: idle, 3: idle, 4: running, 5: idle}
+    jobs = {7: [1, 2], 8: [3, 4], 9: [5]}
+    tracker: Any = SimpleNamespace(
+        getActiveJobsIds=lambda: list(jobs),
+        getJobInfo=lambda job: SimpleNamespace(stageIds=jobs[job]),
+        getStageInfo=stages.get,
+    )
+    assert find_tasks(tracker) == Tasks(2, 12, frozenset({7, 8})), "stage 3 was done earlier, and job 9 waits"
+
+
+@pytest.mark.usefixtures("_looked_at")
+def test_rate_and_time_left_are_of_the_jobs_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks are a second apart."""
+    first, both, second = frozenset({1}), frozenset({1, 2}), frozenset({2})
+    looks = [None, Tasks(0, 0), Tasks(1, 9, first), Tasks(4, 8, first), Tasks(5, 12, both), Tasks(1, 4, second)]
+    looks += [Tasks(0, 0), Tasks(1, 4, frozenset({3})), None]
+    now = [0.0]
+
+    def look() -> Tasks | None:
+        now[0] += 1
+        return looks.pop(0) if looks else None
+
+    monkeypatch.setattr(tasks, "monotonic", lambda: now[0])
+    show_tasks(look, Noted, patience=0.0, idle=3.0, pause=0.0)
+    (bar,) = Noted.made
+    assert [(seen.what, seen.rate, seen.left) for seen in bar.seen] == [
+        ("Spark: 1 of 9 tasks", "1 tasks/s", pytest.approx(8)),
+        ("Spark: 4 of 8 tasks", "2 tasks/s", pytest.approx(2)),
+        ("Spark: 5 of 12 tasks", "1.67 tasks/s", pytest.approx(4.2)),
+        ("Spark: 1 of 4 tasks", "0.5 tasks/s", pytest.approx(6)),
+        ("Spark", "", None),
+        ("Spark: 1 of 4 tasks", "1 tasks/s", pytest.approx(3)),
+    ]
 
 
 @pytest.mark.usefixtures("_looked_at")

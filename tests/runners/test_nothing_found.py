@@ -122,3 +122,19 @@ def test_sessions_tell_at_their_end(caplog: pytest.LogCaptureFixture) -> None:
 
     session.finish()
     assert caplog.messages == ["none of 3 events is of a type that the query names: Stocks"]
+
+
+def test_batches_are_told_of_after_the_last_one(caplog: pytest.LogCaptureFixture) -> None:
+    batches = trendweave.query("RETURN COUNT(*) PATTERN Stocks S+").iter(EVENTS)
+    assert caplog.messages == []
+    for _ in range(2):
+        assert list(batches) == []
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("the result is empty: no event is of type Stocks")
+    caplog.clear()
+    assert list(trendweave.query("RETURN COUNT(*) PATTERN SEQ(Stock, Trade)").iter(EVENTS))
+    assert caplog.messages == []
+    assert list(trendweave.workload(["RETURN COUNT(*) PATTERN X", "RETURN COUNT(*) PATTERN Y"]).iter(EVENTS)) == []
+    assert caplog.messages == [
+        "the result is empty: no event is of type X or Y; the types in type are Stock, Trade",
+    ]

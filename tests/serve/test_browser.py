@@ -23,6 +23,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     rows = [f"{second},Stock,{second % 7}" for second in range(400)]
     (folder / "stock.csv").write_text("\n".join(["time,type,price", *rows]))
+    named = ["1,MOTOR VEHICLE THEFT,3,4", "2,Motor,5,6"]
+    (folder / "named.csv").write_text("\n".join(["time,type,my col,my``own", *named]))
     (folder / "odd.csv").write_text(f"time,type,name\n1,A,{MARKUP}\n2,A,<script>alert(2)</script>\n")
     for name, least in (("all", 0), ("large", 3)):
         text = COUNTED.replace("Stock S+", f"Stock S+\nWHERE S.price >= {least}")
@@ -104,6 +106,30 @@ def test_words_and_columns_are_completed_by_keys_alone(page: Any) -> None:
     write(page, "GROUP BY a ORDER-BY b GROUP-BY c-d")
     words = [one.inner_text() for one in page.query_selector_all("#shown-text .word")]
     assert words == ["GROUP", "BY", "ORDER-BY", "GROUP-BY"]
+
+
+def test_names_that_need_backticks_are_completed(page: Any) -> None:
+    page.select_option("#source", "file:named.csv")
+    page.wait_for_selector("text=2 events")
+    for before, word, offered in (
+        ("PATTERN ", "MOTOR", ["`MOTOR VEHICLE THEFT`", "Motor"]),
+        ("PATTERN ", "`motor v", ["`MOTOR VEHICLE THEFT`"]),
+        ("PATTERN Motor a WHERE a.", "my", ["`my col`", "`my````own`"]),
+        ("PATTERN Motor a WHERE a.", "`my c", ["`my col`"]),
+        ("PATTERN Motor a WHERE a.", "`", ["time", "type", "`my col`", "`my````own`"]),
+        ("PATTERN Motor a WHERE a.", "`my````o", ["`my````own`"]),
+        ("WHERE a.type = '", "MOTOR VEH", ["MOTOR VEHICLE THEFT"]),
+        ("WHERE a.type = 'Motor' AND a.`my col` > ", "tim", ["TIMESTAMP", "time"]),
+        ("WHERE a.`my col` > 1 WITHIN 1 ", "hou", ["hours"]),
+    ):
+        write(page, before)
+        page.press("#query-text", "End")
+        page.keyboard.type(word)
+        page.keyboard.press("Control+Space")
+        found = [one.inner_text() for one in page.query_selector_all("#completions li span")]
+        assert found == offered, before + word
+        page.keyboard.press("Tab")
+        assert page.input_value("#query-text") == before + offered[0]
 
 
 def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
@@ -241,3 +267,8 @@ def test_everything_has_a_name_and_room_in_a_narrow_window(page: Any) -> None:
     for panel in ("live", "rows"):
         page.click(f"#tab-{panel}")
         assert page.evaluate("document.documentElement.scrollWidth") == 380
+        outside = page.evaluate("""() => [...document.querySelectorAll("button, input, select")].filter((one) => {
+            const card = one.closest("section, .card")?.getBoundingClientRect(), own = one.getBoundingClientRect();
+            return card && own.width && (own.right > card.right || own.left < card.left);
+        }).map((one) => one.id)""")
+        assert outside == []

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ import pytest
 import trendweave
 from tests.serve.serving_here import FALLING, STOCK, asked
 from trendweave import datasets
-from trendweave.serve.asking import Alert
+from trendweave.serve.asking import Alert, Stream
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
+from trendweave.serve.worker import replaying
 from trendweave.serve.worker.alerts import find_alerts
 from trendweave.serve.worker.collecting import collect
 from trendweave.serve.worker.jobs import run_job
@@ -60,6 +62,19 @@ def test_rows_are_those_of_the_query() -> None:
     assert told["rows"][0][0] == "2024-01-01 00:00:00"
     assert "<svg" in told["pictures"][0]["drawing"]
     assert only(messages, "result")["total"] == expected.num_rows
+
+
+def test_every_run_says_why_there_are_no_rows(tmp_path: Path) -> None:
+    """A worker lives on, and each page is somebody else's."""
+    nothing = FALLING.replace("Stock ", "Stocks ")
+    (tmp_path / "events.csv").write_text("time,type\n1,Stock\n", encoding="utf-8")
+    of_file = asked("RETURN COUNT(*) PATTERN Stocks S+", source={"kind": "file", "name": "events.csv"})
+    for wanted in (asked(nothing), asked(nothing), of_file, of_file):
+        messages = do("run", wanted, tmp_path)
+        assert only(messages, "result")["rows"] == 0
+        (note,) = only(messages, "notes")["notes"]
+        assert note.startswith("the result is empty: no event is of type Stocks; the types in type are Stock")
+        assert note.endswith("did you mean Stock?")
 
 
 def test_huge_results_are_cut() -> None:
@@ -119,6 +134,26 @@ def test_problems_have_places_and_carets() -> None:
     assert do("check", asked(FALLING)) == [{"event": "ok", "kinds": ["trends"]}]
 
 
+def test_the_page_speaks_of_its_own_fields(tmp_path: Path) -> None:
+    (plan,) = only(do("plan", asked("RETURN COUNT(*) PATTERN SEQ(A, B)")), "plan")["queries"]
+    assert "events of one time never follow each other" in plan["text"]
+    (path,) = only(do("check", asked("rules/a.tw")), "problems")["problems"]
+    (tmp_path / "a.csv").write_text("times,typ\n1,A\n", encoding="utf-8")
+    source = {"kind": "file", "name": "a.csv", "time": "time", "type": "type"}
+    missing = only(do("run", asked("RETURN COUNT(*) PATTERN A+", source=source), tmp_path), "problems")["problems"]
+    (tmp_path / "b.csv").write_text("time,type\n1,A\n1,B\n", encoding="utf-8")
+    source = {"kind": "file", "name": "b.csv"}
+    nothing = only(do("run", asked("RETURN COUNT(*) PATTERN SEQ(A, B)", source=source), tmp_path), "notes")["notes"]
+    said = [plan["text"], path["shown"], *(one["shown"] for one in missing), *nothing]
+    assert not any(python in "\n".join(said) for python in ("order_by", "trendweave.", "Path(", "time=", "type="))
+    assert path["hint"].startswith("write the query itself")
+    assert [one["hint"] for one in missing] == [
+        "did you mean times? Choose it under Time",
+        "did you mean typ? Choose it under Type",
+    ]
+    assert nothing[0].endswith("events of one time never follow each other")
+
+
 def test_rules_are_told_apart_and_what_they_share() -> None:
     both = asked(FALLING, FALLING.replace("S.price > NEXT", "S.volume > 5000 AND S.price > NEXT"))
     plan = only(do("plan", both), "plan")
@@ -159,6 +194,29 @@ def test_delays_make_events_late_and_matches_are_alerts() -> None:
 
     counted = only(do("live", asked(MATCHES, FALLING, stream={"rate": 0})), "ends")
     assert counted["alerts"] == counted["queries"]["q0"] < counted["rows"]
+
+
+@pytest.mark.parametrize("rate", [0.5, 20.0, 2_000.0])
+def test_a_stream_keeps_its_speed(monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
+    """However long some pieces take, such as those that kernels are compiled for."""
+    now = 0.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(replaying, "time", SimpleNamespace(monotonic=lambda: now, sleep=wait))
+    table = pa.table({"time": range(int(rate * 60))})
+    came: list[tuple[float, int]] = []
+    for number, piece in enumerate(replaying._pieces(table, Stream(rate=rate))):
+        came.append((now, piece.num_rows))
+        wait({0: 5.0, 30: 2.0}.get(number, 0.001))
+    assert sum(events for _, events in came) == table.num_rows
+    for begin, _ in came:
+        in_a_second = sum(events for moment, events in came if begin <= moment < begin + 1)
+        assert in_a_second <= 1.13 * rate + 1
+    # Only those two pieces are not caught up with.
+    assert now == pytest.approx(60 + 5 + 2, rel=0.05)
 
 
 def test_streams_are_refused_where_they_cannot_be() -> None:

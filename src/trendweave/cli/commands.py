@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from trendweave import Workload, __version__
 from trendweave.cli.failure import Failure
@@ -50,6 +48,7 @@ from trendweave.cli.serve_command import serve
 from trendweave.cli.store_commands import store
 from trendweave.cli.streams.command import stream
 from trendweave.cli.warm_up_command import warm_up
+from trendweave.consoles import make_console
 from trendweave.errors import TrendweaveError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -244,7 +243,7 @@ def demo(
     """Show a query on real data: its plan, its result, a picture, and the speed on a large stream."""
     from trendweave.cli.demo import run_demo
 
-    run_demo(Console(), on_spark=choose_runner(runner) is Runner.spark, picture=picture)
+    run_demo(make_console(), on_spark=choose_runner(runner) is Runner.spark, picture=picture)
 
 
 def main() -> None:
@@ -253,5 +252,5 @@ def main() -> None:
         app(prog_name="trendweave")
     except (TrendweaveError, Failure) as error:
         told = in_own_words(error) if isinstance(error, TrendweaveError) else error
-        Console(stderr=True, soft_wrap=True, highlight=False).print(escape(str(told)))
+        make_console(errors=True).print(str(told), markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.logging import RichHandler
 
+from trendweave.consoles import make_console
 from trendweave.errors import Problem, TrendweaveError
 
 #: Arguments that are options of a command. All are called the same, with - for _.
@@ -34,6 +35,8 @@ _CALLS = (
     ),
     (re.compile(r"EventStore\.create\(\.\.\.\) and append\(.*\)"), "trendweave store create and append"),
 )
+#: A column that an option names, and the columns that are called nearly so.
+_MISSING, _NEAR = re.compile(r"there is no (?P<role>time|type) column "), re.compile(r"did you mean (?P<names>.+)\?")
 _VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
 _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
 #: Names that are no words of English, where they stand alone.
@@ -50,7 +53,7 @@ class _OwnWords(logging.Formatter):
 
 def show_warnings() -> Console:
     """Show what the package warns of on stderr, in the words of the command line; the console that does."""
-    errors = Console(stderr=True)
+    errors = make_console(errors=True)
     handler = RichHandler(console=errors, show_time=False, show_path=False)
     handler.setFormatter(_OwnWords("%(message)s"))
     logger = logging.getLogger("trendweave")
@@ -67,6 +70,10 @@ def in_own_words(error: TrendweaveError) -> TrendweaveError:
 
 
 def _translate_problem(problem: Problem) -> Problem:
+    missing, near = _MISSING.match(problem.message), _NEAR.fullmatch(problem.hint)
+    if problem.code == "TW302" and missing and near:
+        names = " or ".join(map(shlex.quote, near["names"].split(" or ")))
+        return replace(problem, hint=f"did you mean --{missing['role']} {names}?")
     return replace(problem, message=translate(problem.message), hint=translate(problem.hint))
 
 

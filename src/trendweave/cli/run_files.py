@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from trendweave import IntervalPlan, Query, Workload, plot
 from trendweave.cli import files
@@ -20,6 +20,7 @@ from trendweave.cli.failure import Failure
 from trendweave.cli.options import Device, Exchange, Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.consoles import make_console
 from trendweave.pictures.kinds import find_kind
 
 if TYPE_CHECKING:
@@ -188,12 +189,12 @@ def draw(run: FileRun, result: pa.Table) -> None:
 def print_result(run: FileRun, result: pa.Table, type_: str | None) -> None:
     """Print tables for people at a terminal, one per query; CSV for programs, one for all."""
     if sys.stdout.isatty():
-        console = Console()
+        console = make_console()
         if isinstance(run.asked, Query):
             print_table(console, write_trends_as_text(result))
             return
         for name, rows in split_rows(run.asked, result, run.time, type_):
-            console.rule(f"[bold]{escape(name)}", align="left")
+            console.rule(Text(name, style="bold"), align="left")
             print_table(console, write_trends_as_text(rows))
         return
     import pyarrow.csv

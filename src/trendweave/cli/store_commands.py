@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import TimeFormatOption, TimeUnitOption, read_times
 from trendweave.cli.own_words import show_warnings
+from trendweave.consoles import make_console
 from trendweave.errors import DataError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def aggregate(
     if out != "-":
         write_table(found, Path(out))
     elif sys.stdout.isatty():
-        print_table(Console(), found)
+        print_table(make_console(), found)
     else:
         pyarrow.csv.write_csv(found, sys.stdout.buffer)
 
@@ -222,7 +222,7 @@ class _Steps:
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[_Steps]:
     """A bar on stderr while something runs, if that is a terminal; it goes away at the end."""
-    errors = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    errors = make_console(errors=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
         yield _Steps(bar, total, what)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 _MOST_ROWS = 40
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -29,9 +29,9 @@ def make_rich_table(table: pa.Table) -> Table:
     shown = Table(header_style="bold")
     for field in table.schema:
         numeric = not (pa.types.is_string(field.type) or pa.types.is_temporal(field.type))
-        shown.add_column(escape(field.name), justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
     for row in table.to_pylist():
-        shown.add_row(*(escape(write_cell(value)) for value in row.values()))
+        shown.add_row(*(Text(write_cell(value)) for value in row.values()))
     return shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
@@ -71,7 +72,9 @@ def make_engine(piped: Piped, events: Any, time: str, type_: TypeColumn, options
 
 def open_session(piped: Piped, events: Any, time: str, type_: TypeColumn, options: Options) -> PushSession:
     """A session for events one by one."""
-    return places.open_session(Asked(piped.operators, time, type_), events, options)
+    from trendweave.operators.drawing import make_chain
+
+    return places.open_session(Asked(piped.operators, time, type_), events, options, partial(make_chain, piped))
 
 
 def bind_stages(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from trendweave.consoles import make_console
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -70,23 +72,23 @@ class RichBar:
     """A bar on the terminal's standard error, which disappears in the end."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             TaskProgressColumn(),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[told]}", markup=False),
         )
-        self._bar = Progress(*columns, console=Console(stderr=True), **_PLAIN)
+        self._bar = Progress(*columns, console=make_console(errors=True), **_PLAIN)
         self._task = self._bar.add_task("", total=None, told="")
         self._bar.start()
 
     def update(self, seen: Seen) -> None:
-        share = None if seen.share is None else seen.share * 100
-        total = None if share is None else 100
-        self._bar.update(self._task, description=seen.what, completed=share or 0, total=total, told=seen.text)
+        share = 0 if seen.share is None else seen.share * 100
+        # Rich takes a total of None for one that stays as it is.
+        self._bar.tasks[0].total = None if seen.share is None else 100
+        self._bar.update(self._task, description=seen.what, completed=share, told=seen.text)
         self._bar.refresh()
 
     def close(self) -> None:
@@ -112,13 +114,16 @@ class NotebookBar:
 class TqdmBar:
     """A bar of tqdm, for those who have imported it, in their style."""
 
+    _KNOWN, _UNKNOWN = "{desc} {percentage:3.0f}%|{bar}| {postfix}", "{desc} {postfix}"
+
     def __init__(self) -> None:
         from tqdm.auto import tqdm
 
-        self._bar = tqdm(total=100, leave=False, bar_format="{desc} {percentage:3.0f}%|{bar}| {postfix}")
+        self._bar = tqdm(total=100, leave=False, bar_format=self._KNOWN)
 
     def update(self, seen: Seen) -> None:
         self._bar.set_description_str(seen.what, refresh=False)
+        self._bar.bar_format = self._UNKNOWN if seen.share is None else self._KNOWN
         self._bar.n = round(100 * (seen.share or 0))
         self._bar.set_postfix_str(seen.text, refresh=False)
         self._bar.refresh()

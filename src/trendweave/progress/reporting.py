@@ -13,14 +13,15 @@ LEAST_TO_TELL, _MOST_PARTS = 50_000, 50
 
 
 class Tracker:
-    """What is known of a run: the share of the parts that are done, of the loop that runs now; and how many seconds
-    were expected for all of it.
+    """What is known of a run: the share of the parts that are done, of the loop that runs now; whether the last loop
+    went to its end; and how many seconds were expected for all of it.
 
     One thread writes it, and another one reads it now and then; a number that is a moment old does no harm.
     """
 
     def __init__(self) -> None:
         self.done: float | None = None
+        self.counted = False
         self.expected: float | None = None
         self.inside = False
 
@@ -72,12 +73,13 @@ def follow(
     if tracker is None or tracker.inside or not total or total < 2:
         yield from parts
         return
-    tracker.inside, tracker.done = True, 0.0
+    tracker.inside, tracker.done, tracker.counted = True, 0.0, False
     try:
         so_far = 0.0
         for part in parts:
             yield part
             so_far += size(part)
             tracker.done = min(so_far / total, 1.0)
+        tracker.counted = True
     finally:
         tracker.inside, tracker.done = False, None

@@ -87,6 +87,9 @@ class _Watch:
     def look(self) -> Seen:
         elapsed = monotonic() - self._begun
         share, about = self._tracker.done, False
+        if share is None and self._tracker.counted:
+            # An estimate of the whole run tells nothing of what follows its counted parts.
+            return Seen(f"{self._what}, making rows of the result", None, "", None, elapsed)
         if share is None:
             seconds = self._ask()
             if seconds is not None and seconds > 0:

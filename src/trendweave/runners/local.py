@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import pyarrow as pa
@@ -39,7 +39,14 @@ class Batches:
         self.schema: pa.Schema = program.schema.with_metadata(dropped.metadata)
         self.trends: int | None = output.trends
         self._batches = output.batches
+        self._rows = 0
+        self._tell: Callable[[int], None] | None = None
         self._next = next if device == "gpu" else interruptible(next)
+
+    def tell_at_end(self, tell: Callable[[int], None]) -> Batches:
+        """The same batches; after the last one, what there is to say is said once, with the number of all rows."""
+        self._tell = tell
+        return self
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
@@ -47,7 +54,11 @@ class Batches:
     def __next__(self) -> pa.RecordBatch:
         batch = self._next(self._batches, None)
         if batch is None:
+            tell, self._tell = self._tell, None
+            if tell is not None:
+                tell(self._rows)
             raise StopIteration
+        self._rows += batch.num_rows
         return batch.replace_schema_metadata(self.schema.metadata)
 
 

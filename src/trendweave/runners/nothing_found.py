@@ -28,6 +28,11 @@ _MOST_TOLD = 10_000
 _SHOWN_TYPES = 12
 
 
+def tell_again() -> None:
+    """Tell of all queries once more, as to somebody else."""
+    _TOLD.clear()
+
+
 def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None, rows: int) -> None:
     """Warn where events lack a type that the pattern names, or nothing was found. Of a query that is told once.
 

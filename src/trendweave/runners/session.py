@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State
 from trendweave.runners.warm_up import load_folding
+
+if TYPE_CHECKING:
+    from trendweave.pictures.picture import Picture
 
 #: Events that are put aside before they are prepared, at most. Those that are folded are prepared in some milliseconds,
 #: so that no event waits for long; for others the event that closes a window waits for all of its events anyway.
@@ -42,8 +45,15 @@ _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 class PushSession:
     """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
 
-    def __init__(self, engine: Incremental, watermark: str, state: bytes | None = None) -> None:
+    def __init__(
+        self,
+        engine: Incremental,
+        watermark: str,
+        state: bytes | None = None,
+        draw: Callable[[], Picture] | None = None,
+    ) -> None:
         self._use(engine)
+        self._draw = draw
         self._delay = _in_steps(watermark, engine.time_type)
         self._state: State = engine.start()
         self._looked_at_times = False
@@ -78,7 +88,8 @@ class PushSession:
     def _repr_html_(self) -> str:
         from trendweave.pictures.cards import Card
 
-        return Card(type(self).__name__, self._engine.text, self._facts()).html()
+        pictures = () if self._draw is None else (self._draw(),)
+        return Card(type(self).__name__, self._engine.text, self._facts(), pictures).html()
 
     def _facts(self) -> list[tuple[str, str]]:
         """What is told of the session, without changing anything in it."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from trendweave.runners.incremental import Incremental
 from trendweave.runners.session import PushSession
+
+if TYPE_CHECKING:
+    from trendweave.pictures.picture import Picture
 
 
 class Rules(Protocol):
@@ -19,6 +22,9 @@ class Rules(Protocol):
 
     def without(self, *names: str) -> Self:
         """Without some of them."""
+
+    def _draw(self) -> Picture:
+        """What is computed together, as a picture."""
 
 
 R = TypeVar("R", bound=Rules)
@@ -41,7 +47,8 @@ class WorkloadSession(PushSession, Generic[R]):
     def _repr_html_(self) -> str:
         from trendweave.pictures.cards import Card
 
-        return Card(type(self).__name__, "", self._facts(), (), (("queries", self._engine.text),)).html()
+        pictures = (self._rules._draw(),)
+        return Card(type(self).__name__, "", self._facts(), pictures, (("queries", self._engine.text),)).html()
 
     @property
     def workload(self) -> R:

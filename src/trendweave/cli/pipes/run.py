@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from rich.console import Console
 
 from trendweave.cli import files
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.consoles import make_console
 from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _write(run: PipeRun, rows: pa.Table) -> None:
         files.write_table(rows, Path(run.out))
         return
     if sys.stdout.isatty():
-        print_table(Console(), write_trends_as_text(rows))
+        print_table(make_console(), write_trends_as_text(rows))
         return
     import pyarrow.csv
 

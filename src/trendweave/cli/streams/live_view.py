@@ -18,7 +18,6 @@ import pyarrow as pa
 from rich.console import Console, Group, RenderableType
 from rich.filesize import decimal as bytes_text
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -284,7 +283,7 @@ class LiveView:
         with self._lock:
             counts = Table.grid(padding=(0, 2))
             for name, value in self._counts.describe(self._time_is_number):
-                counts.add_row(Text(name, style="bold"), escape(value))
+                counts.add_row(Text(name, style="bold"), Text(value))
             minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
             hint = {"stopped": "", "stopping": "; Ctrl-C again leaves at once"}.get(self._state, "; Ctrl-C stops")
             head = Text(f"{self._title}: {self._state}, {minutes:,}:{seconds:02}{hint}", style="bold")
@@ -308,6 +307,6 @@ def _draw_queries(queries: Sequence[tuple[str, int, float]], most: int) -> Rende
     table.add_column("rows", justify="right")
     table.add_column("per second", justify="right")
     for name, rows, per_second in queries[:most]:
-        table.add_row(escape(name), f"{rows:,}", _write_rate(per_second))
+        table.add_row(Text(name), f"{rows:,}", _write_rate(per_second))
     more = len(queries) - most
     return Group(table, Text(f"... and {more:,} more queries")) if more > 0 else table

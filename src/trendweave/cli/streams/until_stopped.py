@@ -12,11 +12,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
-from rich.console import Console
-
 from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.streams.live_view import LinesView, LiveView, View
+from trendweave.consoles import make_console
 
 if TYPE_CHECKING:
     from trendweave.cli.streams.running import StreamRun
@@ -32,7 +31,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.asked = False
-        self._console = Console()
+        self._console = make_console()
         self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         self.watch()
 
@@ -80,8 +79,8 @@ def run_until_stopped(run: StreamRun, master: str, conf: Mapping[str, str], titl
 
 def _make_view(title: str, answers: Answers, time_is_number: bool) -> View:
     if sys.stdout.isatty():
-        return LiveView(Console(), title, answers, time_is_number)
-    return LinesView(sys.stdout, Console(stderr=True), answers, time_is_number)
+        return LiveView(make_console(), title, answers, time_is_number)
+    return LinesView(sys.stdout, make_console(errors=True), answers, time_is_number)
 
 
 @contextmanager

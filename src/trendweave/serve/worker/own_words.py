@@ -30,13 +30,23 @@ _WORDS = tuple(
         (r" as time_format says", " as Times are says"),
         (r"; max_trends is ", "; a page gets at most "),
         (r", and max_trends= allows more", ""),
+        (r", unless order_by= names a column that orders them", ""),
+        (
+            r"read the file: trendweave\.query\(Path\(.*",
+            "write the query itself; .tw files of the served folder stand beside the examples",
+        ),
         (r"; max_trends= allows a hundred times as many to be looked at", ""),
     )
 )
+#: A column that is chosen in a field of the page.
+_MISSING = re.compile(r"there is no (?P<role>time|type) column ")
 
 
 def in_own_words(problem: Problem) -> Problem:
     """The same problem; what it says of arguments, it says of fields."""
+    missing = _MISSING.match(problem.message)
+    if problem.code == "TW302" and missing and problem.hint.startswith("did you mean "):
+        return replace(problem, hint=f"{problem.hint} Choose it under {missing['role'].title()}")
     return replace(problem, message=translate(problem.message), hint=translate(problem.hint))
 
 

@@ -8,6 +8,7 @@ from trendweave import EventStore, Query, Workload, plot
 from trendweave.errors import TrendweaveError
 from trendweave.serve.worker.drawing import write_drawing
 from trendweave.serve.worker.job import Job, Message
+from trendweave.serve.worker.own_words import in_own_words, translate
 
 #: A drawing of more rules shows nothing any more.
 _MOST_DRAWN = 60
@@ -34,7 +35,7 @@ def _show(name: str, query: Query) -> dict[str, Any]:
     return {
         "name": name,
         "kind": query.kind,
-        "text": query.explain(),
+        "text": translate(query.explain()),
         "drawing": write_drawing(plot(query)),
     }
 
@@ -43,7 +44,7 @@ def _show_sharing(queries: Workload) -> dict[str, Any]:
     drawing = ""
     if len(queries) <= _MOST_DRAWN:
         drawing = write_drawing(plot(queries))
-    return {"text": queries.explain(), "drawing": drawing}
+    return {"text": translate(queries.explain()), "drawing": drawing}
 
 
 def _explain_access(job: Job, queries: Query | Workload) -> str:
@@ -54,6 +55,6 @@ def _explain_access(job: Job, queries: Query | Workload) -> str:
     try:
         store = open_events(job).found
         assert isinstance(store, EventStore)
-        return queries.explain(store, between=bounds_of(source, store))
+        return translate(queries.explain(store, between=bounds_of(source, store)))
     except TrendweaveError as error:
-        return str(error)
+        return "\n".join(in_own_words(problem).render(error.source) for problem in error.problems)

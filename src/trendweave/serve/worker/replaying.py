@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave import EventStore, Workload
+from trendweave.runners.nothing_found import tell_again
 from trendweave.serve.asking import Stream
 from trendweave.serve.worker.alerts import check_alert, find_alerts
 from trendweave.serve.worker.cells import describe_column
@@ -22,6 +23,8 @@ from trendweave.store.layout.moments import read_between
 _MOST_AT_ONCE = 5_000
 #: The same where events come late: the watermark moves between pieces, and inside of one nothing is late.
 _MOST_LATE_AT_ONCE = 50
+#: So many seconds may the events that were sent be behind those that were asked for.
+_MOST_BEHIND = TELL / 2
 
 
 def replay(job: Job) -> Iterator[Message]:
@@ -30,6 +33,7 @@ def replay(job: Job) -> Iterator[Message]:
     Raises:
         TrendweaveError: The queries have problems, do not fit the events, or cannot run on a stream.
     """
+    tell_again()
     queries = job.queries()
     stream = job.asked.stream
     events = open_events(job)
@@ -86,13 +90,20 @@ def _in_seconds(moments: pa.ChunkedArray) -> np.ndarray:
 
 def _pieces(table: pa.Table, stream: Stream) -> Iterator[pa.Table]:
     """Pieces at the rate that was asked for; empty ones while there is nothing to send yet."""
-    began, sent = time.monotonic(), 0
     most = _MOST_LATE_AT_ONCE if stream.delay else _MOST_AT_ONCE
+    if not stream.rate:
+        yield from (table.slice(first, most) for first in range(0, table.num_rows, most))
+        return
+    # The first event may have to wait for kernels that are compiled; the others do not hurry for it.
+    yield table.slice(0, 1)
+    began, sent = time.monotonic(), min(1, table.num_rows)
     while sent < table.num_rows:
-        due = table.num_rows if not stream.rate else int((time.monotonic() - began) * stream.rate) + 1
-        size = min(most, due - sent, table.num_rows - sent)
-        yield table.slice(sent, max(0, size))
-        sent += max(0, size)
-        if stream.rate and size < most:
+        now = time.monotonic()
+        # What took longer than events may be behind is not caught up with: they would come faster than was asked for.
+        began = max(began, now - sent / stream.rate - _MOST_BEHIND)
+        size = max(0, min(most, int((now - began) * stream.rate) + 1 - sent, table.num_rows - sent))
+        yield table.slice(sent, size)
+        sent += size
+        if size < most:
             # Fast streams come in pieces, slow ones event by event.
             time.sleep(min(TELL, max(0.02, 1 / stream.rate)))

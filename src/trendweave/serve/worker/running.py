@@ -8,6 +8,7 @@ from typing import Literal
 
 from trendweave import EventStore, Query, Workload
 from trendweave.errors import TrendweaveError
+from trendweave.runners.nothing_found import tell_again
 from trendweave.serve.worker.cells import describe_column, write_rows
 from trendweave.serve.worker.collecting import ALONE, Collected, collect
 from trendweave.serve.worker.drawing import MOST_DRAWN, draw_rows
@@ -24,6 +25,7 @@ def run(job: Job) -> Iterator[Message]:
     Raises:
         TrendweaveError: The queries have problems, or do not fit the events.
     """
+    tell_again()
     began = time.perf_counter()
     queries = job.queries()
     yield {"event": "doing", "what": "reading events"}

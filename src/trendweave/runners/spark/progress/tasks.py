@@ -17,7 +17,7 @@ from trendweave.progress.displays import Display, Seen, is_notebook
 from trendweave.progress.watching import PATIENCE, choose_display, write_rate
 
 if TYPE_CHECKING:
-    from pyspark import StatusTracker
+    from pyspark import SparkStageInfo, StatusTracker
     from pyspark.sql import SparkSession
 
 _PAUSE, _IDLE = 0.5, 600.0
@@ -26,10 +26,11 @@ _RUNNING: set[int] = set()
 
 
 class Tasks(NamedTuple):
-    """Tasks of all active jobs: those that are done, and all of them."""
+    """Tasks of all active jobs: those that are done, and all of them; and the jobs that have begun with theirs."""
 
     done: int
     total: int
+    jobs: frozenset[int] = frozenset()
 
 
 class LooksAtTasks(Protocol):
@@ -88,6 +89,8 @@ def show_tasks(
     begun: float | None = None
     bar: Display | None = None
     last, clock = monotonic(), Event()
+    since: dict[int, float] = {}
+    before = last
     try:
         while begun is not None or monotonic() - last < idle:
             tasks = look()
@@ -99,10 +102,13 @@ def show_tasks(
                     bar = None
             else:
                 begun = now if begun is None else begun
-                if bar is None and now - begun >= patience:
+                # A job that is seen for the first time has begun after the look before.
+                since = {job: since.get(job, before) for job in tasks.jobs}
+                if bar is None and tasks.total and now - begun >= patience:
                     bar = make()
                 if bar is not None:
-                    bar.update(_see(tasks, now - begun))
+                    bar.update(_see(tasks, now - min(since.values(), default=begun)))
+            before = now
             clock.wait(pause)
     finally:
         if bar is not None:
@@ -110,19 +116,29 @@ def show_tasks(
 
 
 def _see(tasks: Tasks, elapsed: float) -> Seen:
-    share = tasks.done / tasks.total if tasks.total else None
-    left = elapsed * (1 - share) / share if share else None
+    """Rate and time left are those of the jobs that run now: earlier ones had tasks of other kinds."""
+    if not tasks.total:
+        return Seen("Spark", None, "", None, elapsed)
+    share = tasks.done / tasks.total
+    left = elapsed * (1 - share) / share if share and elapsed else None
     rate = f"{write_rate(tasks.done / elapsed)} tasks/s" if tasks.done and elapsed else ""
     return Seen(f"Spark: {tasks.done:,} of {tasks.total:,} tasks", share, rate, left, elapsed)
 
 
 def find_tasks(tracker: StatusTracker) -> Tasks | None:
-    """Count the tasks of active jobs. Stages before the first one that has begun are skipped ones, done earlier."""
+    """Count the tasks of active jobs. Stages of a job before its first one that has begun are skipped ones, done
+    earlier."""
     jobs = tracker.getActiveJobsIds()
     if not jobs:
         return None
-    numbers = {stage for job in jobs for stage in getattr(tracker.getJobInfo(job), "stageIds", ())}
-    stages = {number: info for number in numbers if (info := tracker.getStageInfo(number)) is not None}
-    begun = [number for number, info in stages.items() if info.numActiveTasks or info.numCompletedTasks]
-    counted = [info for number, info in stages.items() if begun and number >= min(begun)]
-    return Tasks(sum(info.numCompletedTasks for info in counted), sum(info.numTasks for info in counted))
+    counted: dict[int, SparkStageInfo] = {}
+    begun: set[int] = set()
+    for job in jobs:
+        numbers = getattr(tracker.getJobInfo(job), "stageIds", ())
+        stages = {number: info for number in numbers if (info := tracker.getStageInfo(number)) is not None}
+        running = [number for number, info in stages.items() if info.numActiveTasks or info.numCompletedTasks]
+        if running:
+            begun.add(job)
+            counted |= {number: info for number, info in stages.items() if number >= min(running)}
+    done = sum(info.numCompletedTasks for info in counted.values())
+    return Tasks(done, sum(info.numTasks for info in counted.values()), frozenset(begun))
