@@ -28,15 +28,13 @@ from trendweave.pictures.windows import WindowChart, has_moments, make_window_ch
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import Query
-from trendweave.rows.tables import as_arrow
 from trendweave.showing.columns import choose_columns, find_text_counts
+from trendweave.showing.fetching import MOST_ROWS, fetch
 from trendweave.workload import Workload
 
 if TYPE_CHECKING:
     from trendweave.runners.options import Options
 
-#: Rows of a Spark DataFrame that are fetched, at most.
-_MOST_ROWS = 10_000
 #: Trends of which some are drawn, and rows of which a picture is drawn that nobody has asked for.
 _MOST_TRENDS, _MOST_UNASKED = 20_000, 100_000
 
@@ -59,8 +57,8 @@ def plot(
 
     Args:
         what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
-            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the first
-            10,000 rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
+            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the 10,000
+            earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
             operator or a chain.
         query: The query of the result, which tells values, groups and situations apart; without it columns are taken
             for what they look like.
@@ -122,10 +120,11 @@ class _Wanted:
 
 
 def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
-    rows, whole = _fetch(result)
+    fetched = fetch(result)
+    rows = fetched.rows
     counts = find_text_counts(rows, wanted.query)
     kind = find_kind(rows.schema) or ("windows" if counts else None)
-    of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
+    of = "" if fetched.whole else f" of the first {MOST_ROWS:,} rows"
     if kind in ("trends", "matches", "situations") and not rows.num_rows:
         return stack([make_empty(wanted.title or kind.capitalize())], wanted.title or kind, wanted.note)
     if kind == "trends":
@@ -151,7 +150,9 @@ def _draw_trends(rows: pa.Table, of: str, wanted: _Wanted) -> Picture:
         drawn = make_trend_lanes(some, wanted.zone)
     else:
         about = OnEvents(wanted.value or _only_value(rows.schema), wanted.time, wanted.unit, wanted.zone)
-        drawn = make_trends_on_events(some, _fetch(wanted.events)[0], about)
+        events = fetch(wanted.events, [wanted.time])
+        drawn = make_trends_on_events(some, events.rows, about)
+        of += "" if events.whole else f", on the first {MOST_ROWS:,} events"
     shown = describe_shown(some, rows.num_rows)
     title = wanted.title
     heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
@@ -162,7 +163,7 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
     """Set the first rows of a result beside a picture of it, for notebooks; `print` gives the rows as text.
 
     Args:
-        result: A table of any kind; of a Spark DataFrame the first 10,000 rows are fetched.
+        result: A table of any kind; of a Spark DataFrame the 10,000 earliest rows are fetched.
         query: As for `plot`.
         rows: How many rows are shown.
         **options: As for `plot`.
@@ -173,13 +174,13 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
     """
     if not isinstance(rows, int) or rows < 0:
         raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
-    table, whole = _fetch(result)
-    picture = None
+    fetched = fetch(result)
+    table, picture = fetched.rows, None
     kind = find_kind(table.schema) or ("windows" if find_text_counts(table, query) else None)
     few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
     if options or (few and (kind != "windows" or table.num_rows > 1)):
-        picture = plot(result if not whole else table, query, **options)
-    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, whole)
+        picture = plot(fetched, query, **options)
+    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, fetched.whole)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -210,19 +211,6 @@ class ShownResult:
         number = self.table.num_rows
         of = f"{number:,} rows" if self.whole else f"more than {number:,} rows"
         return f"{self.most:,} of {of}" if number > self.most else of
-
-
-def _fetch(result: Any) -> tuple[pa.Table, bool]:
-    """The rows of a table of any kind, and whether they are all of it."""
-    if not places.is_spark(result):
-        return as_arrow(result)[0], True
-    if result.isStreaming:
-        message = "a stream has no rows to be drawn before it runs"
-        raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
-    from trendweave.runners.spark.versions import collect_arrow
-
-    rows = collect_arrow(result.limit(_MOST_ROWS + 1))
-    return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
 
 
 def _in_zone(table: pa.Table, zone: str | None) -> pa.Table:
