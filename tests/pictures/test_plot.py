@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.documentation import ROOT, run_page
 from trendweave import operators as ops
 from trendweave.errors import OptionError
 from trendweave.pictures.picture import Picture
+from trendweave.pictures.trends import choose_rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = datetime(2024, 3, 30, 23, 40, tzinfo=UTC)
@@ -248,6 +250,16 @@ def test_many_rows_are_drawn_in_few_places(events: pa.Table) -> None:
     assert listed.num_rows == 126
     assert "60 of 126 trends" in texts(trendweave.plot(listed))
     assert trendweave.plot(listed.slice(0, 3)).title == "all 3 trends"
+
+
+@pytest.mark.parametrize("number", [1, 29, 30, 31, 45, 59, 60, 61, 1_000])
+def test_some_trends_are_spread_over_all(number: int) -> None:
+    chosen = [row["place"] for row in choose_rows([{"place": place} for place in range(number)])]
+    assert len(chosen) == min(number, 30)
+    assert (chosen[0], chosen[-1]) == (0, number - 1)
+    steps = [b - a for a, b in pairwise(chosen)]
+    assert max(steps, default=1) - min(steps, default=1) <= 1
+    assert min(steps, default=1) >= 1
 
 
 def test_texts_of_data_are_only_text() -> None:

@@ -73,7 +73,19 @@ def group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def choose_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Choose as many trends as there is place for, spread over all."""
-    return rows[:: max(1, len(rows) // MOST_TRENDS)][:MOST_TRENDS]
+    return [rows[place] for place in spread_places(len(rows), MOST_TRENDS)]
+
+
+def spread_places(number: int, most: int) -> list[int]:
+    """Choose so many of some places, at most, spread evenly from the first to the last one.
+
+    Args:
+        number: How many places there are.
+        most: How many are chosen; two or more.
+    """
+    if number <= most:
+        return list(range(number))
+    return [place * (number - 1) // (most - 1) for place in range(most)]
 
 
 def make_moment_axis(

@@ -23,7 +23,7 @@ from trendweave.pictures.picture import Picture, scroll, stack
 from trendweave.pictures.tables import find_zones, write_lines, write_rows
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
-from trendweave.pictures.trends import describe_shown, make_trend_lanes
+from trendweave.pictures.trends import describe_shown, make_trend_lanes, spread_places
 from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
@@ -226,7 +226,7 @@ def _spread(rows: pa.Table, most: int) -> pa.Table:
     """So many rows, from all over a table."""
     if rows.num_rows <= most:
         return rows
-    return rows.take([place * rows.num_rows // most for place in range(most)])
+    return rows.take(spread_places(rows.num_rows, most))
 
 
 def _only_value(schema: pa.Schema) -> str:
