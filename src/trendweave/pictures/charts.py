@@ -11,13 +11,22 @@ from pathlib import Path
 
 from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, write_power
 from trendweave.pictures.colours import COLOURS
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, make_empty
+from trendweave.pictures.frames import (
+    WIDTH,
+    Frame,
+    draw_across,
+    draw_legend,
+    draw_title,
+    draw_upwards,
+    find_left,
+    make_empty,
+)
 from trendweave.pictures.picture import Picture, write_file
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_axis import make_time_axis
 
-_HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 92, 24, 58
+_HEIGHT, _RIGHT, _BOTTOM = 420, 24, 58
 _MOST_SERIES = len(COLOURS)
 _MOST_MARKS, _MOST_POINTS = 400, 4_000
 
@@ -52,16 +61,18 @@ def make_line_chart(
     if not every:
         return make_empty(title)
     names = [one.name for one in drawn] if any(one.name for one in drawn) else []
+    numbers = [y for _, y in every]
+    left = find_left(make_counting_axis(numbers, 1, 0))
     legend, foot = draw_legend(
-        list(zip(names, COLOURS, strict=False)), _LEFT, 50, more=len(series) - len(drawn), width=WIDTH
+        list(zip(names, COLOURS, strict=False)), left, 50, more=len(series) - len(drawn), width=WIDTH
     )
-    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
+    frame = Frame(left, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
     xs = [x for x, _ in every]
     ends = min(xs), max(xs), frame.left + 14, frame.right - 14
     across = make_time_axis(*ends, zone) if in_time else make_number_axis(*ends)
-    upwards = make_counting_axis([y for _, y in every], frame.bottom, frame.top)
+    upwards = make_counting_axis(numbers, frame.bottom, frame.top)
     parts = [
-        draw_title(title, _LEFT),
+        draw_title(title, left),
         *legend,
         *draw_upwards(upwards, frame, y_label + (" (logarithmic)" if upwards.log else "")),
         *draw_across(across, frame, x_label),

@@ -13,7 +13,7 @@ from trendweave.errors import DataError, OptionError, Problem, near_names
 from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.charts import thin_out
 from trendweave.pictures.colours import COLOURS, assign_colours
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, find_left
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import describe_trend, quote
 from trendweave.pictures.times import seconds_of, seconds_of_column
@@ -26,7 +26,7 @@ from trendweave.pictures.trends import (
     make_moment_axis,
 )
 
-_LEFT, _RIGHT, _HIGH, _BOTTOM = 92, 24, 220, 56
+_RIGHT, _HIGH, _BOTTOM = 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
 _MOST_DOTS = 400
 _FEW, _ALL = 80, "all events"
@@ -109,16 +109,18 @@ def _draw_group(
     trends = [_places(row, about.value) for row in chosen]
     moments = [x for x, _ in points] + [x for trend in trends for x, _, _ in trend]
     values = [y for _, y in points] + [y for trend in trends for _, y, _ in trend]
-    across, label = make_moment_axis(moments, kind, about.zone, _LEFT + 12, WIDTH - _RIGHT - 12)
-    used = [name for name in colours if any(event["variable"] == name for row in chosen for event in row["events"])]
-    legend, foot = draw_legend([*((name, colours[name]) for name in used), (_ALL, COLOURS[-1])], _LEFT, 48, "dot")
-    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 14, foot + 14 + _HIGH)
     pad = (max(values) - min(values)) * 0.06 or 1.0
-    upwards = make_number_axis(min(values) - pad, max(values) + pad, frame.bottom, frame.top)
+    edges = min(values) - pad, max(values) + pad
+    left = find_left(make_number_axis(*edges, 1, 0))
+    across, label = make_moment_axis(moments, kind, about.zone, left + 12, WIDTH - _RIGHT - 12)
+    used = [name for name in colours if any(event["variable"] == name for row in chosen for event in row["events"])]
+    legend, foot = draw_legend([*((name, colours[name]) for name in used), (_ALL, COLOURS[-1])], left, 48, "dot")
+    frame = Frame(left, WIDTH - _RIGHT, foot + 14, foot + 14 + _HIGH)
+    upwards = make_number_axis(*edges, frame.bottom, frame.top)
     y_label = f"{about.value} ({about.unit})" if about.unit else about.value
     shown = f"{len(chosen):,} of {len(rows):,} trends" if len(chosen) < len(rows) else ""
     heading = ": ".join(filter(None, [title or "trends on their events", shown]))
-    parts = [draw_title(heading, _LEFT), *legend, *draw_upwards(upwards, frame, y_label)]
+    parts = [draw_title(heading, left), *legend, *draw_upwards(upwards, frame, y_label)]
     parts += [*draw_across(across, frame, label), *_draw_course(points, across, upwards)]
     marks = _choose_marks(len(chosen), sum(map(len, trends)))
     for row, trend in zip(chosen, trends, strict=True):

@@ -154,9 +154,8 @@ def _draw_trends(rows: pa.Table, of: str, wanted: _Wanted) -> Picture:
         drawn = make_trends_on_events(some, events.rows, about)
         of += "" if events.whole else f", on the first {MOST_ROWS:,} events"
     shown = describe_shown(some, rows.num_rows)
-    title = wanted.title
-    heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
-    return stack(drawn, title or shown, wanted.note, heading)
+    title = wanted.title or ""
+    return stack(drawn, title or shown, wanted.note, title, shown + of if of or " of " in shown else "")
 
 
 def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
