@@ -34,7 +34,10 @@ class Axis:
 def make_number_axis(low: float, high: float, start: float, end: float) -> Axis:
     """Make an axis of plain numbers, marked at round ones."""
     step = round_up((high - low) / MOST_TICKS) if high > low else 1.0
-    return Axis(make_line(low, high, start, end), find_multiples(low, high, step), lambda value: f"{value:,.10g}")
+    # Seconds since 1970 need more digits than others for their parts to be told apart.
+    largest = max(abs(low), abs(high), step)
+    digits = min(max(10, math.ceil(math.log10(largest / step)) + 1), 17)
+    return Axis(make_line(low, high, start, end), find_multiples(low, high, step), lambda one: f"{one:,.{digits}g}")
 
 
 def make_counting_axis(values: Sequence[float], start: float, end: float) -> Axis:
