@@ -262,6 +262,19 @@ def test_some_trends_are_spread_over_all(number: int) -> None:
     assert min(steps, default=1) >= 1
 
 
+def test_events_nanoseconds_apart() -> None:
+    start = 1_709_251_200 * 10**9
+    times = pa.array([start + 40 * place for place in range(4)], pa.timestamp("ns", "UTC"))
+    events = pa.table({"time": times, "type": ["A"] * 4, "x": [1.0, 2.0, 3.0, 4.0]})
+    found = trendweave.query("RETURN TRENDS(S.x) PATTERN A S{4}").run(events)
+    for picture in (trendweave.plot(found), trendweave.plot(found, events=events)):
+        dots = [dot for dot in ElementTree.fromstring(picture.svg()).iter(f"{SVG}circle") if len(dot)]
+        steps = [float(b.get("cx", "")) - float(a.get("cx", "")) for a, b in pairwise(dots)]
+        assert steps == pytest.approx([steps[0]] * 3, abs=0.2)
+        assert steps[0] > 200
+        assert "00:00:00.00000004" in texts(picture)
+
+
 def test_texts_of_data_are_only_text() -> None:
     bad = "<script>alert(1)</script>"
     table = pa.table({"time": [1, 2], "who": [bad, bad], "count": [1, 2]})

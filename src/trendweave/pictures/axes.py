@@ -80,7 +80,7 @@ def make_line(low: float, high: float, start: float, end: float) -> Callable[[fl
     """Spread values evenly between two places; one value alone stands in the middle."""
     if high <= low:
         return lambda value: (start + end) / 2
-    return lambda value: start + (value - low) / (high - low) * (end - start)
+    return lambda value: start + float((value - low) / (high - low)) * (end - start)
 
 
 def find_multiples(low: float, high: float, step: float) -> tuple[float, ...]:

@@ -25,9 +25,9 @@ def seconds_of(moment: Any) -> float:
         Seconds since 1970 in UTC; a time without a zone counts as one in UTC.
     """
     if isinstance(moment, datetime):
-        # Arrow gives nanoseconds as timestamps of pandas.
-        if getattr(moment, "nanosecond", 0):
-            return _exactly(moment.value)  # type: ignore[attr-defined]
+        # Arrow gives nanoseconds as timestamps of pandas. All are exact: the distance to a float would be a float.
+        if hasattr(moment, "nanosecond"):
+            return _exactly(cast("Any", moment).value)
         return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day, tzinfo=UTC).timestamp()
