@@ -111,6 +111,31 @@ def test_a_window_without_a_row_is_a_gap() -> None:
     assert len(marks(root)) == 4
 
 
+@pytest.mark.parametrize("by", ["query", "length"])
+def test_lines_of_unlike_windows(by: str) -> None:
+    """Each minute with a gap, and each hour without one."""
+    minutes = [60 * place for place in range(120) if place != 50]
+    table = pa.table(
+        {
+            ("query" if by == "query" else "name"): ["minutes"] * 119 + ["hours"] * 3,
+            "window_start": [*minutes, 0, 3_600, 7_200],
+            "window_end": [*(start + 60 for start in minutes), 3_600, 7_200, 10_800],
+            "trends": [1] * 122,
+        }
+    )
+    root = drawn(draw_trends_per_window(table, "trends", table.column_names[0], ""))
+    lines = [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")]
+    assert sorted(lines) == [3, 50, 69]
+
+
+def test_a_line_that_lacks_every_second_window_is_dots() -> None:
+    table = result([1, 2] * 6, ["a", "b"])
+    kept = table.filter([group == "a" or place % 4 == 1 for place, group in enumerate(["a", "b"] * 6)])
+    root = drawn(draw_trends_per_window(kept, "trends", "group", ""))
+    assert [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")] == [6]
+    assert len(marks(root)) == 9
+
+
 def test_null_and_nan_are_not_drawn() -> None:
     values = pa.array([1.0, None, float("nan"), float("inf"), -3.0])
     assert len(marks(drawn(draw_trends_per_window(result(values.to_pylist()), "trends", None, "")))) == 2

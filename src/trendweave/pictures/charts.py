@@ -33,10 +33,17 @@ _MOST_MARKS, _MOST_POINTS = 400, 4_000
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line: moments in order, and a number of any size for each."""
+    """One line.
+
+    Attributes:
+        name: What it is called in the legend.
+        points: Moments in order, and a number of any size for each.
+        windows: Tells windows apart: lines with the same are of windows that follow each other at one distance.
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    windows: str = ""
 
 
 def make_line_chart(
@@ -77,9 +84,9 @@ def make_line_chart(
         *draw_upwards(upwards, frame, y_label + (" (logarithmic)" if upwards.log else "")),
         *draw_across(across, frame, x_label),
     ]
-    step, marks = _find_step(xs), len(every) <= _MOST_MARKS
+    steps, marks = _find_steps(drawn), len(every) <= _MOST_MARKS
     for one, colour in zip(drawn, COLOURS, strict=False):
-        parts += _draw_line(one, colour, across, upwards, step, marks)
+        parts += _draw_line(one, colour, across, upwards, steps[one.windows], marks)
     return Picture(title, WIDTH, _HEIGHT, tuple(parts))
 
 
@@ -116,10 +123,16 @@ def _in_order(name: str) -> tuple[float, str]:
     return (float(name) if digits.isascii() and digits.isdigit() else math.inf), name
 
 
-def _find_step(xs: Iterable[float]) -> float:
-    """The way from one window to the next: the shortest there is."""
-    places = sorted(set(xs))
-    return min((b - a for a, b in pairwise(places)), default=math.inf)
+def _find_steps(series: Iterable[Series]) -> dict[str, float]:
+    """The way from one window to the next, of windows of each kind: the shortest there is. Not that of each line, as a
+    line may lack every second window."""
+    moments: dict[str, set[float]] = {}
+    for one in series:
+        moments.setdefault(one.windows, set()).update(x for x, _ in one.points)
+    return {
+        windows: min((b - a for a, b in pairwise(sorted(places))), default=math.inf)
+        for windows, places in moments.items()
+    }
 
 
 def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, marks: bool) -> list[str]:

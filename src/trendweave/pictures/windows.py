@@ -60,7 +60,8 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
     for name, when, there in sorted(rows, key=lambda row: row[1]):
         if there is not None and _is_finite(number := _read_number(there)):
             lines.setdefault(name, []).append((when, number))
-    series = [Series(name, tuple(points)) for name, points in lines.items()]
+    windows = dict(zip(names, _name_windows(result, moments), strict=True))
+    series = [Series(name, tuple(points), windows[name]) for name, points in lines.items()]
     label = "start of the window" if moment == "window_start" else "time"
     y_label = f"{chart.value} ({chart.unit})" if chart.unit else chart.value
     if pa.types.is_timestamp(kind):
@@ -68,6 +69,16 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
         label = ", ".join(filter(None, [label, days, zone_name]))
         return make_line_chart(series, chart.title, label, y_label, in_time=True, zone=zone)
     return make_line_chart(series, chart.title, f"{label} (seconds)", y_label, in_time=False)
+
+
+def _name_windows(result: pa.Table, starts: list[float]) -> list[str]:
+    """Tell the windows of rows apart: by the query that they are of, or else by their length."""
+    if "query" in result.column_names:
+        return [str(name) for name in result.column("query").to_pylist()]
+    if "window_end" not in result.column_names or result.column("window_end").null_count:
+        return [""] * result.num_rows
+    ends = seconds_of_column(result.column("window_end"))
+    return [f"{float(end - start):.6g}" for start, end in zip(starts, ends, strict=True)]
 
 
 def has_moments(result: pa.Table) -> bool:
