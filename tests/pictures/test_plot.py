@@ -79,6 +79,29 @@ def test_columns_are_found_without_the_query(events: pa.Table, falling: trendwea
         trendweave.plot(result, value="lwo")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("company", "string"), ("window_end", "timestamp"), ("day", "date32"), ("parts", "list")]
+)
+def test_what_is_no_number_is_not_drawn(
+    events: pa.Table, falling: trendweave.Query, name: str, kind: str
+) -> None:
+    result = falling.run(events)
+    result = result.append_column("day", pa.array([START.date()] * result.num_rows))
+    result = result.append_column("parts", pa.array([[1]] * result.num_rows))
+    with pytest.raises(OptionError, match=rf"TW408: {name} holds no numbers(.|\n)*{kind}(.|\n)*value='number'"):
+        trendweave.plot(result, value=name)
+    for table in (result, result.slice(0, 1)):
+        with pytest.raises(OptionError, match=f"TW408: {name} holds no numbers"):
+            trendweave.show(table, value=name)
+
+
+def test_numbers_as_text_are_drawn_where_they_are_asked_for() -> None:
+    table = pa.table({"time": [1, 2, 3], "sum": ["12.50", "-3", None], "count": [1, 2, 3]})
+    assert count(trendweave.plot(table, value="sum"), "circle") == 2
+    coded = table.set_column(1, "sum", pa.array([5, 6, 5]).dictionary_encode())
+    assert count(trendweave.plot(coded, value="sum"), "circle") == 3
+
+
 def test_times_are_marked_in_the_zone_that_is_asked_for(events: pa.Table, falling: trendweave.Query) -> None:
     """In Berlin the clocks go from 2:00 to 3:00 in that night."""
     result = falling.run(events)

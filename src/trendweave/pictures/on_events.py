@@ -14,6 +14,7 @@ from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.charts import thin_out
 from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, find_left
+from trendweave.pictures.kinds import is_number
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import describe_trend, quote
 from trendweave.pictures.times import seconds_of, seconds_of_column
@@ -53,7 +54,7 @@ def find_values(schema: pa.Schema) -> list[str]:
     """The attributes of listed trends that are numbers."""
     fields = schema.field("events").type.value_type
     named = [fields.field(place) for place in range(fields.num_fields)]
-    return [one.name for one in named if one.name != "time" and _is_number(one.type)]
+    return [one.name for one in named if one.name != "time" and is_number(one.type)]
 
 
 def make_trends_on_events(result: pa.Table, events: pa.Table, about: OnEvents) -> list[Picture]:
@@ -181,7 +182,3 @@ def _draw_trend(
         )
         parts.append(f"{circle}<title>{label}</title></circle>")
     return parts
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -77,7 +77,7 @@ def plot(
         A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
 
     Raises:
-        OptionError: Nothing can be drawn of it, or a column is not there.
+        OptionError: Nothing can be drawn of it, or a column is not there or holds no numbers.
         DataError: It is no table.
     """
     if store is not None:
@@ -137,7 +137,7 @@ def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
     if kind != "windows":
         message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
-    column, groups = choose_columns(rows.schema, wanted.query, wanted.value, wanted.group, counts)
+    column, groups = choose_columns(rows, wanted.query, wanted.value, wanted.group, counts)
     along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
     title = (f"{column}{along}" if wanted.title is None else wanted.title) + of
     chart = WindowChart(column, groups, title, wanted.unit, wanted.zone)
