@@ -98,10 +98,18 @@ def test_huge_counts_of_one_size() -> None:
     assert second < first
 
 
-def test_zero_has_no_place_on_a_logarithmic_scale() -> None:
+def test_zero_lies_below_a_logarithmic_scale() -> None:
+    """A gap would say that the window has no row."""
     root = drawn(draw_trends_per_window(result([1, 10**6, 0, 10**6, 5]), "trends", None, ""))
-    assert len(marks(root)) == 4
-    assert len(list(root.iter(f"{SVG}polyline"))) == 2
+    assert len(marks(root)) == 5
+    assert len(list(root.iter(f"{SVG}polyline"))) == 1
+    one, most, zero, *_ = [y for _, y in marks(root)]
+    assert most < one < zero - 10
+    assert "trends (logarithmic above 0)" in texts(root)
+    assert "0" in texts(root)
+    huge = drawn(draw_trends_per_window(result([str(10**400), "0", "-7"]), "trends", None, ""))
+    assert len(marks(huge)) == 3
+    assert "0 or less" in texts(huge)
 
 
 def test_a_window_without_a_row_is_a_gap() -> None:

@@ -60,7 +60,7 @@ def make_line_chart(
         zone: Whose times of day; UTC unless given.
 
     Returns:
-        The chart. On a logarithmic scale 0 is not drawn.
+        The chart. On a logarithmic scale 0 has a mark of its own, below the others.
     """
     drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
     drawn.sort(key=lambda one: _in_order(one.name))
@@ -69,7 +69,7 @@ def make_line_chart(
         return make_empty(title)
     names = [one.name for one in drawn] if any(one.name for one in drawn) else []
     numbers = [y for _, y in every]
-    left = find_left(make_counting_axis(numbers, 1, 0))
+    left = find_left(make_counting_axis(numbers, 1, 0, mark_zero=True))
     legend, foot = draw_legend(
         list(zip(names, COLOURS, strict=False)), left, 50, more=len(series) - len(drawn), width=WIDTH
     )
@@ -77,11 +77,11 @@ def make_line_chart(
     xs = [x for x, _ in every]
     ends = min(xs), max(xs), frame.left + 14, frame.right - 14
     across = make_time_axis(*ends, zone) if in_time else make_number_axis(*ends)
-    upwards = make_counting_axis(numbers, frame.bottom, frame.top)
+    upwards = make_counting_axis(numbers, frame.bottom, frame.top, mark_zero=True)
     parts = [
         draw_title(title, left),
         *legend,
-        *draw_upwards(upwards, frame, y_label + (" (logarithmic)" if upwards.log else "")),
+        *draw_upwards(upwards, frame, y_label + _describe_scale(upwards)),
         *draw_across(across, frame, x_label),
     ]
     steps, marks = _find_steps(drawn), len(every) <= _MOST_MARKS
@@ -117,6 +117,12 @@ def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
     write_file(path, (svg + "\n" if path.suffix.lower() == ".svg" else page).encode())
 
 
+def _describe_scale(axis: Axis) -> str:
+    if not axis.log:
+        return ""
+    return " (logarithmic above 0)" if 0 in axis.ticks else " (logarithmic)"
+
+
 def _in_order(name: str) -> tuple[float, str]:
     """Names that are numbers stand in the order of these."""
     digits = name.removeprefix("-").replace(".", "", 1)
@@ -139,9 +145,6 @@ def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: floa
     runs: list[list[tuple[float, float]]] = []
     before = -math.inf
     for x, y in one.points:
-        if upwards.log and y <= 0:
-            before = -math.inf
-            continue
         if before == -math.inf or x - before > 1.5 * step:
             runs.append([])
         runs[-1].append((x, y))
