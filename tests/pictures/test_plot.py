@@ -136,6 +136,20 @@ def test_trends_and_trends_on_their_events(events: pa.Table, listing: trendweave
         trendweave.plot(result, events=events, value="volume")
 
 
+def test_variables_without_dots_are_not_in_the_legend() -> None:
+    """Of 500 events the first and the last are dots, and those without a price are nowhere."""
+    kind = pa.list_(pa.struct({"variable": pa.string(), "time": pa.int64(), "price": pa.float64()}))
+    long = [{"variable": "M", "time": place, "price": 1.0} for place in range(500)]
+    ends = [{"variable": name, "time": when, "price": 2.0} for name, when in (("A", -1), ("Z", 500))]
+    course = pa.table({"time": range(500), "price": [1.0] * 500})
+    found = pa.table({"events": pa.array([[ends[0], *long, ends[1]]], kind)})
+    shown = texts(trendweave.plot(found, events=course))
+    assert [text for text in shown if text in ("A", "M", "Z")] == ["A", "Z"]
+    short = pa.table({"events": pa.array([[ends[0], long[0], {"variable": "N", "time": 3, "price": None}]], kind)})
+    shown = texts(trendweave.plot(short, events=course))
+    assert [text for text in shown if text in ("A", "M", "N")] == ["A", "M"]
+
+
 def test_situations_of_a_key_share_lanes() -> None:
     found = pa.table(
         {
