@@ -224,6 +224,23 @@ def test_exact_numbers_as_text_are_drawn(events: pa.Table, falling: trendweave.Q
     assert "<svg" in trendweave.show(alone.run(events, numbers="text"), alone)._repr_html_()
 
 
+def test_logarithms_are_called_so(events: pa.Table, falling: trendweave.Query) -> None:
+    all_of_them = trendweave.query("RETURN COUNT(*) AS n, MIN(S.price) AS low PATTERN Stock S+")
+    many = pa.table({"time": range(2_000), "type": ["Stock"] * 2_000, "price": [1.0] * 2_000})
+    for table in (many, many.to_pandas()):
+        result = all_of_them.run(table, numbers="log2")
+        assert list(map(float, result["n"].to_numpy())) == [2_000.0], "which may be a count as well"
+        assert {"log2 of n", "2,000"} <= set(texts(trendweave.plot(result, all_of_them)))
+        assert "log2 of n" in texts(trendweave.plot(result, value="n"))
+        assert "low" in texts(trendweave.plot(result, all_of_them, value="low")), "a price is no count"
+    windows = falling.run(events, numbers="log2").replace_schema_metadata(None)
+    assert "log2 of number" in texts(trendweave.plot(windows, falling)), "no count has a part"
+    floats = falling.run(events, numbers="float64")
+    assert "number" in texts(trendweave.plot(floats, falling))
+    assert "log2 of number" in texts(trendweave.plot(floats, falling, numbers="log2"))
+    assert "number" in texts(trendweave.plot(windows, falling, numbers="float64"))
+
+
 def test_nothing_found_is_drawn_as_nothing(events: pa.Table) -> None:
     none = trendweave.query("RETURN TRENDS PATTERN Other O").run(events)
     assert "no rows" in texts(trendweave.plot(none))
@@ -322,6 +339,10 @@ def test_texts_of_data_are_only_text() -> None:
 def test_options_are_for_stores(events: pa.Table, falling: trendweave.Query) -> None:
     with pytest.raises(OptionError, match="plot has no options using without a store"):
         trendweave.plot(falling, using="index")
+    with pytest.raises(OptionError, match="plot has no options numbers without a store"):
+        trendweave.plot(falling, numbers="log2")
+    with pytest.raises(OptionError, match="TW408: numbers"):
+        trendweave.plot(falling.run(events), numbers="logg")  # type: ignore[arg-type]
 
 
 def test_pictures_of_the_documentation_are_those_that_its_code_draws(

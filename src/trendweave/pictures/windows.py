@@ -27,6 +27,7 @@ class WindowChart:
         title: What stands above the chart.
         unit: What values are counted in; empty where that is not known.
         zone: The zone of the times that are marked; None for that of the column.
+        label: What the column holds; its name unless given.
     """
 
     value: str
@@ -34,6 +35,12 @@ class WindowChart:
     title: str = ""
     unit: str = ""
     zone: str | None = None
+    label: str = ""
+
+    @property
+    def about(self) -> str:
+        """What is written beside an axis."""
+        return (self.label or self.value) + (f" ({self.unit})" if self.unit else "")
 
 
 def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
@@ -63,12 +70,11 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
     windows = dict(zip(names, _name_windows(result, moments), strict=True))
     series = [Series(name, tuple(points), windows[name]) for name, points in lines.items()]
     label = "start of the window" if moment == "window_start" else "time"
-    y_label = f"{chart.value} ({chart.unit})" if chart.unit else chart.value
     if pa.types.is_timestamp(kind):
         days = name_days(min(moments), max(moments), zone) if moments else ""
         label = ", ".join(filter(None, [label, days, zone_name]))
-        return make_line_chart(series, chart.title, label, y_label, in_time=True, zone=zone)
-    return make_line_chart(series, chart.title, f"{label} (seconds)", y_label, in_time=False)
+        return make_line_chart(series, chart.title, label, chart.about, in_time=True, zone=zone)
+    return make_line_chart(series, chart.title, f"{label} (seconds)", chart.about, in_time=False)
 
 
 def _name_windows(result: pa.Table, starts: list[float]) -> list[str]:
@@ -94,8 +100,7 @@ def _make_bars(result: pa.Table, chart: WindowChart, names: list[str]) -> Pictur
     bars = [Bar(name, number) for name, number in numbers if _is_finite(number)]
     if not bars:
         return make_empty(chart.title, "no rows" if not result.num_rows else f"{chart.value} is NULL in all rows")
-    unit = f" ({chart.unit})" if chart.unit else ""
-    return make_bar_chart(bars, chart.title, chart.value + unit, _name_window(result, chart.zone))
+    return make_bar_chart(bars, chart.title, chart.about, _name_window(result, chart.zone))
 
 
 def _name_window(result: pa.Table, wanted: str | None) -> str:

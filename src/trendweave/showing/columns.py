@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.pictures.kinds import find_numbers, find_others, is_number
+from trendweave.planning import Plan, SituatedPlan
 from trendweave.queries import Query
 
 #: An exact number as text.
@@ -61,6 +62,28 @@ def choose_columns(
         message = f"{value} holds no numbers that could be drawn, but {schema.field(value).type}"
         raise OptionError([Problem("TW408", message, f"choose one that does: value={numbers[0]!r}")])
     return value, tuple(name for name in groups if name != value)
+
+
+def holds_logarithms(rows: pa.Table, query: Query | None, value: str, told: bool | None) -> bool:
+    """Whether a column holds logarithms of counts, as `numbers="log2"` gives them.
+
+    Args:
+        rows: Rows of a result.
+        query: Its query, which tells what is a count; without it all floats may be.
+        value: The column.
+        told: Whether counts are said to be logarithms; None where nothing is known.
+    """
+    column = rows.column(value)
+    if told is False or not pa.types.is_floating(column.type):
+        return False
+    plan = None if query is None else query.plan.trend if isinstance(query.plan, SituatedPlan) else query.plan
+    if isinstance(plan, Plan) and value not in [one.name for one in plan.aggregates if one.function == "COUNT"]:
+        return False
+    if told or plan is None:
+        return bool(told)
+    # Counts are whole, and not below 0.
+    known = pc.drop_null(column)
+    return pc.any(pc.or_(pc.not_equal(pc.floor(known), known), pc.less(known, 0)), min_count=0).as_py()
 
 
 def _holds_numbers(column: pa.ChunkedArray) -> bool:

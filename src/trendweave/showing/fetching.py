@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from trendweave import places
 from trendweave.errors import OptionError, Problem
+from trendweave.rows.table_kinds.logarithms import are_logarithms
 from trendweave.rows.tables import as_arrow
 
 #: Rows of a Spark DataFrame that are fetched, at most.
@@ -20,10 +21,11 @@ _MOMENTS = ("window_start", "time", "start")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Rows at hand, and whether they are all that the table has."""
+    """Rows at hand, whether they are all that the table has, and whether it says that counts are logarithms."""
 
     rows: pa.Table
     whole: bool
+    logarithms: bool = False
 
 
 def fetch(table: Any, moments: Sequence[str] = _MOMENTS) -> Fetched:
@@ -40,7 +42,7 @@ def fetch(table: Any, moments: Sequence[str] = _MOMENTS) -> Fetched:
     if isinstance(table, Fetched):
         return table
     if not places.is_spark(table):
-        return Fetched(as_arrow(table)[0], True)
+        return Fetched(as_arrow(table)[0], True, are_logarithms(table))
     if table.isStreaming:
         message = "a stream has no rows to be drawn before it runs"
         raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])

@@ -28,7 +28,7 @@ from trendweave.pictures.windows import WindowChart, has_moments, make_window_ch
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import Query
-from trendweave.showing.columns import choose_columns, find_text_counts
+from trendweave.showing.columns import choose_columns, find_text_counts, holds_logarithms
 from trendweave.showing.fetching import MOST_ROWS, fetch
 from trendweave.workload import Workload
 
@@ -71,7 +71,8 @@ def plot(
         title: What stands above the picture.
         unit: What values are counted in, written behind their name.
         zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
-        **options: With a store, those of `run`, such as `between` and `using`.
+        **options: With a store, those of `run`, such as `between` and `using`. With a result, `numbers` as it was given
+            to `run`: "log2" is written beside logarithms of counts, which cannot always be told from counts.
 
     Returns:
         A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
@@ -85,8 +86,10 @@ def plot(
             message = "what is read of a store is drawn for a query or a workload"
             raise OptionError([Problem("TW414", message, "plot(query, store=store)")])
         return places.draw_on_store(what._asked(store, "time", AUTO), store, options)
-    if options:
-        message = f"plot has no options {', '.join(options)} without a store"
+    planned = isinstance(what, Query | Plan | IntervalPlan | SituatedPlan | Workload | Piped)
+    unknown = [name for name in options if planned or name != "numbers"]
+    if unknown:
+        message = f"plot has no options {', '.join(unknown)} without a store"
         raise OptionError([Problem("TW408", message, "see help(trendweave.plot)")])
     match what:
         case Query():
@@ -97,7 +100,12 @@ def plot(
             return what._draw()
         case Piped():
             return make_chain(what)
-    return _draw_rows(what, _Wanted(query, events, value, group, time, title, unit, zone))
+    numbers: str | None = None
+    if options.get("numbers") is not None:
+        from trendweave.runners.options import read_numbers
+
+        numbers = read_numbers(options)
+    return _draw_rows(what, _Wanted(query, events, value, group, time, title, unit, zone, numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +120,7 @@ class _Wanted:
     title: str | None
     unit: str
     zone: str | None
+    numbers: str | None
 
     @property
     def note(self) -> str:
@@ -139,8 +148,10 @@ def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
     column, groups = choose_columns(rows, wanted.query, wanted.value, wanted.group, counts)
     along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
-    title = (f"{column}{along}" if wanted.title is None else wanted.title) + of
-    chart = WindowChart(column, groups, title, wanted.unit, wanted.zone)
+    told = wanted.numbers == "log2" if wanted.numbers is not None else fetched.logarithms or None
+    label = f"log2 of {column}" if holds_logarithms(rows, wanted.query, column, told) else column
+    title = (f"{label}{along}" if wanted.title is None else wanted.title) + of
+    chart = WindowChart(column, groups, title, wanted.unit, wanted.zone, label)
     return stack([make_window_chart(rows, chart)], chart.title, wanted.note)
 
 
