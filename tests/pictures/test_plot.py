@@ -171,6 +171,27 @@ def test_situations_of_a_key_share_lanes() -> None:
     assert texts(trendweave.plot(tall)).count("20") == 2, "times are marked twice"
 
 
+def test_keys_on_a_time_line_stay_apart() -> None:
+    keys = [f"the long-distance station number {number} of Frankfurt on the Main" for number in range(9)]
+    found = pa.table({"at": keys, "name": ["A"] * 9, "start": range(9), "end": range(1, 10)})
+    shown = [text for text in texts(trendweave.plot(found)) if text.startswith("at the")]
+    assert len(set(shown)) == len(shown) == 9
+
+
+def test_unknown_and_empty_keys_have_names() -> None:
+    keys = [None, "", "None", "NULL"]
+    named = ["NULL", "''", "None", "'NULL'"]
+    lines = pa.table({"time": [1] * 4 + [2] * 4, "who": keys * 2, "count": range(8)})
+    assert [text for text in texts(trendweave.plot(lines)) if text in named] == sorted(named)
+    assert count(trendweave.plot(lines), "polyline") == 4
+    assert set(named) <= set(texts(trendweave.plot(lines.slice(0, 4))))
+    bars = pa.table({"who": keys, "name": ["A"] * 4, "start": range(4), "end": range(1, 5)})
+    assert {f"who {name}" for name in named} <= set(texts(trendweave.plot(bars)))
+    kind = pa.list_(pa.struct({"variable": pa.string(), "time": pa.int64()}))
+    trends = pa.table({"who": keys, "events": pa.array([[{"variable": "S", "time": 1}]] * 4, kind)})
+    assert {f"who {name}" for name in named} <= set(texts(trendweave.plot(trends)))
+
+
 def test_matches_and_situations() -> None:
     readings = pa.table({"time": [0, 1, 2, 3, 4, 5], "patient": ["P"] * 6, "degrees": [37, 39, 39, 39, 39, 37]})
     text = "FROM R PARTITION BY patient DEFINE Fever AS degrees > 38, Cool AS degrees < 38"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from trendweave.pictures.axes import Axis
-from trendweave.pictures.letters import fit, measure, measure_raised, shorten, write_raised
+from trendweave.pictures.letters import fit, measure, measure_raised, shorten_apart, write_raised
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.style import TITLE
 from trendweave.pictures.texts import quote
@@ -127,8 +127,10 @@ def draw_legend(
     """
     parts: list[str] = []
     at = x
+    entries = list(entries)
+    shown = shorten_apart([name for name, _ in entries], 40)
     for name, colour in entries:
-        short = shorten(name, 40)
+        short = shown[name]
         needs = 38 + measure(short)
         if at > x and at + needs > width - 20:
             at, y = x, y + 19

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from os.path import commonprefix
 
 from trendweave.pictures.texts import quote
 
@@ -106,3 +107,40 @@ def shorten(name: str, letters: int) -> str:
         return name
     letters = max(letters, _LEAST)
     return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"
+
+
+def shorten_apart(names: Iterable[str], letters: int) -> dict[str, str]:
+    """Shorten names so that those that differ still do: where their middle tells them apart, it is kept.
+
+    Args:
+        names: The names.
+        letters: How long they are at most; a few more where only a number tells them apart.
+
+    Returns:
+        Per name how it is written.
+    """
+    short = {name: shorten(name, letters) for name in names}
+    for shown in (_keep_difference, _number):
+        alike: dict[str, list[str]] = {}
+        for name, written in short.items():
+            alike.setdefault(written, []).append(name)
+        for same in alike.values():
+            if len(same) > 1:
+                short |= shown(same, letters)
+    return short
+
+
+def _keep_difference(names: Sequence[str], letters: int) -> dict[str, str]:
+    """Their common beginning is cut, up to a few letters before they part."""
+    parting = len(commonprefix(names))
+    head = letters // 4
+    begin = max(parting - 3, head)
+    room = letters - head - 1
+    return {
+        name: f"{name[:head]}…" + (name[begin:] if len(name) - begin <= room else f"{name[begin : begin + room - 1]}…")
+        for name in names
+    }
+
+
+def _number(names: Sequence[str], letters: int) -> dict[str, str]:
+    return {name: f"{shorten(name, letters - 4)} #{number}" for number, name in enumerate(names, 1)}

@@ -11,7 +11,7 @@ from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title
 from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.picture import Picture, write_page
-from trendweave.pictures.texts import describe_trend, quote
+from trendweave.pictures.texts import describe_trend, quote, write_key
 from trendweave.pictures.time_axis import make_time_axis, name_days
 from trendweave.pictures.times import choose_zone, seconds_of
 
@@ -66,7 +66,7 @@ def group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
     names = [name for name in result.column_names if name not in NO_GROUP]
     found: dict[str, list[dict[str, Any]]] = {}
     for row in result.to_pylist():
-        title = ", ".join(f"{name} {row[name]}" for name in names)
+        title = ", ".join(f"{name} {write_key(row[name])}" for name in names)
         found.setdefault(title, []).append(row)
     return list(found.items())
 

@@ -13,6 +13,7 @@ from trendweave.pictures.bars import Bar, make_bar_chart
 from trendweave.pictures.charts import Series, make_line_chart
 from trendweave.pictures.frames import make_empty
 from trendweave.pictures.picture import Picture
+from trendweave.pictures.texts import write_key
 from trendweave.pictures.time_axis import name_days, write_day_and_time
 from trendweave.pictures.times import choose_zone, seconds_of_column
 
@@ -57,7 +58,7 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
     moment = "window_start" if "window_start" in result.schema.names else "time"
     kind = result.schema.field(moment).type
     zone, zone_name = choose_zone(kind, chart.zone)
-    columns = [map(str, result.column(name).to_pylist()) for name in chart.groups]
+    columns = [map(write_key, result.column(name).to_pylist()) for name in chart.groups]
     names = [", ".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * result.num_rows
     if not has_moments(result):
         return _make_bars(result, chart, names)
