@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os.path import commonprefix
 
 from trendweave.pictures.texts import quote
@@ -120,14 +120,18 @@ def shorten_apart(names: Iterable[str], letters: int) -> dict[str, str]:
         Per name how it is written.
     """
     short = {name: shorten(name, letters) for name in names}
-    for shown in (_keep_difference, _number):
-        alike: dict[str, list[str]] = {}
-        for name, written in short.items():
-            alike.setdefault(written, []).append(name)
-        for same in alike.values():
-            if len(same) > 1:
-                short |= shown(same, letters)
-    return short
+    for alike in _find_alike(short):
+        short |= _keep_difference(alike, letters)
+    left = [name for alike in _find_alike(short) for name in alike]
+    return short | {name: f"{shorten(name, letters - 4)} #{number}" for number, name in enumerate(left, 1)}
+
+
+def _find_alike(short: Mapping[str, str]) -> list[list[str]]:
+    """Names that are written as others are."""
+    names: dict[str, list[str]] = {}
+    for name, written in short.items():
+        names.setdefault(written, []).append(name)
+    return [same for same in names.values() if len(same) > 1]
 
 
 def _keep_difference(names: Sequence[str], letters: int) -> dict[str, str]:
@@ -140,7 +144,3 @@ def _keep_difference(names: Sequence[str], letters: int) -> dict[str, str]:
         name: f"{name[:head]}…" + (name[begin:] if len(name) - begin <= room else f"{name[begin : begin + room - 1]}…")
         for name in names
     }
-
-
-def _number(names: Sequence[str], letters: int) -> dict[str, str]:
-    return {name: f"{shorten(name, letters - 4)} #{number}" for number, name in enumerate(names, 1)}
