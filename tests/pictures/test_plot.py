@@ -219,6 +219,18 @@ def test_queries_workloads_operators_and_plans(falling: trendweave.Query) -> Non
     assert {"events", "filter", "price < 9", "query", "rows"} <= set(texts(trendweave.plot(chain)))
 
 
+def test_a_merged_template_that_is_too_large_is_said() -> None:
+    rules = {
+        f"rule {number}": f"RETURN COUNT(*) PATTERN SEQ(A{number} a, B b+) WITHIN 1 hour SLIDE 1 hour"
+        for number in range(70)
+    }
+    few, many = (trendweave.workload(dict(list(rules.items())[:size])) for size in (5, 70))
+    assert not [text for text in texts(trendweave.plot(few)) if "is not drawn" in text]
+    told = [text for text in texts(trendweave.plot(many)) if "is not drawn" in text]
+    assert len(told) == 1
+    assert re.fullmatch(r"the template has \d{2,} states, and is not drawn: these are too many", told[0])
+
+
 def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, tmp_path: Path) -> None:
     store = trendweave.EventStore.create(tmp_path / "store", events.schema, keys=["company"], index=["price"])
     store.append(events)
