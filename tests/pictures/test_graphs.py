@@ -69,7 +69,11 @@ def test_shortened_names_stay_apart() -> None:
     keys = [f"station of the railway line {number} in the north of Bavaria" for number in (1, 2, 31)]
     shown = shorten_apart([*keys, "short"], 24)
     assert shown["short"] == "short"
-    assert list(shown.values())[:3] == ["statio…ne 1 in the nort…", "statio…ne 2 in the nort…", "statio…ne 31 in the nor…"]
+    assert list(shown.values())[:3] == [
+        "statio…ne 1 in the nort…",
+        "statio…ne 2 in the nort…",
+        "statio…ne 31 in the nor…",
+    ]
     apart = [f"{'a' * 20}{first}{'b' * 60}{second}{'c' * 20}" for first in "xy" for second in "xy"]
     shown = shorten_apart(apart, 24)
     assert len(set(shown.values())) == 4

@@ -82,9 +82,7 @@ def test_columns_are_found_without_the_query(events: pa.Table, falling: trendwea
 @pytest.mark.parametrize(
     ("name", "kind"), [("company", "string"), ("window_end", "timestamp"), ("day", "date32"), ("parts", "list")]
 )
-def test_what_is_no_number_is_not_drawn(
-    events: pa.Table, falling: trendweave.Query, name: str, kind: str
-) -> None:
+def test_what_is_no_number_is_not_drawn(events: pa.Table, falling: trendweave.Query, name: str, kind: str) -> None:
     result = falling.run(events)
     result = result.append_column("day", pa.array([START.date()] * result.num_rows))
     result = result.append_column("parts", pa.array([[1]] * result.num_rows))

@@ -1,4 +1,4 @@
-"""Texts lie inside of their picture, and do not lie on each other, however long names, titles, units and numbers are."""
+"""Texts lie inside of their picture and apart from each other, however long titles, units and numbers are."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from os.path import commonprefix
 
 from trendweave.pictures.texts import quote
 
@@ -54,7 +53,9 @@ def _width_of(letter: str) -> float:
 def write_raised(text: str) -> str:
     """Write a text for SVG, with powers at its end as small letters: few fonts have all of Unicode's raised digits."""
     parts = _POWER.split(text)
-    raised = [f'<tspan dy="-4.5" font-size="{_SMALL}">{found.translate(_LOWERED)}</tspan>' for found in _POWER.findall(text)]
+    raised = [
+        f'<tspan dy="-4.5" font-size="{_SMALL}">{found.translate(_LOWERED)}</tspan>' for found in _POWER.findall(text)
+    ]
     return "".join(quote(part) + (raised[place] if place < len(raised) else "") for place, part in enumerate(parts))
 
 
@@ -136,7 +137,9 @@ def _find_alike(short: Mapping[str, str]) -> list[list[str]]:
 
 def _keep_difference(names: Sequence[str], letters: int) -> dict[str, str]:
     """Their common beginning is cut, up to a few letters before they part."""
-    parting = len(commonprefix(names))
+    # The shortest one may be how the others begin.
+    columns = enumerate(zip(*names, strict=False))
+    parting = next((place for place, column in columns if len(set(column)) > 1), min(map(len, names)))
     head = letters // 4
     begin = max(parting - 3, head)
     room = letters - head - 1

@@ -123,9 +123,7 @@ def scroll(picture: Picture) -> str:
     return f'<div style="overflow-x: auto"><div style="min-width: {least:.0f}px">{picture.inline()}</div></div>'
 
 
-def stack(
-    pictures: Sequence[Picture], title: str, note: str = "", heading: str = "", about: str = ""
-) -> Picture:
+def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str = "", about: str = "") -> Picture:
     """Put pictures below each other into one.
 
     Args:

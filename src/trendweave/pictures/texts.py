@@ -17,7 +17,7 @@ def quote(value: str) -> str:
 
 
 def write_key(value: Any) -> str:
-    """Write what tells rows apart: NULL as in queries, and texts that would be taken for it, or for nothing, in quotes."""
+    """Write what tells rows apart: NULL as in queries; texts that would be taken for it, or for nothing, in quotes."""
     if value is None:
         return "NULL"
     return f"'{value}'" if value in ("", "NULL") else str(value)

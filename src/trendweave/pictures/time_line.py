@@ -146,9 +146,7 @@ def _explain_marks(groups: Sequence[_Group]) -> str:
     return "; ".join(hints)
 
 
-def _draw_names(
-    group: _Group, top: float, edge: float, labels: dict[str, str], lanes: dict[str, str]
-) -> list[str]:
+def _draw_names(group: _Group, top: float, edge: float, labels: dict[str, str], lanes: dict[str, str]) -> list[str]:
     """Write whose bars these are, and the names of their situations."""
     parts = [f'<text x="24" y="{top + 13}">{quote(labels[group.label])}<title>{quote(group.label)}</title></text>']
     parts += [

@@ -32,7 +32,7 @@ def make_workload(shown: Shown) -> Picture:
 
 
 def _draw_overview(shown: Shown, boxes: int) -> Picture:
-    lines = [f"{label}: {shorten(text, 110)}" for label, text in describe_overview(shown) if label != "workload"]
+    lines = [f"{label}: {text}" for label, text in describe_overview(shown) if label != "workload"]
     if boxes > _MOST_BOXES:
         lines.append(f"{_MOST_BOXES} of {boxes:,} units are drawn")
     queries = sum(map(len, shown.names))

@@ -58,8 +58,8 @@ def plot(
     Args:
         what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
             trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the 10,000
-            earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
-            operator or a chain.
+            earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together),
+            an operator or a chain.
         query: The query of the result, which tells values, groups and situations apart; without it columns are taken
             for what they look like.
         events: With listed trends, the events that they were found in: trends are then drawn on their course.
