@@ -99,7 +99,14 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     table, give_back = _read_here(asked, events, settings)
     rows = _on_device(asked, table, settings, lambda *bound: run_local(bound[0], table, settings.observation, bound[1]))
     asked.tell(table, rows.num_rows)
-    return give_back(asked.order(rows))
+    return give_back(_mark_numbers(asked.order(rows), settings))
+
+
+def _mark_numbers(rows: pa.Table, settings: Settings) -> pa.Table:
+    """Rows that say where their counts are logarithms, so that a picture does, too."""
+    from trendweave.rows.table_kinds.logarithms import mark_logarithms
+
+    return mark_logarithms(rows) if settings.numbers == "log2" else rows
 
 
 def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
@@ -196,7 +203,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
     with watching(settings.progress, "asking stored events", int(store.groups.rows.sum())):
         rows = run_on_store(program, store, request, settings.observation, settings.device)
-    return asked.order(rows)
+    return _mark_numbers(asked.order(rows), settings)
 
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from trendweave.errors import DataError
 from trendweave.pictures import Series, draw_lines, draw_trends_per_window, write_picture
 from trendweave.pictures.axes import make_counting_axis, make_number_axis, write_power
 from trendweave.pictures.time_axis import make_time_axis
+from trendweave.pictures.times import seconds_of_column
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -97,10 +98,18 @@ def test_huge_counts_of_one_size() -> None:
     assert second < first
 
 
-def test_zero_has_no_place_on_a_logarithmic_scale() -> None:
+def test_zero_lies_below_a_logarithmic_scale() -> None:
+    """A gap would say that the window has no row."""
     root = drawn(draw_trends_per_window(result([1, 10**6, 0, 10**6, 5]), "trends", None, ""))
-    assert len(marks(root)) == 4
-    assert len(list(root.iter(f"{SVG}polyline"))) == 2
+    assert len(marks(root)) == 5
+    assert len(list(root.iter(f"{SVG}polyline"))) == 1
+    one, most, zero, *_ = [y for _, y in marks(root)]
+    assert most < one < zero - 10
+    assert "trends (logarithmic above 0)" in texts(root)
+    assert "0" in texts(root)
+    huge = drawn(draw_trends_per_window(result([str(10**400), "0", "-7"]), "trends", None, ""))
+    assert len(marks(huge)) == 3
+    assert "0 or less" in texts(huge)
 
 
 def test_a_window_without_a_row_is_a_gap() -> None:
@@ -108,6 +117,31 @@ def test_a_window_without_a_row_is_a_gap() -> None:
     root = drawn(draw_trends_per_window(table.filter([True, True, False, True, True]), "trends", None, ""))
     assert [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")] == [2, 2]
     assert len(marks(root)) == 4
+
+
+@pytest.mark.parametrize("by", ["query", "length"])
+def test_lines_of_unlike_windows(by: str) -> None:
+    """Each minute with a gap, and each hour without one."""
+    minutes = [60 * place for place in range(120) if place != 50]
+    table = pa.table(
+        {
+            ("query" if by == "query" else "name"): ["minutes"] * 119 + ["hours"] * 3,
+            "window_start": [*minutes, 0, 3_600, 7_200],
+            "window_end": [*(start + 60 for start in minutes), 3_600, 7_200, 10_800],
+            "trends": [1] * 122,
+        }
+    )
+    root = drawn(draw_trends_per_window(table, "trends", table.column_names[0], ""))
+    lines = [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")]
+    assert sorted(lines) == [3, 50, 69]
+
+
+def test_a_line_that_lacks_every_second_window_is_dots() -> None:
+    table = result([1, 2] * 6, ["a", "b"])
+    kept = table.filter([group == "a" or place % 4 == 1 for place, group in enumerate(["a", "b"] * 6)])
+    root = drawn(draw_trends_per_window(kept, "trends", "group", ""))
+    assert [len(line.get("points", "").split()) for line in root.iter(f"{SVG}polyline")] == [6]
+    assert len(marks(root)) == 9
 
 
 def test_null_and_nan_are_not_drawn() -> None:
@@ -231,6 +265,50 @@ def test_times_are_marked_where_they_are_round(span: timedelta, labels: list[str
     axis = make_time_axis(start, start + span.total_seconds(), 0, 100)
     assert [axis.label(tick) for tick in axis.ticks][:3] == labels
     assert 2 <= len(axis.ticks) <= 10
+
+
+@pytest.mark.parametrize(
+    ("unit", "step", "labels"),
+    [
+        ("ms", 250, ["00:00:00.0", "00:00:00.2", "00:00:00.4"]),
+        ("ms", 1, ["00:00:00.000", "00:00:00.001", "00:00:00.002"]),
+        ("us", 20, ["00:00:00.00000", "00:00:00.00002", "00:00:00.00004"]),
+        ("us", 1, ["00:00:00.000000", "00:00:00.000001", "00:00:00.000002"]),
+        ("ns", 300, ["00:00:00.0000000", "00:00:00.0000002", "00:00:00.0000004"]),
+        ("ns", 1, ["00:00:00.000000000", "00:00:00.000000001", "00:00:00.000000002"]),
+    ],
+)
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_parts_of_a_second_are_marked(unit: str, step: int, labels: list[str], zone: str | None) -> None:
+    midnight = datetime(2024, 3, 1, tzinfo=ZoneInfo(zone or "UTC"))
+    start = int(midnight.timestamp()) * {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    moments = pa.array([start + step * place for place in range(6)], pa.timestamp(unit, zone))
+    seconds = seconds_of_column(pa.chunked_array([moments]))
+    axis = make_time_axis(seconds[0], seconds[-1], 0, 100, None if zone is None else ZoneInfo(zone))
+    shown = [axis.label(tick) for tick in axis.ticks]
+    assert shown[:3] == labels
+    assert len(set(shown)) == len(shown) <= 10
+    assert [axis.place(one) for one in seconds] == pytest.approx([0, 20, 40, 60, 80, 100], abs=5)
+    assert axis.tell is not None
+    assert len({axis.tell(one) for one in seconds}) == 6
+    root = drawn(draw_trends_per_window(pa.table({"window_start": moments, "trends": range(6)}), "trends", None, ""))
+    assert len({x for x, _ in marks(root)}) == 6
+    assert len([text for text in texts(root) if text.startswith("00:00:00")]) >= 3
+    (line,) = root.iter(f"{SVG}polyline")
+    assert len(line.get("points", "").split()) == 6, "there is no gap"
+
+
+def test_one_moment_inside_of_a_second() -> None:
+    axis = make_time_axis(1.25, 1.25, 0, 100)
+    assert [axis.label(tick) for tick in axis.ticks] == ["00:00:01.25"]
+    whole = make_time_axis(1.0, 1.0, 0, 100)
+    assert [whole.label(tick) for tick in whole.ticks] == ["00:00:01"]
+
+
+def test_parts_of_seconds_since_1970() -> None:
+    axis = make_number_axis(1_700_000_000, 1_700_000_000.001, 0, 100)
+    shown = [axis.label(tick) for tick in axis.ticks]
+    assert len(set(shown)) == len(shown) > 2
 
 
 def test_months_begin_at_midnight_of_a_zone() -> None:

@@ -6,7 +6,7 @@ import trendweave
 from trendweave.pictures.graphs.alignment import align_rows
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
 from trendweave.pictures.graphs.layers import Placed, place_nodes
-from trendweave.pictures.letters import measure, wrap, wrap_conditions
+from trendweave.pictures.letters import measure, shorten_apart, wrap, wrap_conditions
 
 
 def place(steps: tuple[str, ...], names: str) -> tuple[tuple[Node, ...], Placed]:
@@ -63,6 +63,22 @@ def test_long_texts_are_broken() -> None:
     assert wrap("", 10) == ()
     assert wrap_conditions(["a < 1", "b < 2"]) == ("a < 1", "b < 2")
     assert wrap_conditions(list("abcd")) == ("a", "b", "and 2 more conditions")
+
+
+def test_shortened_names_stay_apart() -> None:
+    keys = [f"station of the railway line {number} in the north of Bavaria" for number in (1, 2, 31)]
+    shown = shorten_apart([*keys, "short"], 24)
+    assert shown["short"] == "short"
+    assert list(shown.values())[:3] == [
+        "statio…ne 1 in the nort…",
+        "statio…ne 2 in the nort…",
+        "statio…ne 31 in the nor…",
+    ]
+    apart = [f"{'a' * 20}{first}{'b' * 60}{second}{'c' * 20}" for first in "xy" for second in "xy"]
+    shown = shorten_apart(apart, 24)
+    assert len(set(shown.values())) == 4
+    assert all(len(short) <= 25 for short in shown.values())
+    assert shorten_apart(["same", "same"], 24) == {"same": "same"}
 
 
 def test_wide_letters_are_wider() -> None:

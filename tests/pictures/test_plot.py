@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.documentation import ROOT, run_page
 from trendweave import operators as ops
 from trendweave.errors import OptionError
 from trendweave.pictures.picture import Picture
+from trendweave.pictures.trends import choose_rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = datetime(2024, 3, 30, 23, 40, tzinfo=UTC)
@@ -77,6 +79,27 @@ def test_columns_are_found_without_the_query(events: pa.Table, falling: trendwea
         trendweave.plot(result, value="lwo")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("company", "string"), ("window_end", "timestamp"), ("day", "date32"), ("parts", "list")]
+)
+def test_what_is_no_number_is_not_drawn(events: pa.Table, falling: trendweave.Query, name: str, kind: str) -> None:
+    result = falling.run(events)
+    result = result.append_column("day", pa.array([START.date()] * result.num_rows))
+    result = result.append_column("parts", pa.array([[1]] * result.num_rows))
+    with pytest.raises(OptionError, match=rf"TW408: {name} holds no numbers(.|\n)*{kind}(.|\n)*value='number'"):
+        trendweave.plot(result, value=name)
+    for table in (result, result.slice(0, 1)):
+        with pytest.raises(OptionError, match=f"TW408: {name} holds no numbers"):
+            trendweave.show(table, value=name)
+
+
+def test_numbers_as_text_are_drawn_where_they_are_asked_for() -> None:
+    table = pa.table({"time": [1, 2, 3], "sum": ["12.50", "-3", None], "count": [1, 2, 3]})
+    assert count(trendweave.plot(table, value="sum"), "circle") == 2
+    coded = table.set_column(1, "sum", pa.array([5, 6, 5]).dictionary_encode())
+    assert count(trendweave.plot(coded, value="sum"), "circle") == 3
+
+
 def test_times_are_marked_in_the_zone_that_is_asked_for(events: pa.Table, falling: trendweave.Query) -> None:
     """In Berlin the clocks go from 2:00 to 3:00 in that night."""
     result = falling.run(events)
@@ -111,6 +134,20 @@ def test_trends_and_trends_on_their_events(events: pa.Table, listing: trendweave
         trendweave.plot(result, events=events, value="volume")
 
 
+def test_variables_without_dots_are_not_in_the_legend() -> None:
+    """Of 500 events the first and the last are dots, and those without a price are nowhere."""
+    kind = pa.list_(pa.struct({"variable": pa.string(), "time": pa.int64(), "price": pa.float64()}))
+    long = [{"variable": "M", "time": place, "price": 1.0} for place in range(500)]
+    ends = [{"variable": name, "time": when, "price": 2.0} for name, when in (("A", -1), ("Z", 500))]
+    course = pa.table({"time": range(500), "price": [1.0] * 500})
+    found = pa.table({"events": pa.array([[ends[0], *long, ends[1]]], kind)})
+    shown = texts(trendweave.plot(found, events=course))
+    assert [text for text in shown if text in ("A", "M", "Z")] == ["A", "Z"]
+    short = pa.table({"events": pa.array([[ends[0], long[0], {"variable": "N", "time": 3, "price": None}]], kind)})
+    shown = texts(trendweave.plot(short, events=course))
+    assert [text for text in shown if text in ("A", "M", "N")] == ["A", "M"]
+
+
 def test_situations_of_a_key_share_lanes() -> None:
     found = pa.table(
         {
@@ -130,6 +167,27 @@ def test_situations_of_a_key_share_lanes() -> None:
         {"who": [str(i) for i in range(100, 160)], "name": ["A"] * 60, "start": range(60), "end": range(1, 61)}
     )
     assert texts(trendweave.plot(tall)).count("20") == 2, "times are marked twice"
+
+
+def test_keys_on_a_time_line_stay_apart() -> None:
+    keys = [f"the long-distance station number {number} of Frankfurt on the Main" for number in range(9)]
+    found = pa.table({"at": keys, "name": ["A"] * 9, "start": range(9), "end": range(1, 10)})
+    shown = [text for text in texts(trendweave.plot(found)) if text.startswith("at the")]
+    assert len(set(shown)) == len(shown) == 9
+
+
+def test_unknown_and_empty_keys_have_names() -> None:
+    keys = [None, "", "None", "NULL"]
+    named = ["NULL", "''", "None", "'NULL'"]
+    lines = pa.table({"time": [1] * 4 + [2] * 4, "who": keys * 2, "count": range(8)})
+    assert [text for text in texts(trendweave.plot(lines)) if text in named] == sorted(named)
+    assert count(trendweave.plot(lines), "polyline") == 4
+    assert set(named) <= set(texts(trendweave.plot(lines.slice(0, 4))))
+    bars = pa.table({"who": keys, "name": ["A"] * 4, "start": range(4), "end": range(1, 5)})
+    assert {f"who {name}" for name in named} <= set(texts(trendweave.plot(bars)))
+    kind = pa.list_(pa.struct({"variable": pa.string(), "time": pa.int64()}))
+    trends = pa.table({"who": keys, "events": pa.array([[{"variable": "S", "time": 1}]] * 4, kind)})
+    assert {f"who {name}" for name in named} <= set(texts(trendweave.plot(trends)))
 
 
 def test_matches_and_situations() -> None:
@@ -159,6 +217,18 @@ def test_queries_workloads_operators_and_plans(falling: trendweave.Query) -> Non
     assert {"events", "filter", "price < 9", "query", "rows"} <= set(texts(trendweave.plot(chain)))
 
 
+def test_a_merged_template_that_is_too_large_is_said() -> None:
+    rules = {
+        f"rule {number}": f"RETURN COUNT(*) PATTERN SEQ(A{number} a, B b+) WITHIN 1 hour SLIDE 1 hour"
+        for number in range(70)
+    }
+    few, many = (trendweave.workload(dict(list(rules.items())[:size])) for size in (5, 70))
+    assert not [text for text in texts(trendweave.plot(few)) if "is not drawn" in text]
+    told = [text for text in texts(trendweave.plot(many)) if "is not drawn" in text]
+    assert len(told) == 1
+    assert re.fullmatch(r"the template has \d{2,} states, and is not drawn: these are too many", told[0])
+
+
 def test_what_a_stored_query_reads(events: pa.Table, falling: trendweave.Query, tmp_path: Path) -> None:
     store = trendweave.EventStore.create(tmp_path / "store", events.schema, keys=["company"], index=["price"])
     store.append(events)
@@ -183,6 +253,23 @@ def test_exact_numbers_as_text_are_drawn(events: pa.Table, falling: trendweave.Q
     assert count(picture, "circle") == count(trendweave.plot(falling.run(events), falling), "circle")
     alone = trendweave.query("RETURN COUNT(*) PATTERN Stock S+ WITHIN 1 hour SLIDE 1 hour")
     assert "<svg" in trendweave.show(alone.run(events, numbers="text"), alone)._repr_html_()
+
+
+def test_logarithms_are_called_so(events: pa.Table, falling: trendweave.Query) -> None:
+    all_of_them = trendweave.query("RETURN COUNT(*) AS n, MIN(S.price) AS low PATTERN Stock S+")
+    many = pa.table({"time": range(2_000), "type": ["Stock"] * 2_000, "price": [1.0] * 2_000})
+    for table in (many, many.to_pandas()):
+        result = all_of_them.run(table, numbers="log2")
+        assert list(map(float, result["n"].to_numpy())) == [2_000.0], "which may be a count as well"
+        assert {"log2 of n", "2,000"} <= set(texts(trendweave.plot(result, all_of_them)))
+        assert "log2 of n" in texts(trendweave.plot(result, value="n"))
+        assert "low" in texts(trendweave.plot(result, all_of_them, value="low")), "a price is no count"
+    windows = falling.run(events, numbers="log2").replace_schema_metadata(None)
+    assert "log2 of number" in texts(trendweave.plot(windows, falling)), "no count has a part"
+    floats = falling.run(events, numbers="float64")
+    assert "number" in texts(trendweave.plot(floats, falling))
+    assert "log2 of number" in texts(trendweave.plot(floats, falling, numbers="log2"))
+    assert "number" in texts(trendweave.plot(windows, falling, numbers="float64"))
 
 
 def test_nothing_found_is_drawn_as_nothing(events: pa.Table) -> None:
@@ -250,6 +337,29 @@ def test_many_rows_are_drawn_in_few_places(events: pa.Table) -> None:
     assert trendweave.plot(listed.slice(0, 3)).title == "all 3 trends"
 
 
+@pytest.mark.parametrize("number", [1, 29, 30, 31, 45, 59, 60, 61, 1_000])
+def test_some_trends_are_spread_over_all(number: int) -> None:
+    chosen = [row["place"] for row in choose_rows([{"place": place} for place in range(number)])]
+    assert len(chosen) == min(number, 30)
+    assert (chosen[0], chosen[-1]) == (0, number - 1)
+    steps = [b - a for a, b in pairwise(chosen)]
+    assert max(steps, default=1) - min(steps, default=1) <= 1
+    assert min(steps, default=1) >= 1
+
+
+def test_events_nanoseconds_apart() -> None:
+    start = 1_709_251_200 * 10**9
+    times = pa.array([start + 40 * place for place in range(4)], pa.timestamp("ns", "UTC"))
+    events = pa.table({"time": times, "type": ["A"] * 4, "x": [1.0, 2.0, 3.0, 4.0]})
+    found = trendweave.query("RETURN TRENDS(S.x) PATTERN A S{4}").run(events)
+    for picture in (trendweave.plot(found), trendweave.plot(found, events=events)):
+        dots = [dot for dot in ElementTree.fromstring(picture.svg()).iter(f"{SVG}circle") if len(dot)]
+        steps = [float(b.get("cx", "")) - float(a.get("cx", "")) for a, b in pairwise(dots)]
+        assert steps == pytest.approx([steps[0]] * 3, abs=0.2)
+        assert steps[0] > 200
+        assert "00:00:00.00000004" in texts(picture)
+
+
 def test_texts_of_data_are_only_text() -> None:
     bad = "<script>alert(1)</script>"
     table = pa.table({"time": [1, 2], "who": [bad, bad], "count": [1, 2]})
@@ -260,6 +370,10 @@ def test_texts_of_data_are_only_text() -> None:
 def test_options_are_for_stores(events: pa.Table, falling: trendweave.Query) -> None:
     with pytest.raises(OptionError, match="plot has no options using without a store"):
         trendweave.plot(falling, using="index")
+    with pytest.raises(OptionError, match="plot has no options numbers without a store"):
+        trendweave.plot(falling, numbers="log2")
+    with pytest.raises(OptionError, match="TW408: numbers"):
+        trendweave.plot(falling.run(events), numbers="logg")  # type: ignore[arg-type]
 
 
 def test_pictures_of_the_documentation_are_those_that_its_code_draws(

@@ -171,7 +171,7 @@ def draw(run: FileRun, result: pa.Table) -> None:
         if find_kind(result.schema) is None:
             message = "--show draws windows, numbers, trends and situations, and the rows have none of them"
             raise Failure(message, "leave --show out, or RETURN TRENDS or a number")
-        plot(result, run.asked).save(run.show)
+        plot(result, run.asked, numbers=run.numbers).save(run.show)
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 MOST_TICKS = 9
 #: From here on counts are told apart by their logarithm.
 _WIDE = 1_000
+#: The part of a logarithmic axis below its powers, where 0 is.
+_BELOW = 0.08
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -34,16 +36,27 @@ class Axis:
 def make_number_axis(low: float, high: float, start: float, end: float) -> Axis:
     """Make an axis of plain numbers, marked at round ones."""
     step = round_up((high - low) / MOST_TICKS) if high > low else 1.0
-    return Axis(make_line(low, high, start, end), find_multiples(low, high, step), lambda value: f"{value:,.10g}")
+    # Seconds since 1970 need more digits than others for their parts to be told apart.
+    largest = max(abs(low), abs(high), step)
+    digits = min(max(10, math.ceil(math.log10(largest / step)) + 1), 17)
+    return Axis(make_line(low, high, start, end), find_multiples(low, high, step), lambda one: f"{one:,.{digits}g}")
 
 
-def make_counting_axis(values: Sequence[float], start: float, end: float) -> Axis:
-    """Make an axis of numbers of any size, from 0; logarithmic where they differ more than a thousand times."""
+def make_counting_axis(values: Sequence[float], start: float, end: float, *, mark_zero: bool = False) -> Axis:
+    """Make an axis of numbers of any size, from 0; logarithmic where they differ more than a thousand times.
+
+    Args:
+        values: The numbers.
+        start: The place of the smallest one.
+        end: The place of the largest one.
+        mark_zero: Whether 0 has a mark of its own on a logarithmic axis, below all powers; else it has no place there.
+    """
     positive = [value for value in values if value > 0]
     most = max(positive, default=1)
     # Beyond 1e300 floats, and so plain scales, end.
     if most > 10**300 or (most > _WIDE * min(positive, default=1) and min(values) >= 0):
-        return _make_power_axis(min(positive), most, start, end)
+        axis = _make_power_axis(min(positive), most, start, end)
+        return _mark_zero(axis, min(values), start, end) if mark_zero and min(values) <= 0 else axis
     low = min(0.0, float(min(values, default=0)))
     step = round_up((float(most) - low) / 6)
     low, high = step * math.floor(low / step), step * math.ceil(float(most) / step)
@@ -58,6 +71,18 @@ def _make_power_axis(least: float, most: float, start: float, end: float) -> Axi
     line = make_line(low, high, start, end)
     ticks = tuple(10**exponent if exponent >= 0 else 10.0**exponent for exponent in range(low, high + 1, step))
     return Axis(lambda value: line(math.log10(value)), ticks, write_amount, log=True)
+
+
+def _mark_zero(axis: Axis, least: float, start: float, end: float) -> Axis:
+    """Make place below the powers of a logarithmic axis for what has no logarithm."""
+    base, share = start + _BELOW * (end - start), 1 - _BELOW
+    zero = "0" if least == 0 else "0 or less"
+    return Axis(
+        lambda value: base + share * (axis.place(value) - start) if value > 0 else start,
+        (0, *axis.ticks),
+        lambda value: axis.label(value) if value > 0 else zero,
+        log=True,
+    )
 
 
 def write_power(value: float) -> str:
@@ -77,7 +102,7 @@ def make_line(low: float, high: float, start: float, end: float) -> Callable[[fl
     """Spread values evenly between two places; one value alone stands in the middle."""
     if high <= low:
         return lambda value: (start + end) / 2
-    return lambda value: start + (value - low) / (high - low) * (end - start)
+    return lambda value: start + float((value - low) / (high - low)) * (end - start)
 
 
 def find_multiples(low: float, high: float, step: float) -> tuple[float, ...]:

@@ -11,23 +11,39 @@ from pathlib import Path
 
 from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, write_power
 from trendweave.pictures.colours import COLOURS
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, make_empty
+from trendweave.pictures.frames import (
+    WIDTH,
+    Frame,
+    draw_across,
+    draw_legend,
+    draw_title,
+    draw_upwards,
+    find_left,
+    make_empty,
+)
 from trendweave.pictures.picture import Picture, write_file
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_axis import make_time_axis
 
-_HEIGHT, _LEFT, _RIGHT, _BOTTOM = 420, 92, 24, 58
+_HEIGHT, _RIGHT, _BOTTOM = 420, 24, 58
 _MOST_SERIES = len(COLOURS)
 _MOST_MARKS, _MOST_POINTS = 400, 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line: moments in order, and a number of any size for each."""
+    """One line.
+
+    Attributes:
+        name: What it is called in the legend.
+        points: Moments in order, and a number of any size for each.
+        windows: Tells windows apart: lines with the same are of windows that follow each other at one distance.
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    windows: str = ""
 
 
 def make_line_chart(
@@ -44,7 +60,7 @@ def make_line_chart(
         zone: Whose times of day; UTC unless given.
 
     Returns:
-        The chart. On a logarithmic scale 0 is not drawn.
+        The chart. On a logarithmic scale 0 has a mark of its own, below the others.
     """
     drawn = sorted(series, key=lambda one: max((y for _, y in one.points), default=0), reverse=True)[:_MOST_SERIES]
     drawn.sort(key=lambda one: _in_order(one.name))
@@ -52,23 +68,25 @@ def make_line_chart(
     if not every:
         return make_empty(title)
     names = [one.name for one in drawn] if any(one.name for one in drawn) else []
+    numbers = [y for _, y in every]
+    left = find_left(make_counting_axis(numbers, 1, 0, mark_zero=True))
     legend, foot = draw_legend(
-        list(zip(names, COLOURS, strict=False)), _LEFT, 50, more=len(series) - len(drawn), width=WIDTH
+        list(zip(names, COLOURS, strict=False)), left, 50, more=len(series) - len(drawn), width=WIDTH
     )
-    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
+    frame = Frame(left, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
     xs = [x for x, _ in every]
     ends = min(xs), max(xs), frame.left + 14, frame.right - 14
     across = make_time_axis(*ends, zone) if in_time else make_number_axis(*ends)
-    upwards = make_counting_axis([y for _, y in every], frame.bottom, frame.top)
+    upwards = make_counting_axis(numbers, frame.bottom, frame.top, mark_zero=True)
     parts = [
-        draw_title(title, _LEFT),
+        draw_title(title, left),
         *legend,
-        *draw_upwards(upwards, frame, y_label + (" (logarithmic)" if upwards.log else "")),
+        *draw_upwards(upwards, frame, y_label + _describe_scale(upwards)),
         *draw_across(across, frame, x_label),
     ]
-    step, marks = _find_step(xs), len(every) <= _MOST_MARKS
+    steps, marks = _find_steps(drawn), len(every) <= _MOST_MARKS
     for one, colour in zip(drawn, COLOURS, strict=False):
-        parts += _draw_line(one, colour, across, upwards, step, marks)
+        parts += _draw_line(one, colour, across, upwards, steps[one.windows], marks)
     return Picture(title, WIDTH, _HEIGHT, tuple(parts))
 
 
@@ -99,25 +117,34 @@ def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
     write_file(path, (svg + "\n" if path.suffix.lower() == ".svg" else page).encode())
 
 
+def _describe_scale(axis: Axis) -> str:
+    if not axis.log:
+        return ""
+    return " (logarithmic above 0)" if 0 in axis.ticks else " (logarithmic)"
+
+
 def _in_order(name: str) -> tuple[float, str]:
     """Names that are numbers stand in the order of these."""
     digits = name.removeprefix("-").replace(".", "", 1)
     return (float(name) if digits.isascii() and digits.isdigit() else math.inf), name
 
 
-def _find_step(xs: Iterable[float]) -> float:
-    """The way from one window to the next: the shortest there is."""
-    places = sorted(set(xs))
-    return min((b - a for a, b in pairwise(places)), default=math.inf)
+def _find_steps(series: Iterable[Series]) -> dict[str, float]:
+    """The way from one window to the next, of windows of each kind: the shortest there is. Not that of each line, as a
+    line may lack every second window."""
+    moments: dict[str, set[float]] = {}
+    for one in series:
+        moments.setdefault(one.windows, set()).update(x for x, _ in one.points)
+    return {
+        windows: min((b - a for a, b in pairwise(sorted(places))), default=math.inf)
+        for windows, places in moments.items()
+    }
 
 
 def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: float, marks: bool) -> list[str]:
     runs: list[list[tuple[float, float]]] = []
     before = -math.inf
     for x, y in one.points:
-        if upwards.log and y <= 0:
-            before = -math.inf
-            continue
         if before == -math.inf or x - before > 1.5 * step:
             runs.append([])
         runs[-1].append((x, y))

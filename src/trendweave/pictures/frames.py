@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from trendweave.pictures.axes import Axis
-from trendweave.pictures.letters import measure, shorten, write_raised
+from trendweave.pictures.letters import fit, measure, measure_raised, shorten_apart, write_raised
 from trendweave.pictures.picture import Picture
-from trendweave.pictures.style import LETTER
+from trendweave.pictures.style import TITLE
 from trendweave.pictures.texts import quote
 
 WIDTH = 920
+#: Where a frame with marks upwards begins, unless they need more.
+_LEFT = 92.0
+#: What stays free at the edges of a picture, and between two marks.
+_EDGE, _BETWEEN = 6.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Frame:
 
 def draw_title(text: str, x: float, y: float = 26) -> str:
     """Write what stands above a picture, as long as there is place for it."""
-    short = shorten(text, int((WIDTH - x - 20) / 8.4))
+    short = fit(text, WIDTH - x - 20, TITLE, bold=True)
     return f'<text class="title" x="{x:g}" y="{y:g}">{quote(short)}<title>{quote(text)}</title></text>'
 
 
@@ -40,27 +45,52 @@ def make_empty(title: str, why: str = "no rows") -> Picture:
 def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
     """Draw the marks of an axis below a frame, with lines upwards and what it is about."""
     parts = []
+    written = dict(_place_marks(axis))
     for value in axis.ticks:
         x = axis.place(value)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top:g}" y2="{frame.bottom:g}"/>')
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.bottom:g}" y2="{frame.bottom + 5:g}"/>')
-        text = write_raised(axis.label(value))
-        parts.append(f'<text class="faint" x="{x:.1f}" y="{frame.bottom + 20:g}" text-anchor="middle">{text}</text>')
+        if value in written:
+            parts.append(_write_mark(axis.label(value), written[value], frame.bottom + 20))
     middle = (frame.left + frame.right) / 2
     parts.append(
         f'<line class="axis" x1="{frame.left:g}" x2="{frame.right:g}" y1="{frame.bottom:g}" y2="{frame.bottom:g}"/>'
     )
-    parts.append(f'<text x="{middle:g}" y="{frame.bottom + 42:g}" text-anchor="middle">{quote(label)}</text>')
+    short = fit(label, 2 * (min(middle, WIDTH - middle) - _EDGE))
+    hint = f"<title>{quote(label)}</title>" if short != label else ""
+    parts.append(f'<text x="{middle:g}" y="{frame.bottom + 42:g}" text-anchor="middle">{quote(short)}{hint}</text>')
     return parts
+
+
+def _place_marks(axis: Axis) -> list[tuple[float, float]]:
+    """Which values are written below or above a frame, and where their middle is: inside of the picture, and of marks
+    that would touch each other every second, third, and so on."""
+    widths = [measure_raised(axis.label(value)) for value in axis.ticks]
+    middles = [
+        max(min(axis.place(value), WIDTH - _EDGE - width / 2), _EDGE + width / 2)
+        for value, width in zip(axis.ticks, widths, strict=True)
+    ]
+    every = 1
+    while every < len(widths) and any(
+        abs(middles[right] - middles[left]) < (widths[left] + widths[right]) / 2 + _BETWEEN
+        for left, right in pairwise(range(0, len(widths), every))
+    ):
+        every += 1
+    return list(zip(axis.ticks, middles, strict=True))[::every]
+
+
+def _write_mark(text: str, x: float, y: float) -> str:
+    return f'<text class="faint" x="{x:.1f}" y="{y:g}" text-anchor="middle">{write_raised(text)}</text>'
 
 
 def draw_above(axis: Axis, frame: Frame) -> list[str]:
     """Write the marks of an axis above a tall frame as well, whose foot is far away."""
-    return [
-        f'<text class="faint" x="{axis.place(value):.1f}" y="{frame.top - 6:g}" text-anchor="middle">'
-        f"{write_raised(axis.label(value))}</text>"
-        for value in axis.ticks
-    ]
+    return [_write_mark(axis.label(value), x, frame.top - 6) for value, x in _place_marks(axis)]
+
+
+def find_left(axis: Axis) -> float:
+    """Where a frame begins, so that its marks upwards do not lie on what is written beside them."""
+    return max(_LEFT, 39.0 + max((measure_raised(axis.label(value)) for value in axis.ticks), default=0.0))
 
 
 def draw_upwards(axis: Axis, frame: Frame, label: str) -> list[str]:
@@ -73,8 +103,9 @@ def draw_upwards(axis: Axis, frame: Frame, label: str) -> list[str]:
         parts.append(f'<text class="faint" x="{frame.left - 9:g}" y="{y + 4.5:.1f}" text-anchor="end">{text}</text>')
     high = (frame.top + frame.bottom) / 2
     turned = f'transform="translate(18 {high:g}) rotate(-90)"'
-    short = quote(shorten(label, int((frame.bottom - frame.top) / LETTER)))
-    parts.append(f'<text {turned} text-anchor="middle">{short}</text>')
+    short = fit(label, frame.bottom - frame.top + 30)
+    hint = f"<title>{quote(label)}</title>" if short != label else ""
+    parts.append(f'<text {turned} text-anchor="middle">{quote(short)}{hint}</text>')
     return parts
 
 
@@ -96,8 +127,10 @@ def draw_legend(
     """
     parts: list[str] = []
     at = x
+    entries = list(entries)
+    shown = shorten_apart([name for name, _ in entries], 40)
     for name, colour in entries:
-        short = shorten(name, 40)
+        short = shown[name]
         needs = 38 + measure(short)
         if at > x and at + needs > width - 20:
             at, y = x, y + 19

@@ -33,7 +33,7 @@ def find_situations(schema: pa.Schema) -> tuple[str, ...]:
 
 def find_numbers(schema: pa.Schema) -> list[str]:
     """The columns that hold numbers, besides moments."""
-    return [field.name for field in schema if field.name not in MOMENTS and _is_number(field.type)]
+    return [field.name for field in schema if field.name not in MOMENTS and is_number(field.type)]
 
 
 def find_others(schema: pa.Schema) -> list[str]:
@@ -48,5 +48,6 @@ def _lists_events(kind: pa.DataType) -> bool:
     return {"variable", "time"} <= {kind.value_type.field(place).name for place in range(kind.value_type.num_fields)}
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of a type are numbers."""
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,8 @@ from trendweave.errors import DataError, OptionError, Problem, near_names
 from trendweave.pictures.axes import Axis, make_number_axis
 from trendweave.pictures.charts import thin_out
 from trendweave.pictures.colours import COLOURS, assign_colours
-from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards
+from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title, draw_upwards, find_left
+from trendweave.pictures.kinds import is_number
 from trendweave.pictures.picture import Picture
 from trendweave.pictures.texts import describe_trend, quote
 from trendweave.pictures.times import seconds_of, seconds_of_column
@@ -26,10 +27,12 @@ from trendweave.pictures.trends import (
     make_moment_axis,
 )
 
-_LEFT, _RIGHT, _HIGH, _BOTTOM = 92, 24, 220, 56
+_RIGHT, _HIGH, _BOTTOM = 24, 220, 56
 #: Events beyond so many are not drawn one by one, but as the line that they make.
 _MOST_DOTS = 400
 _FEW, _ALL = 80, "all events"
+#: When an event is, or where; its value, or how high that is; and its variable.
+_Event: TypeAlias = tuple[float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def find_values(schema: pa.Schema) -> list[str]:
     """The attributes of listed trends that are numbers."""
     fields = schema.field("events").type.value_type
     named = [fields.field(place) for place in range(fields.num_fields)]
-    return [one.name for one in named if one.name != "time" and _is_number(one.type)]
+    return [one.name for one in named if one.name != "time" and is_number(one.type)]
 
 
 def make_trends_on_events(result: pa.Table, events: pa.Table, about: OnEvents) -> list[Picture]:
@@ -109,24 +112,27 @@ def _draw_group(
     trends = [_places(row, about.value) for row in chosen]
     moments = [x for x, _ in points] + [x for trend in trends for x, _, _ in trend]
     values = [y for _, y in points] + [y for trend in trends for _, y, _ in trend]
-    across, label = make_moment_axis(moments, kind, about.zone, _LEFT + 12, WIDTH - _RIGHT - 12)
-    used = [name for name in colours if any(event["variable"] == name for row in chosen for event in row["events"])]
-    legend, foot = draw_legend([*((name, colours[name]) for name in used), (_ALL, COLOURS[-1])], _LEFT, 48, "dot")
-    frame = Frame(_LEFT, WIDTH - _RIGHT, foot + 14, foot + 14 + _HIGH)
     pad = (max(values) - min(values)) * 0.06 or 1.0
-    upwards = make_number_axis(min(values) - pad, max(values) + pad, frame.bottom, frame.top)
+    edges = min(values) - pad, max(values) + pad
+    left = find_left(make_number_axis(*edges, 1, 0))
+    across, label = make_moment_axis(moments, kind, about.zone, left + 12, WIDTH - _RIGHT - 12)
+    marks = _choose_marks(len(chosen), sum(map(len, trends)))
+    dotted = {variable for trend in trends for _, _, variable in marks.choose(trend)}
+    used = [name for name in colours if name in dotted]
+    legend, foot = draw_legend([*((name, colours[name]) for name in used), (_ALL, COLOURS[-1])], left, 48, "dot")
+    frame = Frame(left, WIDTH - _RIGHT, foot + 14, foot + 14 + _HIGH)
+    upwards = make_number_axis(*edges, frame.bottom, frame.top)
     y_label = f"{about.value} ({about.unit})" if about.unit else about.value
     shown = f"{len(chosen):,} of {len(rows):,} trends" if len(chosen) < len(rows) else ""
     heading = ": ".join(filter(None, [title or "trends on their events", shown]))
-    parts = [draw_title(heading, _LEFT), *legend, *draw_upwards(upwards, frame, y_label)]
+    parts = [draw_title(heading, left), *legend, *draw_upwards(upwards, frame, y_label)]
     parts += [*draw_across(across, frame, label), *_draw_course(points, across, upwards)]
-    marks = _choose_marks(len(chosen), sum(map(len, trends)))
     for row, trend in zip(chosen, trends, strict=True):
         parts += _draw_trend(row, trend, across, upwards, colours, marks)
     return Picture(heading, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
 
 
-def _places(row: dict[str, Any], value: str) -> list[tuple[float, float, str]]:
+def _places(row: dict[str, Any], value: str) -> list[_Event]:
     """Events of a trend that tell the value, with their variables."""
     known = [event for event in row["events"] if event[value] is not None]
     return [(seconds_of(event["time"]), float(event[value]), event["variable"]) for event in known]
@@ -150,6 +156,10 @@ class _Marks:
     style: str
     every: bool
 
+    def choose(self, events: Sequence[_Event]) -> Sequence[_Event]:
+        """The events of a trend that are dots."""
+        return events if self.every else [*events[:1], *events[-1:]]
+
 
 def _choose_marks(trends: int, events: int) -> _Marks:
     weight = 1.0 if trends <= 10 else 0.5
@@ -160,7 +170,7 @@ def _choose_marks(trends: int, events: int) -> _Marks:
 
 def _draw_trend(
     row: dict[str, Any],
-    trend: list[tuple[float, float, str]],
+    trend: list[_Event],
     across: Axis,
     upwards: Axis,
     colours: dict[str, str],
@@ -173,13 +183,9 @@ def _draw_trend(
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in placed)
     first = colours[placed[0][2]]
     parts = [f'<polyline class="line" stroke="{first}" stroke-opacity="{marks.weight}" points="{line}"/>']
-    for x, y, variable in placed if marks.every else [placed[0], placed[-1]]:
+    for x, y, variable in marks.choose(placed):
         circle = (
             f'<circle class="{marks.style}" cx="{x:.1f}" cy="{y:.1f}" r="{marks.radius}" fill="{colours[variable]}">'
         )
         parts.append(f"{circle}<title>{label}</title></circle>")
     return parts
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -9,7 +9,8 @@ from typing import Any
 
 from trendweave.errors import DataError, OptionError, Problem
 from trendweave.pictures.highlight import highlight_query
-from trendweave.pictures.style import FONT, THEMES, ThemeName, write_style
+from trendweave.pictures.letters import fit, measure
+from trendweave.pictures.style import FONT, HEADING, THEMES, ThemeName, write_style
 from trendweave.pictures.texts import quote
 
 ENDINGS = (".svg", ".html", ".png")
@@ -122,7 +123,7 @@ def scroll(picture: Picture) -> str:
     return f'<div style="overflow-x: auto"><div style="min-width: {least:.0f}px">{picture.inline()}</div></div>'
 
 
-def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str = "") -> Picture:
+def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str = "", about: str = "") -> Picture:
     """Put pictures below each other into one.
 
     Args:
@@ -130,16 +131,31 @@ def stack(pictures: Sequence[Picture], title: str, note: str = "", heading: str 
         title: What all of it shows.
         note: What stands below it on a page.
         heading: What is written above the first one.
+        about: What has to be known of it, written behind the heading, or below it where there is no room.
     """
-    if len(pictures) == 1 and not heading:
+    if len(pictures) == 1 and not heading and not about:
         return Picture(title, pictures[0].width, pictures[0].height, pictures[0].parts, note)
-    parts = [f'<text class="heading" x="24" y="30">{quote(heading)}</text>'] if heading else []
-    y = 40.0 if heading else 0.0
+    room = max((one.width for one in pictures), default=0) - 48
+    parts, y = _write_heading(heading, about, room)
     for one in pictures:
         parts += [f'<g transform="translate(0 {y:g})">', *one.parts, "</g>"]
         y += one.height + _BETWEEN
     width = max((one.width for one in pictures), default=0)
     return Picture(title, width, max(y - _BETWEEN, 0), tuple(parts), note)
+
+
+def _write_heading(heading: str, about: str, room: float) -> tuple[list[str], float]:
+    """Lines above pictures, and where the first picture begins."""
+    whole = ": ".join(filter(None, [heading, about]))
+    if not whole:
+        return [], 0.0
+    fits = measure(whole, HEADING, bold=True) <= room
+    first = whole if fits else fit(heading or about, room, HEADING, bold=True)
+    hint = "" if fits else f"<title>{quote(whole)}</title>"
+    parts = [f'<text class="heading" x="24" y="30">{quote(first)}{hint}</text>']
+    if fits or not (heading and about):
+        return parts, 40.0
+    return [*parts, f'<text class="faint" x="24" y="51">{quote(fit(about, room))}</text>'], 60.0
 
 
 def write_page(

@@ -13,8 +13,8 @@ ThemeName: TypeAlias = Literal["auto", "light", "dark"]
 THEMES: tuple[ThemeName, ...] = ("auto", "light", "dark")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, 'DejaVu Sans', sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"
-#: The width of a letter of the common size, about.
-LETTER = 7.0
+#: The sizes of letters above a picture, and above several.
+TITLE, HEADING = 16, 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ DARK = Theme("#e6e8eb", "#9aa4af", "#353b43", "#16191d", "#20252b")
 _RULES = """
 .tw-picture { font-family: FONT; font-size: 13px; color: INK; }
 .tw-picture text { fill: INK; }
-.tw-picture .title { font-size: 16px; font-weight: 600; }
-.tw-picture .heading { font-size: 18px; font-weight: 600; }
+.tw-picture .title { font-size: TITLEpx; font-weight: 600; }
+.tw-picture .heading { font-size: HEADINGpx; font-weight: 600; }
 .tw-picture .faint { fill: FAINT; }
 .tw-picture .small { font-size: 11.5px; }
 .tw-picture .mono { font-family: MONO; font-size: 12px; }
@@ -97,6 +97,7 @@ def _declare(shades: Theme) -> str:
 
 def _fill(shades: Theme) -> str:
     rules = _RULES.replace("FONT", FONT).replace("MONO", MONO)
+    rules = rules.replace("TITLE", str(TITLE)).replace("HEADING", str(HEADING))
     for name in ("ink", "faint", "grid", "paper", "panel"):
         rules = rules.replace(name.upper(), getattr(shades, name))
     return rules

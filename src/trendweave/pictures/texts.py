@@ -16,6 +16,13 @@ def quote(value: str) -> str:
     return escape("".join(letter if letter.isprintable() or letter == "\n" else " " for letter in value))
 
 
+def write_key(value: Any) -> str:
+    """Write what tells rows apart: NULL as in queries; texts that would be taken for it, or for nothing, in quotes."""
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if value in ("", "NULL") else str(value)
+
+
 def describe_trend(events: Sequence[dict[str, Any]]) -> str:
     """Write the events of a trend as text: `A 1 x=5 -> B 3 x=7`."""
     return " -> ".join(_describe_event(event) for event in events)

@@ -1,9 +1,12 @@
-"""Axes of moments: marked at round times of day, at midnights, or where months begin."""
+"""Axes of moments: marked at round parts of a second, at round times of day, at midnights, or where months begin."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
+from fractions import Fraction
+from typing import cast
 
 from trendweave.pictures.axes import MOST_TICKS, Axis, find_multiples, make_line, make_number_axis, round_up
 
@@ -15,6 +18,10 @@ _STEPS = (
     *(_HOUR * n for n in (1, 2, 3, 6, 12)),
     *(_DAY * n for n in (1, 2, 7, 14)),
 )
+#: Parts of a second; exact, as floats of our days tell no nanoseconds apart.
+_PARTS = tuple(Fraction(lead, 10**digits) for digits in range(9, 0, -1) for lead in (1, 2, 5))
+#: Below this span, in seconds, whole seconds are too few marks.
+_SHORT = 2
 _MONTH, _MONTHS = 30.44 * _DAY, (1, 2, 3, 6, 12)
 
 
@@ -31,6 +38,9 @@ def make_time_axis(low: float, high: float, start: float, end: float, zone: tzin
     if not _has_a_date_of(low) or not _has_a_date_of(high):
         return make_number_axis(low, high, start, end)
     line, span = make_line(low, high, start, end), high - low
+    if span < _SHORT:
+        marks, digits = _find_parts(low, high)
+        return Axis(line, marks, lambda one: _write_part(one, digits, zone), False, _tell(zone))
     step = next((step for step in _STEPS if span / step <= MOST_TICKS), None)
     if step is not None:
         ticks = find_multiples(low, high, step) if zone is None else _find_clock_times(low, high, step, zone)
@@ -50,10 +60,12 @@ def name_days(low: float, high: float, zone: tzinfo | None = None) -> str:
 
 
 def write_day_and_time(seconds: float, zone: tzinfo | None = None) -> str:
-    """Write a moment in full, to the second."""
+    """Write a moment in full, with the parts of its second where it has some."""
     if not _has_a_date_of(seconds):
         return f"{seconds:,.10g}"
-    when = _date_of(seconds, zone)
+    when, parts = _date_of(seconds, zone), _nanoseconds_of(seconds)
+    if parts:
+        return f"{when:%Y-%m-%d %H:%M:%S}.{parts:09}".rstrip("0")
     return when.strftime("%Y-%m-%d %H:%M:%S" if when.second else "%Y-%m-%d %H:%M")
 
 
@@ -67,8 +79,34 @@ def _has_a_date_of(seconds: float) -> bool:
 
 
 def _date_of(seconds: float, zone: tzinfo | None) -> datetime:
-    moment = _EPOCH + timedelta(seconds=seconds)
+    moment = _EPOCH + timedelta(microseconds=math.floor(_exact(seconds) * 10**6))
     return moment if zone is None else moment.astimezone(zone)
+
+
+def _exact(seconds: float) -> Fraction:
+    """A moment without what floats add to it: they are of microseconds."""
+    return seconds if isinstance(seconds, Fraction) else Fraction(round(seconds * 10**6), 10**6)
+
+
+def _nanoseconds_of(seconds: float) -> int:
+    """The parts of the second."""
+    return int(_exact(seconds) % 1 * 10**9)
+
+
+def _find_parts(low: float, high: float) -> tuple[tuple[float, ...], int]:
+    """Find the round parts of a second between two moments, and how many digits tell them apart.
+
+    Clocks of all zones show the same ones."""
+    first, last = _exact(low), _exact(high)
+    step = next((step for step in _PARTS if last > first and (last - first) / step <= MOST_TICKS), Fraction(1))
+    ticks = [number * step for number in range(math.ceil(first / step), math.floor(last / step) + 1)] or [first]
+    digits = max(len(f"{_nanoseconds_of(cast('float', tick)):09}".rstrip("0")) for tick in ticks)
+    return cast("tuple[float, ...]", tuple(ticks)), digits
+
+
+def _write_part(seconds: float, digits: int, zone: tzinfo | None) -> str:
+    shown = f"{_date_of(seconds, zone):%H:%M:%S}"
+    return f"{shown}.{_nanoseconds_of(seconds):09}"[: len(shown) + 1 + digits] if digits else shown
 
 
 def _find_clock_times(low: float, high: float, step: float, zone: tzinfo) -> tuple[float, ...]:

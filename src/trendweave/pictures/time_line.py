@@ -12,9 +12,9 @@ from trendweave.pictures.axes import Axis
 from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
 from trendweave.pictures.highlight import highlight_query
-from trendweave.pictures.letters import measure, shorten
+from trendweave.pictures.letters import measure, shorten_apart
 from trendweave.pictures.picture import Picture, write_page
-from trendweave.pictures.texts import quote
+from trendweave.pictures.texts import quote, write_key
 from trendweave.pictures.times import seconds_of
 from trendweave.pictures.trends import make_moment_axis
 
@@ -81,7 +81,9 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
     seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
     column = "start" if alone else "time"
-    left = _find_left(groups)
+    labels = shorten_apart([group.label for group in groups], _MOST_LABEL)
+    lanes = shorten_apart([name for group in groups for name, _ in group.lanes], _MOST_NAME)
+    left = _find_left(labels, lanes)
     kind = result.schema.field(column).type
     across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - _RIGHT - 12)
     colours = assign_colours([*line.situations, *(bar.situation for group in groups for bar in group.bars)])
@@ -96,7 +98,8 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     y = round(foot + 14)
     bars: list[str] = []
     for group in groups:
-        bars += _draw_group(group, y + _BETWEEN // 2, left, max(seconds), across, colours)
+        bars += _draw_names(group, y + _BETWEEN // 2, left, labels, lanes)
+        bars += _draw_group(group, y + _BETWEEN // 2, max(seconds), across, colours)
         y += _ROW * len(group.lanes) + _BETWEEN
     frame = Frame(left, WIDTH - _RIGHT, foot + 14, y + 2)
     if result.num_rows > most:
@@ -127,11 +130,10 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     return write_page(title, [make_time_line(line, result, title)], above=above)
 
 
-def _find_left(groups: Sequence[_Group]) -> float:
+def _find_left(labels: dict[str, str], lanes: dict[str, str]) -> float:
     """Where the time line begins: behind what is written before it."""
-    labels = max(measure(shorten(group.label, _MOST_LABEL)) for group in groups)
-    names = max(measure(shorten(name, _MOST_NAME), 11.5) for group in groups for name, _ in group.lanes)
-    return 24 + labels + 18 + names + 10
+    wide = max(map(measure, labels.values()))
+    return 24 + wide + 18 + max(measure(name, 11.5) for name in lanes.values()) + 10
 
 
 def _explain_marks(groups: Sequence[_Group]) -> str:
@@ -144,18 +146,22 @@ def _explain_marks(groups: Sequence[_Group]) -> str:
     return "; ".join(hints)
 
 
-def _draw_group(
-    group: _Group, top: float, edge: float, last: float, across: Axis, colours: dict[str, str]
-) -> list[str]:
+def _draw_names(group: _Group, top: float, edge: float, labels: dict[str, str], lanes: dict[str, str]) -> list[str]:
+    """Write whose bars these are, and the names of their situations."""
+    parts = [f'<text x="24" y="{top + 13}">{quote(labels[group.label])}<title>{quote(group.label)}</title></text>']
+    parts += [
+        f'<text class="faint small" x="{edge - 8:g}" y="{top + _ROW * place + 13}" text-anchor="end">'
+        f"{quote(lanes[name])}</text>"
+        for place, (name, _) in enumerate(group.lanes)
+    ]
+    return parts
+
+
+def _draw_group(group: _Group, top: float, last: float, across: Axis, colours: dict[str, str]) -> list[str]:
     """Draw the bars of one row below each other; one that runs reaches to the detection."""
-    label = shorten(group.label, _MOST_LABEL)
-    parts = [f'<text x="24" y="{top + 13}">{quote(label)}<title>{quote(group.label)}</title></text>']
+    parts = []
     for place, (name, lane) in enumerate(group.lanes):
         y = top + _ROW * place
-        parts.append(
-            f'<text class="faint small" x="{edge - 8:g}" y="{y + 13}" text-anchor="end">'
-            f"{quote(shorten(name, _MOST_NAME))}</text>"
-        )
         for _, start, end in lane:
             left = across.place(seconds_of(start))
             until = end if end is not None else group.detected
@@ -190,7 +196,7 @@ def _read_situations(line: TimeLine, rows: Sequence[dict[str, Any]]) -> list[_Gr
 
 
 def _describe_keys(line: TimeLine, row: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {row[name]}" for name in line.keys)
+    return ", ".join(f"{name} {write_key(row[name])}" for name in line.keys)
 
 
 def _write_counts(rows: list[dict[str, Any]]) -> str:

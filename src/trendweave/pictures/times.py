@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from fractions import Fraction
+from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
@@ -24,6 +25,9 @@ def seconds_of(moment: Any) -> float:
         Seconds since 1970 in UTC; a time without a zone counts as one in UTC.
     """
     if isinstance(moment, datetime):
+        # Arrow gives nanoseconds as timestamps of pandas. All are exact: the distance to a float would be a float.
+        if hasattr(moment, "nanosecond"):
+            return _exactly(cast("Any", moment).value)
         return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day, tzinfo=UTC).timestamp()
@@ -32,10 +36,20 @@ def seconds_of(moment: Any) -> float:
 
 def seconds_of_column(column: pa.ChunkedArray) -> list[float]:
     """Tell the same of all times of a column, also of those before year 1 or after 9999, which Python cannot write."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        numbers = column.cast(pa.int64()).to_pylist()
+        if any(number % 1_000 for number in numbers):
+            return [_exactly(number) for number in numbers]
     if pa.types.is_timestamp(column.type):
         micros = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64())
         return [value / 1e6 for value in micros.to_pylist()]
     return [seconds_of(value) for value in column.to_pylist()]
+
+
+def _exactly(nanoseconds: int) -> float:
+    """Seconds as a fraction: floats of our days tell microseconds apart, but no nanoseconds. It takes part in sums and
+    comparisons as floats do."""
+    return cast("float", Fraction(nanoseconds, 10**9))
 
 
 def read_zone(name: str) -> tzinfo:

@@ -11,7 +11,7 @@ from trendweave.pictures.colours import assign_colours
 from trendweave.pictures.frames import WIDTH, Frame, draw_across, draw_legend, draw_title
 from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.picture import Picture, write_page
-from trendweave.pictures.texts import describe_trend, quote
+from trendweave.pictures.texts import describe_trend, quote, write_key
 from trendweave.pictures.time_axis import make_time_axis, name_days
 from trendweave.pictures.times import choose_zone, seconds_of
 
@@ -66,14 +66,26 @@ def group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
     names = [name for name in result.column_names if name not in NO_GROUP]
     found: dict[str, list[dict[str, Any]]] = {}
     for row in result.to_pylist():
-        title = ", ".join(f"{name} {row[name]}" for name in names)
+        title = ", ".join(f"{name} {write_key(row[name])}" for name in names)
         found.setdefault(title, []).append(row)
     return list(found.items())
 
 
 def choose_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Choose as many trends as there is place for, spread over all."""
-    return rows[:: max(1, len(rows) // MOST_TRENDS)][:MOST_TRENDS]
+    return [rows[place] for place in spread_places(len(rows), MOST_TRENDS)]
+
+
+def spread_places(number: int, most: int) -> list[int]:
+    """Choose so many of some places, at most, spread evenly from the first to the last one.
+
+    Args:
+        number: How many places there are.
+        most: How many are chosen; two or more.
+    """
+    if number <= most:
+        return list(range(number))
+    return [place * (number - 1) // (most - 1) for place in range(most)]
 
 
 def make_moment_axis(

@@ -13,6 +13,7 @@ from trendweave.pictures.bars import Bar, make_bar_chart
 from trendweave.pictures.charts import Series, make_line_chart
 from trendweave.pictures.frames import make_empty
 from trendweave.pictures.picture import Picture
+from trendweave.pictures.texts import write_key
 from trendweave.pictures.time_axis import name_days, write_day_and_time
 from trendweave.pictures.times import choose_zone, seconds_of_column
 
@@ -27,6 +28,7 @@ class WindowChart:
         title: What stands above the chart.
         unit: What values are counted in; empty where that is not known.
         zone: The zone of the times that are marked; None for that of the column.
+        label: What the column holds; its name unless given.
     """
 
     value: str
@@ -34,6 +36,12 @@ class WindowChart:
     title: str = ""
     unit: str = ""
     zone: str | None = None
+    label: str = ""
+
+    @property
+    def about(self) -> str:
+        """What is written beside an axis."""
+        return (self.label or self.value) + (f" ({self.unit})" if self.unit else "")
 
 
 def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
@@ -50,7 +58,7 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
     moment = "window_start" if "window_start" in result.schema.names else "time"
     kind = result.schema.field(moment).type
     zone, zone_name = choose_zone(kind, chart.zone)
-    columns = [map(str, result.column(name).to_pylist()) for name in chart.groups]
+    columns = [map(write_key, result.column(name).to_pylist()) for name in chart.groups]
     names = [", ".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * result.num_rows
     if not has_moments(result):
         return _make_bars(result, chart, names)
@@ -60,14 +68,24 @@ def make_window_chart(result: pa.Table, chart: WindowChart) -> Picture:
     for name, when, there in sorted(rows, key=lambda row: row[1]):
         if there is not None and _is_finite(number := _read_number(there)):
             lines.setdefault(name, []).append((when, number))
-    series = [Series(name, tuple(points)) for name, points in lines.items()]
+    windows = dict(zip(names, _name_windows(result, moments), strict=True))
+    series = [Series(name, tuple(points), windows[name]) for name, points in lines.items()]
     label = "start of the window" if moment == "window_start" else "time"
-    y_label = f"{chart.value} ({chart.unit})" if chart.unit else chart.value
     if pa.types.is_timestamp(kind):
         days = name_days(min(moments), max(moments), zone) if moments else ""
         label = ", ".join(filter(None, [label, days, zone_name]))
-        return make_line_chart(series, chart.title, label, y_label, in_time=True, zone=zone)
-    return make_line_chart(series, chart.title, f"{label} (seconds)", y_label, in_time=False)
+        return make_line_chart(series, chart.title, label, chart.about, in_time=True, zone=zone)
+    return make_line_chart(series, chart.title, f"{label} (seconds)", chart.about, in_time=False)
+
+
+def _name_windows(result: pa.Table, starts: list[float]) -> list[str]:
+    """Tell the windows of rows apart: by the query that they are of, or else by their length."""
+    if "query" in result.column_names:
+        return [str(name) for name in result.column("query").to_pylist()]
+    if "window_end" not in result.column_names or result.column("window_end").null_count:
+        return [""] * result.num_rows
+    ends = seconds_of_column(result.column("window_end"))
+    return [f"{float(end - start):.6g}" for start, end in zip(starts, ends, strict=True)]
 
 
 def has_moments(result: pa.Table) -> bool:
@@ -83,8 +101,7 @@ def _make_bars(result: pa.Table, chart: WindowChart, names: list[str]) -> Pictur
     bars = [Bar(name, number) for name, number in numbers if _is_finite(number)]
     if not bars:
         return make_empty(chart.title, "no rows" if not result.num_rows else f"{chart.value} is NULL in all rows")
-    unit = f" ({chart.unit})" if chart.unit else ""
-    return make_bar_chart(bars, chart.title, chart.value + unit, _name_window(result, chart.zone))
+    return make_bar_chart(bars, chart.title, chart.about, _name_window(result, chart.zone))
 
 
 def _name_window(result: pa.Table, wanted: str | None) -> str:

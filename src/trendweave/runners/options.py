@@ -318,13 +318,22 @@ def _find_options(
     return {name: value for name, value in options.items() if value is not None}
 
 
+def read_numbers(options: Mapping[str, Any]) -> Numbers:
+    """How counts and sums are written, as options say.
+
+    Raises:
+        OptionError: It is none of the known ways.
+    """
+    return read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS)
+
+
 def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Settings:
     watermark = options.get("watermark")
     if watermark is not None:
         read_duration(watermark, "watermark", or_none_at_all=True)
     observation, metrics = _observers(place, options)
     return Settings(
-        numbers=read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS),
+        numbers=read_numbers(options),
         detection=detection,
         device=_read_device(place, options.get("device", _DEFAULTS.device)),
         chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),

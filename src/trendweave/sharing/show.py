@@ -115,13 +115,15 @@ def _counted(number: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Queries that are drawn together, and the family whose rows they read."""
+    """Queries that are drawn together, and the family whose rows they read; with the automaton that they have become,
+    or the number of its states where these are too many to be drawn."""
 
     number: int
     title: str
     family: int
     names: tuple[str, ...]
     automaton: Automaton | None = None
+    states: int = 0
 
 
 def find_boxes(shown: Shown) -> Iterator[Box]:
@@ -134,14 +136,15 @@ def find_boxes(shown: Shown) -> Iterator[Box]:
         together += not isinstance(unit, Alone)
         title = "each alone" if isinstance(unit, Alone) else f"together {together}: {title_of(unit)}"
         found.setdefault((family_of[unit.members[0]], title), []).extend(shown.named(unit.members))
-        if isinstance(unit, Graphlets) and len(unit.merged.states) <= MOST_STATES:
+        if isinstance(unit, Graphlets):
             merged[title] = unit
     for number, ((family, title), names) in enumerate(found.items()):
         automaton = None
-        if title in merged:
+        states = len(merged[title].merged.states) if title in merged else 0
+        if 0 < states <= MOST_STATES:
             of_queries = [shown.names[member] for member in merged[title].members]
             automaton = Automaton(merged[title].merged, of_queries, f"u{number}")
-        yield Box(number, title, family, tuple(names), automaton)
+        yield Box(number, title, family, tuple(names), automaton, states)
 
 
 def _mermaid(shown: Shown) -> str:

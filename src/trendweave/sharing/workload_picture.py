@@ -32,7 +32,7 @@ def make_workload(shown: Shown) -> Picture:
 
 
 def _draw_overview(shown: Shown, boxes: int) -> Picture:
-    lines = [f"{label}: {shorten(text, 110)}" for label, text in describe_overview(shown) if label != "workload"]
+    lines = [f"{label}: {text}" for label, text in describe_overview(shown) if label != "workload"]
     if boxes > _MOST_BOXES:
         lines.append(f"{_MOST_BOXES} of {boxes:,} units are drawn")
     queries = sum(map(len, shown.names))
@@ -42,7 +42,8 @@ def _draw_overview(shown: Shown, boxes: int) -> Picture:
 def _draw_box(box: Box, shown: Shown) -> Picture:
     if box.automaton is not None:
         return make_graph(_graph_of_automaton(box.title, box.automaton))
-    return make_chips(f"{box.title}; rows meet {keys_text(shown.one_pass.families[box.family])}", box.names)
+    note = f"the template has {box.states:,} states, and is not drawn: these are too many" if box.states else ""
+    return make_chips(f"{box.title}; rows meet {keys_text(shown.one_pass.families[box.family])}", box.names, note)
 
 
 def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:

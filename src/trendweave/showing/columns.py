@@ -6,8 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import OptionError, Problem, near_names
-from trendweave.pictures.kinds import find_numbers, find_others
+from trendweave.pictures.kinds import find_numbers, find_others, is_number
+from trendweave.planning import Plan, SituatedPlan
 from trendweave.queries import Query
+
+#: An exact number as text.
+_WRITTEN = r"^-?\d+(\.\d+)?$"
 
 
 def find_text_counts(rows: pa.Table, query: Query | None) -> list[str]:
@@ -25,20 +29,21 @@ def find_text_counts(rows: pa.Table, query: Query | None) -> list[str]:
 
 
 def choose_columns(
-    schema: pa.Schema, query: Query | None, value: str | None, group: str | tuple[str, ...] | None, counts: list[str]
+    rows: pa.Table, query: Query | None, value: str | None, group: str | tuple[str, ...] | None, counts: list[str]
 ) -> tuple[str, tuple[str, ...]]:
     """The column that is drawn, and those that tell lines apart.
 
     Args:
-        schema: The columns of a result.
+        rows: Rows of a result.
         query: Its query, which tells them apart; without it columns are taken for what they look like.
         value: The column that was asked for.
         group: The columns that were asked for.
         counts: Columns of text that hold numbers.
 
     Raises:
-        OptionError: A column that was asked for is not there.
+        OptionError: A column that was asked for is not there, or holds no numbers.
     """
+    schema = rows.schema
     numbers, others = [*find_numbers(schema), *counts], find_others(schema)
     if query is not None and query.value_count <= len(schema.names):
         first = len(schema.names) - query.value_count
@@ -53,4 +58,37 @@ def choose_columns(
         if name not in schema.names:
             hint = near_names(name, schema.names) or f"it has {', '.join(schema.names)}"
             raise OptionError([Problem("TW408", f"the result has no column {name}", hint)])
+    if not _holds_numbers(rows.column(value)):
+        message = f"{value} holds no numbers that could be drawn, but {schema.field(value).type}"
+        raise OptionError([Problem("TW408", message, f"choose one that does: value={numbers[0]!r}")])
     return value, tuple(name for name in groups if name != value)
+
+
+def holds_logarithms(rows: pa.Table, query: Query | None, value: str, told: bool | None) -> bool:
+    """Whether a column holds logarithms of counts, as `numbers="log2"` gives them.
+
+    Args:
+        rows: Rows of a result.
+        query: Its query, which tells what is a count; without it all floats may be.
+        value: The column.
+        told: Whether counts are said to be logarithms; None where nothing is known.
+    """
+    column = rows.column(value)
+    if told is False or not pa.types.is_floating(column.type):
+        return False
+    plan = None if query is None else query.plan.trend if isinstance(query.plan, SituatedPlan) else query.plan
+    if isinstance(plan, Plan) and value not in [one.name for one in plan.aggregates if one.function == "COUNT"]:
+        return False
+    if told or plan is None:
+        return bool(told)
+    # Counts are whole, and not below 0.
+    known = pc.drop_null(column)
+    return pc.any(pc.or_(pc.not_equal(pc.floor(known), known), pc.less(known, 0)), min_count=0).as_py()
+
+
+def _holds_numbers(column: pa.ChunkedArray) -> bool:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        written = pc.match_substring_regex(column.cast(kind), _WRITTEN)
+        return pc.all(written, min_count=0).as_py()
+    return is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)

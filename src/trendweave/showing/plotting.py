@@ -23,20 +23,18 @@ from trendweave.pictures.picture import Picture, scroll, stack
 from trendweave.pictures.tables import find_zones, write_lines, write_rows
 from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
-from trendweave.pictures.trends import describe_shown, make_trend_lanes
+from trendweave.pictures.trends import describe_shown, make_trend_lanes, spread_places
 from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import Query
-from trendweave.rows.tables import as_arrow
-from trendweave.showing.columns import choose_columns, find_text_counts
+from trendweave.showing.columns import choose_columns, find_text_counts, holds_logarithms
+from trendweave.showing.fetching import MOST_ROWS, fetch
 from trendweave.workload import Workload
 
 if TYPE_CHECKING:
     from trendweave.runners.options import Options
 
-#: Rows of a Spark DataFrame that are fetched, at most.
-_MOST_ROWS = 10_000
 #: Trends of which some are drawn, and rows of which a picture is drawn that nobody has asked for.
 _MOST_TRENDS, _MOST_UNASKED = 20_000, 100_000
 
@@ -59,9 +57,9 @@ def plot(
 
     Args:
         what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
-            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the first
-            10,000 rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together), an
-            operator or a chain.
+            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the 10,000
+            earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together),
+            an operator or a chain.
         query: The query of the result, which tells values, groups and situations apart; without it columns are taken
             for what they look like.
         events: With listed trends, the events that they were found in: trends are then drawn on their course.
@@ -73,13 +71,14 @@ def plot(
         title: What stands above the picture.
         unit: What values are counted in, written behind their name.
         zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
-        **options: With a store, those of `run`, such as `between` and `using`.
+        **options: With a store, those of `run`, such as `between` and `using`. With a result, `numbers` as it was given
+            to `run`: "log2" is written beside logarithms of counts, which cannot always be told from counts.
 
     Returns:
         A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
 
     Raises:
-        OptionError: Nothing can be drawn of it, or a column is not there.
+        OptionError: Nothing can be drawn of it, or a column is not there or holds no numbers.
         DataError: It is no table.
     """
     if store is not None:
@@ -87,8 +86,10 @@ def plot(
             message = "what is read of a store is drawn for a query or a workload"
             raise OptionError([Problem("TW414", message, "plot(query, store=store)")])
         return places.draw_on_store(what._asked(store, "time", AUTO), store, options)
-    if options:
-        message = f"plot has no options {', '.join(options)} without a store"
+    planned = isinstance(what, Query | Plan | IntervalPlan | SituatedPlan | Workload | Piped)
+    unknown = [name for name in options if planned or name != "numbers"]
+    if unknown:
+        message = f"plot has no options {', '.join(unknown)} without a store"
         raise OptionError([Problem("TW408", message, "see help(trendweave.plot)")])
     match what:
         case Query():
@@ -99,7 +100,12 @@ def plot(
             return what._draw()
         case Piped():
             return make_chain(what)
-    return _draw_rows(what, _Wanted(query, events, value, group, time, title, unit, zone))
+    numbers: str | None = None
+    if options.get("numbers") is not None:
+        from trendweave.runners.options import read_numbers
+
+        numbers = read_numbers(options)
+    return _draw_rows(what, _Wanted(query, events, value, group, time, title, unit, zone, numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,7 @@ class _Wanted:
     title: str | None
     unit: str
     zone: str | None
+    numbers: str | None
 
     @property
     def note(self) -> str:
@@ -122,10 +129,11 @@ class _Wanted:
 
 
 def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
-    rows, whole = _fetch(result)
+    fetched = fetch(result)
+    rows = fetched.rows
     counts = find_text_counts(rows, wanted.query)
     kind = find_kind(rows.schema) or ("windows" if counts else None)
-    of = "" if whole else f" of the first {_MOST_ROWS:,} rows"
+    of = "" if fetched.whole else f" of the first {MOST_ROWS:,} rows"
     if kind in ("trends", "matches", "situations") and not rows.num_rows:
         return stack([make_empty(wanted.title or kind.capitalize())], wanted.title or kind, wanted.note)
     if kind == "trends":
@@ -138,10 +146,12 @@ def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
     if kind != "windows":
         message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
-    column, groups = choose_columns(rows.schema, wanted.query, wanted.value, wanted.group, counts)
+    column, groups = choose_columns(rows, wanted.query, wanted.value, wanted.group, counts)
     along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
-    title = (f"{column}{along}" if wanted.title is None else wanted.title) + of
-    chart = WindowChart(column, groups, title, wanted.unit, wanted.zone)
+    told = wanted.numbers == "log2" if wanted.numbers is not None else fetched.logarithms or None
+    label = f"log2 of {column}" if holds_logarithms(rows, wanted.query, column, told) else column
+    title = (f"{label}{along}" if wanted.title is None else wanted.title) + of
+    chart = WindowChart(column, groups, title, wanted.unit, wanted.zone, label)
     return stack([make_window_chart(rows, chart)], chart.title, wanted.note)
 
 
@@ -151,18 +161,19 @@ def _draw_trends(rows: pa.Table, of: str, wanted: _Wanted) -> Picture:
         drawn = make_trend_lanes(some, wanted.zone)
     else:
         about = OnEvents(wanted.value or _only_value(rows.schema), wanted.time, wanted.unit, wanted.zone)
-        drawn = make_trends_on_events(some, _fetch(wanted.events)[0], about)
+        events = fetch(wanted.events, [wanted.time])
+        drawn = make_trends_on_events(some, events.rows, about)
+        of += "" if events.whole else f", on the first {MOST_ROWS:,} events"
     shown = describe_shown(some, rows.num_rows)
-    title = wanted.title
-    heading = ": ".join(filter(None, [title, shown + of])) if of or " of " in shown else title or ""
-    return stack(drawn, title or shown, wanted.note, heading)
+    title = wanted.title or ""
+    return stack(drawn, title or shown, wanted.note, title, shown + of if of or " of " in shown else "")
 
 
 def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
     """Set the first rows of a result beside a picture of it, for notebooks; `print` gives the rows as text.
 
     Args:
-        result: A table of any kind; of a Spark DataFrame the first 10,000 rows are fetched.
+        result: A table of any kind; of a Spark DataFrame the 10,000 earliest rows are fetched.
         query: As for `plot`.
         rows: How many rows are shown.
         **options: As for `plot`.
@@ -173,13 +184,13 @@ def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any
     """
     if not isinstance(rows, int) or rows < 0:
         raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])
-    table, whole = _fetch(result)
-    picture = None
+    fetched = fetch(result)
+    table, picture = fetched.rows, None
     kind = find_kind(table.schema) or ("windows" if find_text_counts(table, query) else None)
     few = kind is not None and 0 < table.num_rows <= _MOST_UNASKED
     if options or (few and (kind != "windows" or table.num_rows > 1)):
-        picture = plot(result if not whole else table, query, **options)
-    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, whole)
+        picture = plot(fetched, query, **options)
+    return ShownResult(_in_zone(table, options.get("zone")), rows, picture, fetched.whole)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -212,19 +223,6 @@ class ShownResult:
         return f"{self.most:,} of {of}" if number > self.most else of
 
 
-def _fetch(result: Any) -> tuple[pa.Table, bool]:
-    """The rows of a table of any kind, and whether they are all of it."""
-    if not places.is_spark(result):
-        return as_arrow(result)[0], True
-    if result.isStreaming:
-        message = "a stream has no rows to be drawn before it runs"
-        raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
-    from trendweave.runners.spark.versions import collect_arrow
-
-    rows = collect_arrow(result.limit(_MOST_ROWS + 1))
-    return rows.slice(0, _MOST_ROWS), rows.num_rows <= _MOST_ROWS
-
-
 def _in_zone(table: pa.Table, zone: str | None) -> pa.Table:
     """The same moments, as clocks of a zone show them."""
     for place, field in enumerate(table.schema):
@@ -238,7 +236,7 @@ def _spread(rows: pa.Table, most: int) -> pa.Table:
     """So many rows, from all over a table."""
     if rows.num_rows <= most:
         return rows
-    return rows.take([place * rows.num_rows // most for place in range(most)])
+    return rows.take(spread_places(rows.num_rows, most))
 
 
 def _only_value(schema: pa.Schema) -> str:

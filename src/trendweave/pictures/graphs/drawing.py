@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from trendweave.pictures.frames import draw_title
+from trendweave.pictures.frames import WIDTH, draw_title
 from trendweave.pictures.graphs.graph import Edge, Graph, Node
 from trendweave.pictures.graphs.layers import LABEL_HEIGHT, Placed, is_back, label_lines, label_width, place_nodes
+from trendweave.pictures.letters import measure, wrap
 from trendweave.pictures.picture import Picture
+from trendweave.pictures.style import TITLE
 from trendweave.pictures.texts import quote
 
 _PAD = 24.0
-_TITLE_LETTER = 8.6
+#: Letters of a line of a note.
+_NOTE_LETTERS = 110
 _COMMON = "#0f7fc4"
 
 
 def make_graph(graph: Graph) -> Picture:
     """Draw nodes and arrows from left to right."""
     placed = place_nodes(graph)
-    top = (44.0 if graph.title else 16.0) + 18 * len(graph.notes)
+    notes = [line for note in graph.notes for line in wrap(note, _NOTE_LETTERS)]
+    top = (44.0 if graph.title else 16.0) + 18 * len(notes)
     parts = [draw_title(graph.title, _PAD)] if graph.title else []
-    for number, note in enumerate(graph.notes):
+    for number, note in enumerate(notes):
         parts.append(f'<text class="faint" x="{_PAD}" y="{48 + 18 * number}">{quote(note)}</text>')
     parts.append(f'<g transform="translate({_PAD:g} {top:g})">')
     nodes = {node.name: node for node in graph.nodes}
@@ -30,7 +34,8 @@ def make_graph(graph: Graph) -> Picture:
         parts += _draw_label(edge, nodes, placed)
     parts.append("</g>")
     beyond = max((label_width(edge) / 2 for edge in graph.edges if is_back(edge, placed.columns)), default=0)
-    width = max(placed.width, _TITLE_LETTER * len(graph.title), beyond * 2, 240.0) + 2 * _PAD
+    title = min(measure(graph.title, TITLE, bold=True), WIDTH - 2 * _PAD)
+    width = max(placed.width, title, *map(measure, notes), beyond * 2, 240.0) + 2 * _PAD
     feet = [
         _back(edge, nodes, placed)[4] + LABEL_HEIGHT * len(label_lines(edge)) - 8
         for edge in graph.edges
