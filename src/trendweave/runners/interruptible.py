@@ -6,7 +6,9 @@ needs no lock while it is in compiled code, and the main thread waits where it c
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import signal
 from collections.abc import Callable
 from contextvars import copy_context
@@ -82,3 +84,13 @@ class _Work(Generic[_Found]):
         """End the thread at the next step that Python takes in it."""
         if self._thread.ident is not None and self._thread.is_alive():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(Stopped))
+            atexit.register(_leave_to_the_system, self._thread)
+
+
+def _leave_to_the_system(thread: Thread) -> None:
+    """At the end of the process, keep what may be in use by a thread that is still in compiled code.
+
+    Looking through all objects of a process several times, beside threads that compute, would also take seconds.
+    """
+    if thread.is_alive():
+        gc.freeze()
