@@ -63,6 +63,77 @@ def test_a_run_ends_within_a_second(device: str) -> None:
         process.stdout.close()
 
 
+#: Work that no signal ends: some minutes, or some tenths of a second, in one call without Python's lock.
+OWN_HANDLERS = """
+import asyncio, hashlib, os, signal, threading
+from trendweave.runners.interruptible import interruptible
+def press(*delays):
+    for delay in delays:
+        threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+def work(rounds):
+    return interruptible(hashlib.pbkdf2_hmac)("sha256", b"", b"", rounds)
+def leave(said):
+    print(said, flush=True)
+    os._exit(0)
+LONG, SHORT = 2_000_000_000, 1_000_000
+"""
+ENDED = {
+    "one that raises Ctrl-C, as PySpark's": """
+def handle(number, frame):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, handle)
+press(0.5)
+try:
+    work(LONG)
+except KeyboardInterrupt:
+    leave("ended")
+""",
+    "one that raises an error of its own": """
+def handle(number, frame):
+    raise TimeoutError
+signal.signal(signal.SIGINT, handle)
+press(0.5)
+try:
+    work(LONG)
+except TimeoutError:
+    leave("ended")
+""",
+    "asyncio's, the second time": """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+async def main():
+    press(0.5, 1)
+    try:
+        work(LONG)
+    except KeyboardInterrupt:
+        leave("ended")
+asyncio.run(main())
+""",
+    "one that returns": """
+told = []
+signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
+press(0)
+assert len(work(SHORT)) == 32
+assert told
+leave("ended")
+""",
+}
+
+
+@pytest.mark.parametrize("handler", ENDED)
+def test_handlers_of_others_are_asked_while_it_works(handler: str) -> None:
+    program = [sys.executable, "-c", OWN_HANDLERS + ENDED[handler]]
+    assert subprocess.run(program, stdout=subprocess.PIPE, timeout=60, check=True, text=True).stdout == "ended\n"
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, None], ids=["ignored", "system's", "C's"])
+def test_without_a_handler_in_python_no_thread_is_needed(
+    handler: signal.Handlers | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_main_thread(monkeypatch)
+    monkeypatch.setattr(signal, "getsignal", lambda number: handler)
+    assert interruptible(threading.current_thread)() is threading.current_thread()
+
+
 def in_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run in another thread, with handlers of their own."""
     monkeypatch.setattr("trendweave.runners.interruptible.main_thread", threading.current_thread)

@@ -49,7 +49,8 @@ class DaemonThreads(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work. Whoever wants to wait, or to cancel, has the futures."""
-        assert not wait and not cancel_futures, "futures are waited for and cancelled by those who have them"
+        assert not wait, "futures are waited for by those who have them"
+        assert not cancel_futures, "futures are cancelled by those who have them"
         with self._lock:
             self._closed = True
         self._asked.put(None)
