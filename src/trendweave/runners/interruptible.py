@@ -1,7 +1,7 @@
 """Work that Ctrl-C stops at once, although compiled code listens to no signal.
 
 Python tells the main thread alone of Ctrl-C, between two steps of its own. So the work is done by another thread, which
-needs no lock while it is in compiled code, and the main thread waits where it can be told. Who is told is Python itself,
+needs no lock while it is in compiled code, and the main thread waits where it can be told. Python itself may be told,
 or what has taken its place: PySpark cancels its jobs first, asyncio its task, a program of its own what it likes.
 """
 
