@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from trendweave.runners.session import PushSession
     from trendweave.runners.shipping.package import Package, package
     from trendweave.runners.spark.reading.events import ParquetEvents, read
-    from trendweave.runners.warm_up import warm_up
     from trendweave.showing import plot, show
     from trendweave.store.event_store import EventStore
+    from trendweave.warming_up import warm_up
 
 __all__ = [
     "Batches",
@@ -83,7 +83,7 @@ _ON_DEMAND = {
     "plot": "showing",
     "read": "runners.spark.reading.events",
     "show": "showing",
-    "warm_up": "runners.warm_up",
+    "warm_up": "warming_up",
 }
 
 

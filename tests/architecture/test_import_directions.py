@@ -52,6 +52,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
         "pictures",
     },
+    "warming_up": {"runners", "store"},
     "calibrating": {"devices", "operators", "programs", "queries", "runners"},
     "rules": {"errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "queries"},
     "workload": {
@@ -86,7 +87,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
-        "workload",
+        *("warming_up", "workload"),
     },
     "__main__": {"cli"},
 }

@@ -222,6 +222,34 @@ def test_the_oldest_texts_leave(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [path.stem for path in kept(folder)] == ["text2", "text3", "text4"]
 
 
+def test_what_is_used_is_not_old(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_MOST_FOLDERS", 3)
+    monkeypatch.setattr(files, "_MOST_TEXTS", 2)
+    for number, group in enumerate(["first", "second", "texts-here"]):
+        files.write_kept(group, "kernel", b"code")
+        os.utime(folder / group, (number, number))
+    assert files.read_kept("first", "kernel") == b"code"
+    files.write_kept("new", "kernel", b"code")
+    assert {path.parent.name for path in kept(folder)} == {"first", "texts-here", "new"}
+
+    files.write_kept("texts-here", "later", b"code")
+    for number, name in enumerate(["kernel", "later"]):
+        os.utime(folder / "texts-here" / f"{name}.kernel", (number, number))
+    assert files.read_kept("texts-here", "kernel") == b"code"
+    files.write_kept("texts-here", "last", b"code")
+    assert {path.stem for path in (folder / "texts-here").iterdir()} == {"kernel", "last"}
+
+
+def test_what_is_used_may_belong_to_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_kept("group", "kernel", b"code")
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert files.read_kept("group", "kernel") == b"code"
+
+
 def test_a_pack_gives_kernels_to_the_same_machine_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made()(21)
     made("another text")(21)

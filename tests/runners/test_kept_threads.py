@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event, get_ident
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import trendweave
 from tests.features.places import dealing_everything_out
 from trendweave import operators as ops
+from trendweave.devices.daemon_threads import DaemonThreads
 from trendweave.devices.pool import Pool, _Kept, is_in_pool
 from trendweave.programs.operators.joins import in_threads
 from trendweave.runners.threads import run as threads
@@ -45,10 +45,10 @@ def test_the_next_run_has_the_threads_of_the_one_before() -> None:
 
 def test_runs_of_every_kind_leave_threads_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a run does, nothing is left to be done when it ends."""
-    taken: list[ThreadPoolExecutor] = []
+    taken: list[DaemonThreads] = []
     real = _Kept.take
 
-    def take(kept: _Kept, cores: int) -> ThreadPoolExecutor:
+    def take(kept: _Kept, cores: int) -> DaemonThreads:
         found = real(kept, cores)
         if cores == CORES:
             taken.append(found)
@@ -134,6 +134,7 @@ def test_a_thread_that_computes_waits_for_no_other(monkeypatch: pytest.MonkeyPat
 def test_a_forked_process_has_threads_of_its_own() -> None:
     script = """
 import os, warnings
+from trendweave.devices.daemon_threads import DaemonThreads
 from trendweave.devices.pool import Pool
 warnings.simplefilter("ignore")
 assert Pool(2).submit(lambda: 1).result() == 1

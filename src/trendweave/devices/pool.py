@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent import futures
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from threading import Lock, local
 from typing import ParamSpec, TypeVar
+
+from trendweave.devices.daemon_threads import DaemonThreads
 
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
@@ -17,15 +19,15 @@ class _Kept:
     """Threads that no run uses now, by how many work at the same time. A process that is forked has none of them."""
 
     def __init__(self) -> None:
-        self._lock, self._idle = Lock(), dict[int, ThreadPoolExecutor]()
+        self._lock, self._idle = Lock(), dict[int, DaemonThreads]()
 
-    def take(self, cores: int) -> ThreadPoolExecutor:
+    def take(self, cores: int) -> DaemonThreads:
         """Threads for a run alone: runs at the same time do not wait for each other's work."""
         with self._lock:
             found = self._idle.pop(cores, None)
-        return ThreadPoolExecutor(cores, "trendweave", _mark_thread) if found is None else found
+        return DaemonThreads(cores, "trendweave", _mark_thread) if found is None else found
 
-    def give_back(self, cores: int, threads: ThreadPoolExecutor) -> None:
+    def give_back(self, cores: int, threads: DaemonThreads) -> None:
         """Keep threads that have nothing to do for the next run; one set of them is enough."""
         with self._lock:
             other = self._idle.setdefault(cores, threads)

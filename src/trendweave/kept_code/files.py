@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from trendweave.kept_code.folders import is_trusted, kernel_folder, kernel_folders
@@ -23,10 +24,19 @@ TEXTS = "texts-"
 def read_kept(group: str, name: str) -> bytes | None:
     """What was kept under a name, from the first folder that has it; None where there is nothing, or nothing whole."""
     for folder in kernel_folders():
-        content = read_trusted(folder / group / (name + SUFFIX))
+        path = folder / group / (name + SUFFIX)
+        content = read_trusted(path)
         if content is not None:
+            _note_use(path if group.startswith(TEXTS) else path.parent)
             return content
     return None
+
+
+@lru_cache(2 * _MOST_TEXTS)
+def _note_use(entry: Path) -> None:
+    """Once per process: a file or folder that is in use is not old, whenever it was written. It may be root's."""
+    with suppress(OSError):
+        os.utime(entry)
 
 
 def is_kept(group: str, name: str) -> bool:
@@ -70,7 +80,7 @@ def write_kept(group: str, name: str, content: bytes) -> None:
 
 
 def _drop_oldest(entries: list[Path], most: int) -> None:
-    """Keep so many files or folders, those that changed last. Who still uses one that is gone compiles again."""
+    """Keep so many files or folders, those written or read last. Who still uses one that is gone compiles again."""
     if len(entries) <= most:
         return
     entries.sort(key=lambda entry: entry.stat().st_mtime)

@@ -6,7 +6,9 @@ import pyarrow as pa
 
 from trendweave.language import parse
 from trendweave.planning import IntervalPlan, Plan, plan_query
+from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.situated.marking import mark_events
 from trendweave.programs.trends.detection import STRATEGIES, Detection, Strategy
 from trendweave.programs.trends.program import bind_trends
 
@@ -37,6 +39,13 @@ _INTERVALS = (
     f"{_DEFINED}, R AS x > PREV(x) PATTERN P before; overlaps; meets Q AND Q before; contains R WITHIN 9 seconds "
     "RETURN FIRST(P.x), SUM(P.x), AVG(Q.x), MIN(Q.x), COUNT(R)",
     f"{_DEFINED} PATTERN P during; overlapped-by; equals Q WITHIN 9 seconds DETECT AT END RETURN MAX(P.x), LAST(Q.x)",
+    f"PARTITION BY type {_DEFINED} RETURN SITUATIONS",
+    f"PARTITION BY type {_DEFINED} PATTERN P overlaps Q WITHIN 9 seconds RETURN SUM(P.x)",
+)
+#: Kernels are asked with times as events have them, and where there are keys, with times in another order.
+_SITUATED = (
+    "DEFINE P AS x > 2 RETURN COUNT(*) PATTERN A+ WHERE A DURING P",
+    "DEFINE P AS x > 2 RETURN COUNT(*) PATTERN A+ WHERE [x] AND A DURING P",
 )
 
 
@@ -73,3 +82,11 @@ def run_interval_queries() -> None:
         assert isinstance(plan, IntervalPlan)
         program = bind_intervals(plan, _EVENTS.schema, "time", None)
         program.compute(program.prepare(_EVENTS)[0])
+
+
+def run_situated_queries() -> None:
+    """Which events lie in situations; the trends of those that do are those of any other query."""
+    for text in _SITUATED:
+        plan = plan_query(*parse(text))
+        assert isinstance(plan, SituatedPlan)
+        mark_events(bind_intervals(plan.situations, _EVENTS.schema, "time", "type"), plan.columns, _EVENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,12 @@ from trendweave.kernels.compiling import FINGERPRINT
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
 from trendweave.runners.kernel_packs import write_kernel_module
-from trendweave.runners.small_queries import run_interval_queries, run_rarer_queries, run_trend_queries
+from trendweave.runners.small_queries import (
+    run_interval_queries,
+    run_rarer_queries,
+    run_situated_queries,
+    run_trend_queries,
+)
 
 
 @dataclass(frozen=True)
@@ -35,14 +41,12 @@ class WarmUp:
         return f"{self.kernels} kernels, {self.compiled} of them new, in {self.seconds:.1f} s, kept in {self.folder}"
 
 
-def warm_up(pack: str | Path | None = None) -> WarmUp:
-    """Compile everything that queries need, or load it where this machine has compiled it before.
-
-    Without it, the first query of a kind waits for what it needs: some seconds, once per machine.
+def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]] = ()) -> WarmUp:
+    """Compile everything that runs need, or load it where this machine has compiled it before.
 
     Args:
-        pack: A zip to write with all that was compiled, for other machines of the same kind: Spark sends it to its
-            executors by `--py-files` or `spark.addArtifacts(pack, pyfile=True)`.
+        pack: A zip to write with all that was compiled, for other machines of the same kind.
+        also: What else compiles, or loads, something.
 
     Returns:
         What was done, which prints as one line.
@@ -50,7 +54,8 @@ def warm_up(pack: str | Path | None = None) -> WarmUp:
     start, before = perf_counter(), count_kernels(FINGERPRINT)
     for work in (
         *(warm_up_shared, run_trend_queries, run_interval_queries, warm_up_folding),
-        *(warm_up_windows, warm_up_joins, run_rarer_queries),
+        *(warm_up_windows, warm_up_joins, run_rarer_queries, run_situated_queries),
+        *also,
     ):
         work()
     if pack is not None:
