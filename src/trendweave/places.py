@@ -174,7 +174,7 @@ def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping
     if events is None:
         return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
     table, _ = _read_here(asked, events, settings)
-    return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table))
+    return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True))
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:

@@ -103,7 +103,9 @@ def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
     read = max(0.1, (timing.seconds("nothing") - call) / _ROWS)
     short = timing.work("short")
     row = max(1.0, (timing.seconds("short") - call - _ROWS * read) / short.kept)
-    costs = replace(costs, call=call, read=read, row=row, deal_row=costs.deal_row * row / costs.row)
+    scale = row / costs.row
+    costs = replace(costs, call=call, read=read, row=row)
+    costs = replace(costs, deal_row=costs.deal_row * scale, arrange_row=costs.arrange_row * scale)
     units = dict(costs.units)
     for kind in timing.cases:
         if kind in units:
