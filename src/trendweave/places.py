@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from trendweave.devices.choosing import Choice
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
@@ -167,14 +168,21 @@ def is_in_process(events: Any) -> bool:
 
 def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
     """What each device is estimated to take for events, or for so many of which nothing is known."""
-    from trendweave.runners.auto.choosing import assume_device, choose_device, explain_device
+    from trendweave.runners.auto.choosing import explain_device
+
+    return explain_device(estimate_devices(asked, events, rows, options))
+
+
+def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
+    """The same as data."""
+    from trendweave.runners.auto.choosing import assume_device, choose_device
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
-        return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
+        return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
-    return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True))
+    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:

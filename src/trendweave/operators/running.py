@@ -17,6 +17,7 @@ from trendweave.planning.operator_plans import FilterPlan, JoinPlan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from trendweave.devices.choosing import Choice
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
     from trendweave.rows.given_times.reading import TimeReading
@@ -102,8 +103,8 @@ def bind_stages(
     return asked.bind_all(columns, settings), settings
 
 
-def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
-    """What is told of all operators together: what brings events together on a stream, and what computes."""
+def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
+    """What is told of all operators together: what brings events together on a stream."""
     from trendweave.programs.operators.stages import shared_keys
 
     stateful = next((number for number, stage in enumerate(stages) if not stage.is_filter), None)
@@ -112,15 +113,15 @@ def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
         names = {path: name for name, path in stages[stateful].met_by.items()}
         keys = [names[path] for path in shared_keys(stages[stateful:])]
         told["on a stream all events meet by"] = ", ".join(keys)
-    return {**told, "device": settings.device}
+    return told
 
 
-def explain_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> list[str]:
-    """What each device is estimated to take, one a line; nothing where there are columns alone, or on Spark."""
+def estimate_devices(
+    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
+) -> Choice | None:
+    """What each device is estimated to take; None where there are columns alone, on stores and on Spark."""
     asked, taken, _ = _take(piped, events, right, time, type_, options)
-    if not places.is_in_process(taken):
-        return []
-    return places.explain_device(asked, taken, None, options).split("\n")
+    return places.estimate_devices(asked, taken, None, options) if places.is_in_process(taken) else None
 
 
 def _take(
