@@ -303,6 +303,29 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
     assert not costs_file().exists()
 
 
+def test_all_kinds_of_work_are_measured() -> None:
+    assert Costs().units.keys() <= calibrating._cases().keys()
+
+
+@pytest.mark.parametrize("kind", ["partners", "pairs", "links"])
+def test_a_case_is_mostly_of_its_kind(kind: str) -> None:
+    """As many events as are measured, so that loops are compiled as they are for large runs."""
+    events = measuring.make_events(measuring._ROWS)
+    program = calibrating._cases()[kind](events.schema, "cpu")
+    measured = choosing.measure_work(program, look_at(program, events), 1)
+    assert measured.kind == kind
+    if kind != "partners":
+        assert measured.units == measured.card_units, "a loop is compiled for so many"
+
+
+def test_a_price_is_what_other_kinds_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Work("pairs", 1_000, 1_000.0, 5_000.0, others=(Units("partners", 1_000.0),))
+    monkeypatch.setattr(measuring._Timing, "work", lambda *_: both)
+    timing, costs = measuring._Timing({}, make_events(10)), Costs()
+    taken = costs.call + measuring.prepare_rows(both, costs) + 1_000 * costs.units["partners"] + 5_000 * 7.0
+    assert math.isclose(measuring._left(timing, "pairs", taken, costs), 7.0)
+
+
 def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
     events = make_events(460_000)

@@ -25,7 +25,7 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "filter": 0.5,
         "windows": 40.0,
         "pairs": 0.8,
-        "partners": 350.0,
+        "partners": 300.0,
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(

@@ -77,8 +77,8 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
 
 
 def _choose_device(program: Program, events: pa.Table, machine: Machine, closely: bool = False) -> Choice:
-    # All events are taken for kept, of one key, and for partners: one core takes no longer than that.
-    costs, assumed = load_costs(), Sample(events.num_rows, matching=1.0)
+    # All events are taken for kept, of one key, and for partners, on both sides: one core takes no longer than that.
+    costs, assumed = load_costs(), Sample(events.num_rows, matching=1.0, looks=2.0)
     work = measure_work(program, assumed, machine.cores)
     choice = choose(work, machine, costs)
     if isinstance(program, KeptEvents):

@@ -33,6 +33,7 @@ class Sample:
         span: How much time they cover, in nanoseconds.
         row_bytes: Bytes of a prepared row.
         matching: The share of candidates among pairs of events that a join brings together; None where it is not known.
+        looks: How often an event of a join looks for partners: twice where it is on both sides.
     """
 
     rows: int
@@ -42,6 +43,7 @@ class Sample:
     span: float = 0.0
     row_bytes: float = 32.0
     matching: float | None = None
+    looks: float = 1.0
 
     @property
     def per_key(self) -> float:
@@ -79,8 +81,15 @@ def look_at(program: Program, events: pa.Table) -> Sample:
         largest,
         span,
         prepared.nbytes / prepared.num_rows,
-        find_candidate_share(first, prepared) if isinstance(first, WindowJoin) else None,
+        *_look_at_join(first, prepared),
     )
+
+
+def _look_at_join(program: Program, prepared: pa.Table) -> tuple[float | None, float]:
+    """The share of candidates among pairs, and how often an event looks for them."""
+    if not isinstance(program, WindowJoin):
+        return None, 1.0
+    return find_candidate_share(program, prepared), 2.0 if program.sides.marked_by is None else 1.0
 
 
 def _count_keys(program: Program, prepared: pa.Table, rows: int) -> tuple[float, float]:

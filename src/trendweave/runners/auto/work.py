@@ -11,7 +11,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.operators.joins.conjuncts import read_parts
+from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
 from trendweave.programs.operators.joins.pair_tests import FEW
 from trendweave.programs.operators.joins.ways import NARROW
 from trendweave.programs.trends.linked.choice import MANY_PAIRS
@@ -64,22 +64,35 @@ def find_task(plan: object, sample: Sample) -> Task:
 
 
 def find_tasks(plan: object, sample: Sample) -> list[Task]:
-    """All that is to be done for a plan, the main task first. Each event of a join looks for partners, however many
-    there are."""
-    others = [Task("partners", sample.rows * sample.kept)] if isinstance(plan, JoinPlan) else []
-    return [find_task(plan, sample), *others]
+    """All that is to be done for a plan, the main task first."""
+    found = [find_task(plan, sample)]
+    if isinstance(plan, JoinPlan):
+        condition = read_parts(plan.condition)
+        if condition.equal or _is_narrow(condition, _share(condition, sample)):
+            # Each event looks for partners in sorted values, however few it finds.
+            found.append(Task("partners", sample.rows * sample.kept * sample.looks))
+    return found
 
 
 def _of_join(plan: JoinPlan, sample: Sample, kept: float) -> Task:
     """Pairs that are looked at: not those of unequal values, nor those beyond a narrow band."""
     condition = read_parts(plan.condition)
-    share = sample.matching
-    if share is None:
-        is_selective = condition.equal or any(band.is_closed for band in condition.bands)
-        share = _ASSUMED_MATCHING if is_selective else 1.0
-    pairs = kept * (_active(plan.left, sample) + _active(plan.right, sample)) / 2 * share
-    is_scan = condition.pairs and not (condition.bands and share <= NARROW)
+    share = _share(condition, sample)
+    pairs = kept * sample.looks * (_active(plan.left, sample) + _active(plan.right, sample)) / 2 * share
+    is_scan = bool(condition.pairs) and not _is_narrow(condition, share)
     return Task("pairs", pairs * (1 if is_scan and pairs >= FEW else _SLOW_PAIRS), card_units=pairs)
+
+
+def _share(condition: JoinCondition, sample: Sample) -> float:
+    """The share of candidates among pairs."""
+    if sample.matching is not None:
+        return sample.matching
+    is_selective = condition.equal or any(band.is_closed for band in condition.bands)
+    return _ASSUMED_MATCHING if is_selective else 1.0
+
+
+def _is_narrow(condition: JoinCondition, share: float) -> bool:
+    return bool(condition.bands) and share <= NARROW
 
 
 def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:

@@ -24,7 +24,7 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
     if not left.key.size or not right.key.size:
         return 1.0
     fitting = find_fitting(join.condition, left, right, join.prepared_sides)
-    share = _share_of_equal(fitting, is_self_join=join.sides.marked_by is None)
+    share = _share_of_equal(fitting, is_self_join=left is right)
     for kept in (fitting.left, fitting.right):
         share *= 1.0 if kept is None else float(np.mean(kept))
     in_band = _share_in_band(join, left, right)
@@ -45,14 +45,19 @@ def _share_of_equal(fitting: Fitting, is_self_join: bool) -> float:
 
 
 def _share_in_band(join: WindowJoin, left: OrderedSide, right: OrderedSide) -> float:
-    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers."""
+    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers. Events of a self-join
+    count for nothing beside themselves."""
     for band in join.condition.bands:
         own = as_floats(evaluate_on_side(band.left, left, join.prepared_sides["left"]))
         others = as_floats(evaluate_on_side(band.right, right, join.prepared_sides["right"]))
         if own is None or others is None:
             continue
-        least, most = band.around(own[0][own[1]], of_left=True)
+        least, most = band.around(own[0], of_left=True)
         members = np.sort(others[0][others[1]])
         inside = np.searchsorted(members, most, "right") - np.searchsorted(members, least)
-        return float(inside.sum()) / (own[0].size * others[0].size)
+        found, pairs = int(inside[own[1]].sum()), own[0].size * others[0].size
+        if left is right:
+            itself = own[1] & others[1] & (least <= others[0]) & (others[0] <= most)
+            found, pairs = found - int(itself.sum()), max(1, pairs - own[0].size)
+        return found / pairs
     return 1.0
