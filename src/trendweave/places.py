@@ -143,7 +143,10 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
             return work(program, device)
 
     if settings.device != "auto":
-        return work_watched(asked.bind(events.schema, settings), settings.device)
+        program = asked.bind(events.schema, settings)
+        if settings.device == "gpu":
+            _check_card(program)
+        return work_watched(program, settings.device)
     from trendweave.programs.program import is_changeable
     from trendweave.runners.auto.choosing import choose_device, run_on_best
 
@@ -183,6 +186,15 @@ def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mappi
         return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
     return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
+
+
+def _check_card(program: Program) -> None:
+    """That there is a card, and that it serves a program: before any of it runs."""
+    from trendweave.gpu.card import find_card
+    from trendweave.programs.operators.card_service import check_on_card
+
+    find_card()
+    check_on_card([program])
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
@@ -248,7 +260,7 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
     from trendweave.runners.options import Place
 
-    if is_store(events):
+    if stored := is_store(events):
         events = events.schema
     if is_read_by_tasks(events):
         events = events.to_spark()
@@ -259,7 +271,8 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
         return result_type(program, plain.schema)
     settings = asked.settings(Place.SCHEMA, options, None)
-    return _bind_here(asked, events, settings).schema
+    # Filters of a store are asked of its row groups, whatever computes the rest.
+    return _bind_here(asked, events, replace(settings, device="cpu") if stored else settings).schema
 
 
 def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Incremental:
@@ -313,7 +326,12 @@ def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
 
     schema = read_schema(arrow_schema(events), asked.time_columns, settings.times)
     asked.check(schema)
-    return asked.bind(schema, settings)
+    program = asked.bind(schema, settings)
+    if settings.device == "gpu":
+        from trendweave.programs.operators.card_service import check_on_card
+
+        check_on_card([program])
+    return program
 
 
 def _given(events: Any, settings: Settings) -> Given | None:

@@ -100,7 +100,12 @@ def bind_stages(
     columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
     columns = read_schema(columns, asked.time_columns, settings.times)
     asked.check(columns)
-    return asked.bind_all(columns, settings), settings
+    stages = asked.bind_all(columns, settings)
+    if not places.is_store(taken):
+        from trendweave.programs.operators.card_service import check_on_card
+
+        check_on_card(stage.program for stage in stages)
+    return stages, settings
 
 
 def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
