@@ -145,7 +145,9 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     if settings.device != "auto":
         program = asked.bind(events.schema, settings)
         if settings.device == "gpu":
-            _check_card(program)
+            from trendweave.programs.operators.card_service import check_card
+
+            check_card(program)
         return work_watched(program, settings.device)
     from trendweave.programs.program import is_changeable
     from trendweave.runners.auto.choosing import choose_device, run_on_best
@@ -186,15 +188,6 @@ def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mappi
         return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
     return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
-
-
-def _check_card(program: Program) -> None:
-    """That there is a card, and that it serves a program: before any of it runs."""
-    from trendweave.gpu.card import find_card
-    from trendweave.programs.operators.card_service import check_on_card
-
-    find_card()
-    check_on_card([program])
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:

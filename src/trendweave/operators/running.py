@@ -17,10 +17,10 @@ from trendweave.planning.operator_plans import FilterPlan, JoinPlan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from trendweave.devices.choosing import Choice
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
     from trendweave.rows.given_times.reading import TimeReading
+    from trendweave.runners.auto.telling import ToldEstimates
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
@@ -123,10 +123,14 @@ def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
 
 def estimate_devices(
     piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
-) -> Choice | None:
+) -> ToldEstimates | None:
     """What each device is estimated to take; None where there are columns alone, on stores and on Spark."""
     asked, taken, _ = _take(piped, events, right, time, type_, options)
-    return places.estimate_devices(asked, taken, None, options) if places.is_in_process(taken) else None
+    if not places.is_in_process(taken):
+        return None
+    from trendweave.runners.auto.telling import tell_estimates
+
+    return tell_estimates(places.estimate_devices(asked, taken, None, options))
 
 
 def _take(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
-from trendweave.gpu.card import refuse_work
+from trendweave.gpu import card
 from trendweave.gpu.conditions import require_compiled
 from trendweave.language.printer import print_expression
 from trendweave.programs.operators.chain import ChainedRows
@@ -13,6 +13,21 @@ from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.describing import side_columns
 from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
+
+
+def find_missing_card() -> str | None:
+    """What is missing for runs on a card in this process; None where there is one."""
+    return None if card.has_card() else "there is no card here, or no CuPy: a run in this process fails with TW416"
+
+
+def check_card(program: Program) -> None:
+    """That there is a card, and that it serves a program: before any of it runs.
+
+    Raises:
+        ExecutionError: TW416 or TW422.
+    """
+    card.find_card()
+    check_on_card([program])
 
 
 def check_on_card(programs: Iterable[Program]) -> None:
@@ -37,4 +52,4 @@ def _check_join(join: WindowJoin) -> None:
     columns = side_columns(join.sides, join.events)
     if parts and not any(isinstance(compile_condition(part, columns), Compiled) for part in parts):
         shown = " AND ".join(map(print_expression, parts))
-        refuse_work(f"no part of {shown} is evaluated on a graphics card", "threads")
+        card.refuse_work(f"no part of {shown} is evaluated on a graphics card", "threads")

@@ -45,8 +45,8 @@ def _share_of_equal(fitting: Fitting, is_self_join: bool) -> float:
 
 
 def _share_in_band(join: WindowJoin, left: OrderedSide, right: OrderedSide) -> float:
-    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers. Events of a self-join
-    count for nothing beside themselves."""
+    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers. That events of a
+    self-join meet themselves does not count."""
     for band in join.condition.bands:
         own = as_floats(evaluate_on_side(band.left, left, join.prepared_sides["left"]))
         others = as_floats(evaluate_on_side(band.right, right, join.prepared_sides["right"]))
