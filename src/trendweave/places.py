@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from trendweave.devices.choosing import Choice
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
@@ -149,7 +150,12 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
             return work(program, device)
 
     if settings.device != "auto":
-        return work_watched(asked.bind(events.schema, settings), settings.device)
+        program = asked.bind(events.schema, settings)
+        if settings.device == "gpu":
+            from trendweave.programs.operators.card_service import check_card
+
+            check_card(program)
+        return work_watched(program, settings.device)
     from trendweave.programs.program import is_changeable
     from trendweave.runners.auto.choosing import choose_device, run_on_best
 
@@ -174,14 +180,21 @@ def is_in_process(events: Any) -> bool:
 
 def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
     """What each device is estimated to take for events, or for so many of which nothing is known."""
-    from trendweave.runners.auto.choosing import assume_device, choose_device, explain_device
+    from trendweave.runners.auto.choosing import explain_device
+
+    return explain_device(estimate_devices(asked, events, rows, options))
+
+
+def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
+    """The same as data."""
+    from trendweave.runners.auto.choosing import assume_device, choose_device
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
-        return explain_device(assume_device([wish.plan for wish in asked.wishes()], rows or 0))
+        return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
-    return explain_device(choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table))
+    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
@@ -250,7 +263,7 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
     from trendweave.runners.options import Place
 
-    if is_store(events):
+    if stored := is_store(events):
         events = events.schema
     if is_read_by_tasks(events):
         events = events.to_spark()
@@ -261,7 +274,8 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
         return result_type(program, plain.schema)
     settings = asked.settings(Place.SCHEMA, options, None)
-    return _bind_here(asked, events, settings).schema
+    # Filters of a store are asked of its row groups, whatever computes the rest.
+    return _bind_here(asked, events, replace(settings, device="cpu") if stored else settings).schema
 
 
 def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Incremental:
@@ -317,7 +331,12 @@ def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
 
     schema = read_schema(arrow_schema(events), asked.time_columns, settings.times)
     asked.check(schema)
-    return asked.bind(schema, settings)
+    program = asked.bind(schema, settings)
+    if settings.device == "gpu":
+        from trendweave.programs.operators.card_service import check_on_card
+
+        check_on_card([program])
+    return program
 
 
 def _given(events: Any, settings: Settings) -> Given | None:

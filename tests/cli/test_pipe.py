@@ -61,11 +61,19 @@ def test_what_would_be_done_is_told(events: str) -> None:
     assert "on a stream all events meet by: machine" in of_events.stdout
 
 
+def test_devices_are_estimated_for_files(events: str) -> None:
+    told = trendweave("pipe", MEANS, "--events", events, "--explain", "--device", "auto").stdout
+
+    assert f"device: cpu, of {EVENTS.num_rows} events" in told
+    assert "  cpu (one core): about" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (("FILTR heat > 80", "--explain"), 1, "did you mean FILTER?"),
         ((MEANS,), 2, "give --events or --store"),
+        ((MEANS, "--explain", "--device", "auto"), 2, "tells of a --device with --events or --store"),
         ((MEANS, "--events", "x", "--store", "y"), 2, "give either --events or --store"),
         ((MEANS, "--events", "x", "--using", "index"), 2, "are for --store"),
         ((MEANS, "--events", "x", "--master", "local[2]", "--runner", "local"), 2, "are for --runner spark"),

@@ -86,3 +86,30 @@ def test_conditions_on_pairs_of_texts_alone_are_refused(gpu: SimulatedCard) -> N
 
     with pytest.raises(ExecutionError, match=r"TW422(.|\n)*device='threads'"):
         operator.run(events(), events(), device="gpu")
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        ops.window_aggregate("SUM(n) AS total", rows=5, keys=["machine"]) | ops.filter("total > 20"),
+        ops.filter("name = 'p' OR x > 1"),
+        ops.filter("ROUND(x) > 1"),
+        ops.filter("YEAR(time) > 2000"),
+        ops.window_join("left.name < right.name", left="5 rows", right="5 rows"),
+        ops.window_join("left.name = 'p' OR left.x < right.x", left="5 rows", right="5 rows"),
+    ],
+    ids=str,
+)
+def test_what_no_card_evaluates_is_refused_before_anything_runs(gpu: SimulatedCard, operator: Operator) -> None:
+    given, before = events(), gpu.launches
+    for ask in (
+        lambda: operator.run(given, device="gpu"),
+        lambda: operator.schema(given, device="gpu"),
+        lambda: operator.explain(given.schema, device="gpu"),
+        lambda: operator.incremental(given.schema, device="gpu"),
+        lambda: operator.push(given.schema, device="gpu"),
+    ):
+        with pytest.raises(ExecutionError, match="TW422"):
+            ask()
+    assert gpu.launches == before
+    assert operator.schema(given, device="threads") == operator.schema(given)

@@ -353,9 +353,34 @@ def test_explain_tells_of_every_operator_where_it_runs() -> None:
     told = json.loads(chain.explain(EVENTS.schema, format="json", device="threads"))
     assert [one["keys"] for one in told["operators"]] == [[], ["machine"], ["machine"]]
     assert told["device"] == "threads"
+    assert "estimates" not in told
     for wrong in ({"format": "dot"}, {"device": "cpu"}):
         with pytest.raises(TrendweaveError, match="TW408"):
             chain.explain(**wrong)
+
+
+@pytest.mark.parametrize("device", ["cpu", "threads", "gpu"])
+def test_explain_tells_one_device_where_one_is_asked_for(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trendweave.gpu.card.has_card", lambda: False)
+    told = HOT.explain(EVENTS, device=device).splitlines()
+
+    assert [line for line in told if line.startswith("device: ")] == [f"device: {device}"]
+    assert any("TW416" in line for line in told) == (device == "gpu")
+    data = json.loads(HOT.explain(EVENTS, format="json", device=device))
+    assert data["device"] == device
+    assert ("TW416" in data.get("problem", "")) == (device == "gpu")
+
+
+def test_explain_gives_estimates_as_data() -> None:
+    told = json.loads(HOT.explain(EVENTS, format="json", device="auto"))
+
+    assert (told["device"], told["chosen"], told["events"]) == ("auto", "cpu", 7)
+    assert list(told["work"]) == ["filter"]
+    by_device = {one["device"]: one for one in told["estimates"]}
+    assert by_device.keys() == {"cpu", "threads", "gpu"}
+    assert by_device["cpu"]["seconds"] > 0
+    assert by_device["threads"]["seconds"] is None
+    assert by_device["threads"]["not taken"]
 
 
 PAIRS_OF_MEANS = ops.pipe("JOIN left.mean < right.mean LEFT 10 seconds RIGHT 3 ROWS BY machine")

@@ -15,10 +15,12 @@ import pytest
 import trendweave
 from trendweave import calibrating
 from trendweave import operators as ops
-from trendweave.devices.choosing import Choice, Costs, Machine, Work, choose, tell_choice
+from trendweave.devices.choosing import Choice, Costs, Machine, Units, Work, choose, tell_choice
 from trendweave.devices.kept_costs import costs_file, load_costs, save_costs
 from trendweave.errors import ExecutionError, Problem
+from trendweave.operators.binding import Asked
 from trendweave.programs.bind import bind
+from trendweave.programs.program import Program
 from trendweave.runners.auto import calibrate as measuring
 from trendweave.runners.auto import choosing
 from trendweave.runners.auto.sample import Sample, look_at
@@ -301,6 +303,29 @@ def test_calibrating_measures_and_keeps_prices(monkeypatch: pytest.MonkeyPatch) 
     assert not costs_file().exists()
 
 
+def test_all_kinds_of_work_are_measured() -> None:
+    assert Costs().units.keys() <= calibrating._cases().keys()
+
+
+@pytest.mark.parametrize("kind", ["partners", "pairs", "links"])
+def test_a_case_is_mostly_of_its_kind(kind: str) -> None:
+    """As many events as are measured, so that loops are compiled as they are for large runs."""
+    events = measuring.make_events(measuring._ROWS)
+    program = calibrating._cases()[kind](events.schema, "cpu")
+    measured = choosing.measure_work(program, look_at(program, events), 1)
+    assert measured.kind == kind
+    if kind != "partners":
+        assert measured.units == measured.card_units, "a loop is compiled for so many"
+
+
+def test_a_price_is_what_other_kinds_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Work("pairs", 1_000, 1_000.0, 5_000.0, others=(Units("partners", 1_000.0),))
+    monkeypatch.setattr(measuring._Timing, "work", lambda *_: both)
+    timing, costs = measuring._Timing({}, make_events(10)), Costs()
+    taken = costs.call + measuring.prepare_rows(both, costs) + 1_000 * costs.units["partners"] + 5_000 * 7.0
+    assert math.isclose(measuring._left(timing, "pairs", taken, costs), 7.0)
+
+
 def test_operators_and_workloads_name_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_machine", lambda: Machine(4))
     events = make_events(460_000)
@@ -355,3 +380,99 @@ def test_a_card_is_looked_for_when_it_would_pay(monkeypatch: pytest.MonkeyPatch)
     assert (few.device, asked) == ("cpu", [])
     many = choosing.choose_device(program, events)
     assert (many.device, asked) == ("cpu", [1])
+
+
+# Chains, joins and rows of results
+
+
+def bind_operator(operator: ops.Operator | ops.Chain, events: pa.Schema) -> Program:
+    return Asked(operator.operators, "time", None).bind(events, Settings())
+
+
+def estimate(operator: ops.Operator | ops.Chain, events: pa.Table, cores: int = 4) -> Choice:
+    return choosing.choose_device(bind_operator(operator, events.schema), events, Machine(cores), closely=True)
+
+
+def test_a_chain_costs_as_much_as_its_operators() -> None:
+    events = make_events(400_000, keys=1_000)
+    kept = ops.filter("v >= 0 AND v * v >= 0 AND v + v >= 0")
+    windows = ops.window_aggregate("SUM(v) AS total, MAX(v) AS most", rows=100, slide_rows=1, keys=["k"])
+    alone, chain = estimate(windows, events), estimate(kept | windows, events)
+    assert seconds(chain)["cpu"] > seconds(alone)["cpu"]
+    assert chain.work.kinds == {"filter", "windows"}
+    assert chain.work.kind == "windows", "it takes the longest, whatever the number of units"
+    assert "threads" in chain.devices, "there are many keys"
+
+
+def test_few_events_of_a_chain_are_not_taken_for_those_of_one_key() -> None:
+    events = make_events(5_000)
+    windows = ops.window_aggregate("SUM(v) AS total", rows=100, slide_rows=1, keys=["k"])
+    reasons = {one.device: one.why_not for one in estimate(ops.filter("v >= 0") | windows, events).estimates}
+    assert reasons["threads"] == "there are too few events"
+
+
+def test_work_of_all_kinds_counts_on_every_device() -> None:
+    one = work(10**7)
+    both = replace(one, others=(Units("filter", 1e8),))
+    usual, more = seconds(choose(one, CARD)), seconds(choose(both, CARD))
+    assert all(more[device] > usual[device] for device in usual)
+    refused = choose(replace(one, others=(Units("intervals", 1.0),)), CARD)
+    assert "gpu" not in refused.devices
+
+
+def make_sides(rows: int) -> pa.Table:
+    draw = np.random.default_rng(3)
+    times = pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us"))
+    return pa.table({"time": times, "v": draw.random(rows), "n": draw.integers(0, 10, rows)})
+
+
+@pytest.mark.parametrize(
+    ("condition", "least", "most"),
+    [
+        ("left.v = right.v", 0.0, 1e-3),
+        ("abs(left.v - right.v) <= 1e-7", 0.0, 1e-3),
+        ("abs(left.v - right.v) <= 0.4", 1.0, 1.0),
+        ("left.n = right.n", 0.08, 0.12),
+        ("left.n = right.n AND left.v < 0.5", 0.03, 0.07),
+        ("left.v < right.v", 1.0, 1.0),
+        ("left.v * right.v > 0.5", 1.0, 1.0),
+    ],
+)
+def test_pairs_of_a_join_are_those_that_it_looks_at(condition: str, least: float, most: float) -> None:
+    events = make_sides(20_000)
+    program = bind_operator(ops.window_join(condition, left="1000 rows", right="1000 rows"), events.schema)
+    sample = look_at(program, events)
+    assert sample.matching is not None
+    assert least <= sample.matching <= most
+
+
+def test_joins_that_look_partners_up_take_no_time_for_other_pairs() -> None:
+    events = make_sides(300_000)
+    every, equal, near = (
+        seconds(estimate(ops.window_join(condition, left="100000 rows", right="100000 rows"), events))["cpu"]
+        for condition in ("left.v < right.v", "left.v = right.v", "abs(left.v - right.v) <= 1e-7")
+    )
+    assert every > 10
+    assert 0.02 < equal < 1
+    assert 0.02 < near < 1
+
+
+def test_a_join_behind_another_operator_is_assumed_to_find_few_partners() -> None:
+    equal = ops.window_join("left.v = right.v", left="1000 rows", right="1000 rows").task
+    every = ops.window_join("left.v < right.v", left="1000 rows", right="1000 rows").task
+    found, tried = (find_task(plan, Sample(1_000_000)).card_units or 0.0 for plan in (equal, every))
+    assert 0 < found <= tried / 10
+
+
+def test_rows_of_results_that_one_core_puts_in_order_count_for_threads() -> None:
+    events = make_events(400_000, keys=1_000)
+    each, seldom = (
+        estimate(ops.window_aggregate("SUM(v) AS total", rows=100, slide_rows=slide, keys=["k"]), events)
+        for slide in (1, 100)
+    )
+    assert each.work.arranged == 400_000
+    assert seldom.work.arranged == 4_000
+    assert seconds(each)["threads"] > seconds(seldom)["threads"] + 0.01
+    assert seconds(each)["cpu"] == seconds(seldom)["cpu"]
+    by_time = ops.window_aggregate("SUM(v) AS total", within="1 minute")
+    assert estimate(by_time, events).work.arranged == 0, "chunks of time stand in order"

@@ -25,6 +25,7 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "filter": 0.5,
         "windows": 40.0,
         "pairs": 0.8,
+        "partners": 300.0,
     }
 )
 _CARD_UNITS: Mapping[str, float] = MappingProxyType(
@@ -36,6 +37,7 @@ _CARD_UNITS: Mapping[str, float] = MappingProxyType(
         "filter": 0.1,
         "windows": 3.0,
         "pairs": 0.01,
+        "partners": 100.0,
     }
 )
 #: Kinds whose units are what is done with rows that are sorted and numbered before. Units of others are rows.
@@ -54,6 +56,7 @@ class Costs:
         deal_call: A run on several cores, in addition.
         part: A part of it: what Python does for each, one after the other.
         deal_row: A kept event that is moved to the part of its key, in addition.
+        arrange_row: A row of the result that one core puts in order behind all parts, in addition.
         shared: How much of a further core is worth a core; the others wait for memory and for Python.
         card_start: The first use of a card in a process.
         card_call: A run on a card, in addition.
@@ -68,6 +71,7 @@ class Costs:
     deal_call: float = 3e5
     part: float = 7e5
     deal_row: float = 18.0
+    arrange_row: float = 100.0
     shared: float = 0.7
     card_start: float = 1.5e9
     card_call: float = 2.5e6
@@ -76,20 +80,36 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
+class Units:
+    """Units of work of a kind, and how many they are on a card, which looks at all pairs where a core has a better
+    way; None: as many."""
+
+    kind: str
+    units: float
+    card_units: float | None = None
+
+    @property
+    def on_card(self) -> float:
+        return self.units if self.card_units is None else self.card_units
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """What a run has to do.
 
     Attributes:
-        kind: Of the work; prices of units go by it.
+        kind: Of the work that takes the longest; prices of units go by it.
         rows: Events that are read.
         kept: Those of them that are sorted and numbered.
-        units: Units of work.
-        card_units: The same on a card, which looks at all pairs where a core has a better way.
+        units: Units of that work.
+        card_units: The same on a card; 0: as many.
+        others: Work of other kinds that is done besides.
         bytes: What would travel to a card.
         parts: How many parts are computed apart on several cores.
         largest: The share of the largest part that one core would get of very many, at least.
         copied: How many rows are computed for each that there is, where time is cut.
         moved: The share of kept events that are moved to the part of their key; none where time or pairs are cut.
+        arranged: Rows of the result that one core puts in order where rows are dealt out.
         not_dealt: Why rows are not dealt out to cores; None where they are.
         not_on_card: Why no card does this; None where one may.
     """
@@ -104,8 +124,18 @@ class Work:
     largest: float = 0.0
     copied: float = 1.0
     moved: float = 1.0
+    arranged: float = 0.0
+    others: tuple[Units, ...] = ()
     not_dealt: str | None = None
     not_on_card: str | None = None
+
+    @property
+    def all_units(self) -> tuple[Units, ...]:
+        return (Units(self.kind, self.units, self.card_units or None), *self.others)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(one.kind for one in self.all_units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +186,13 @@ def _on_one_core(work: Work, costs: Costs) -> Estimate:
 
 def _compute(work: Work, costs: Costs) -> float:
     """Nanoseconds of one core for all rows."""
-    return prepare_rows(work, costs) + work.units * costs.units.get(work.kind, 0.0)
+    return prepare_rows(work, costs) + sum(one.units * costs.units.get(one.kind, 0.0) for one in work.all_units)
 
 
 def prepare_rows(work: Work, costs: Costs) -> float:
-    """Nanoseconds until rows are as kernels read them."""
-    read = 0.0 if work.kind == "filter" else work.rows * costs.read
-    return read + (work.kept * costs.row if work.kind in BEHIND_ROWS else 0.0)
+    """Nanoseconds until rows are as kernels read them. Filters alone read what their units say."""
+    read = 0.0 if work.kinds == {"filter"} else work.rows * costs.read
+    return read + (work.kept * costs.row if work.kinds & BEHIND_ROWS else 0.0)
 
 
 def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
@@ -173,16 +203,18 @@ def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
     speed = 1 + (machine.cores - 1) * costs.shared
     share = max(work.largest, 1 / speed)
     dealt = work.moved * work.kept * costs.deal_row / speed + work.copied * _compute(work, costs) * share
-    return Estimate("threads", (costs.call + costs.deal_call + work.parts * costs.part + dealt) / 1e9)
+    arranged = work.arranged * costs.arrange_row
+    return Estimate("threads", (costs.call + costs.deal_call + work.parts * costs.part + dealt + arranged) / 1e9)
 
 
 def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
     if machine.card is None:
         return Estimate("gpu", float("inf"), "there is no card, or no CuPy")
-    if work.not_on_card is not None or work.kind not in costs.card_units:
-        return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {work.kind}")
+    unserved = [one.kind for one in work.all_units if one.kind not in costs.card_units]
+    if work.not_on_card is not None or unserved:
+        return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {unserved[0]}")
     start = 0.0 if machine.warm else costs.card_start
-    there = work.bytes * costs.card_byte + (work.card_units or work.units) * costs.card_units[work.kind]
+    there = work.bytes * costs.card_byte + sum(one.on_card * costs.card_units[one.kind] for one in work.all_units)
     return Estimate("gpu", (costs.call + costs.card_call + start + prepare_rows(work, costs) + there) / 1e9)
 
 

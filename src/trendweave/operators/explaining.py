@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.events import TypeColumn
-from trendweave.operators.running import bind_stages, chain_of, explain_device
+from trendweave.operators.running import bind_stages, chain_of
+from trendweave.operators.telling_devices import ToldDevice, find_device
 from trendweave.operators.windows import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
 from trendweave.queries import Query
@@ -76,21 +77,22 @@ def explain(
         raise OptionError([Problem("TW408", message, "give it events, or their schema")])
     stages: tuple[Stage, ...] = ()
     chain: dict[str, Any] = {}
+    computed: ToldDevice | None = None
     if events is not None:
         stages, settings = bind_stages(piped, events, right, time, type_, options)
-        chain = chain_of(stages, settings)
+        chain = chain_of(stages)
+        computed = find_device(settings.device, piped, events, right, time, type_, options)
     first = [number for number, one in enumerate(piped.operators) if not isinstance(one.task, FilterPlan)]
     told = []
     for number, operator in enumerate(piped.operators):
         leading = not first or number <= first[0]
         told.append(_tell(operator, leading, number == 0, stages[number] if stages else None))
     if format == "json":
-        return json.dumps({"operators": [asdict(one) for one in told], **chain}, indent=2)
+        device = {} if computed is None else computed.data()
+        return json.dumps({"operators": [asdict(one) for one in told], **chain, **device}, indent=2)
     lines = [line for one in told for line in one.lines()]
     lines += [f"{name}: {value or 'no key, so in one place'}" for name, value in chain.items()]
-    if options.get("device") is not None:
-        lines += explain_device(piped, events, right, time, type_, options)
-    return "\n".join(lines)
+    return "\n".join(lines + ([] if computed is None else computed.lines()))
 
 
 def _tell(operator: Operator, leading: bool, first: bool, stage: Stage | None) -> Told:

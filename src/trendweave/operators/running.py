@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.stages import Stage
     from trendweave.rows.given_times.reading import TimeReading
+    from trendweave.runners.auto.telling import ToldEstimates
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
@@ -102,11 +103,16 @@ def bind_stages(
     columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
     columns = read_schema(columns, asked.time_columns, settings.times)
     asked.check(columns)
-    return asked.bind_all(columns, settings), settings
+    stages = asked.bind_all(columns, settings)
+    if not places.is_store(taken):
+        from trendweave.programs.operators.card_service import check_on_card
+
+        check_on_card(stage.program for stage in stages)
+    return stages, settings
 
 
-def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
-    """What is told of all operators together: what brings events together on a stream, and what computes."""
+def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
+    """What is told of all operators together: what brings events together on a stream."""
     from trendweave.programs.operators.stages import shared_keys
 
     stateful = next((number for number, stage in enumerate(stages) if not stage.is_filter), None)
@@ -115,15 +121,19 @@ def chain_of(stages: tuple[Stage, ...], settings: Settings) -> dict[str, Any]:
         names = {path: name for name, path in stages[stateful].met_by.items()}
         keys = [names[path] for path in shared_keys(stages[stateful:])]
         told["on a stream all events meet by"] = ", ".join(keys)
-    return {**told, "device": settings.device}
+    return told
 
 
-def explain_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> list[str]:
-    """What each device is estimated to take, one a line; nothing where there are columns alone, or on Spark."""
+def estimate_devices(
+    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
+) -> ToldEstimates | None:
+    """What each device is estimated to take; None where there are columns alone, on stores and on Spark."""
     asked, taken, _ = _take(piped, events, right, time, type_, options)
     if not places.is_in_process(taken):
-        return []
-    return places.explain_device(asked, taken, None, options).split("\n")
+        return None
+    from trendweave.runners.auto.telling import tell_estimates
+
+    return tell_estimates(places.estimate_devices(asked, taken, None, options))
 
 
 def _take(

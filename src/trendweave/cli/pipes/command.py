@@ -86,6 +86,8 @@ def pipe(
         raise typer.BadParameter("--between and --using are for --store")
     if not (store or events or explain):
         raise typer.BadParameter("give --events or --store")
+    if device is not None and not (store or events):
+        raise typer.BadParameter("--explain tells of a --device with --events or --store")
     options: dict[str, Any] = {"numbers": numbers.value}
     options |= {} if device is None else {"device": device.value}
     options |= read_times(time_unit, time_format)

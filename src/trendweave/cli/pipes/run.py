@@ -56,7 +56,7 @@ class PipeRun:
 
 
 def explain_pipe(run: PipeRun) -> None:
-    """Tell what would be done; with files or a store, by their columns."""
+    """Tell what would be done; with files or a store, by their columns. Estimates of devices are made of events."""
     if run.store is not None:
         store, options = run.open()
         print(run.chain.explain(store, **run.columns, **options))
@@ -64,7 +64,10 @@ def explain_pipe(run: PipeRun) -> None:
     if not run.events:
         print(run.chain.explain())
         return
-    left, right = run.sides(lambda paths: files.read_schema(files.find_files(paths).paths[0]))
+    if run.options.get("device") == "auto":
+        left, right = run.sides(lambda paths: files.read_tables(files.find_files(paths)))
+    else:
+        left, right = run.sides(lambda paths: files.read_schema(files.find_files(paths).paths[0]))
     print(run.chain.explain(left, right, **run.columns, **run.options))
 
 

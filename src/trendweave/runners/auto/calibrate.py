@@ -103,18 +103,22 @@ def _on_one_core(timing: _Timing, costs: Costs) -> Costs:
     read = max(0.1, (timing.seconds("nothing") - call) / _ROWS)
     short = timing.work("short")
     row = max(1.0, (timing.seconds("short") - call - _ROWS * read) / short.kept)
-    costs = replace(costs, call=call, read=read, row=row, deal_row=costs.deal_row * row / costs.row)
-    units = dict(costs.units)
+    scale = row / costs.row
+    costs = replace(costs, call=call, read=read, row=row)
+    costs = replace(costs, deal_row=costs.deal_row * scale, arrange_row=costs.arrange_row * scale)
     for kind in timing.cases:
-        if kind in units:
-            units[kind] = max(0.01, _left(timing, kind, timing.seconds(kind), costs))
-    return replace(costs, units=units)
+        if kind in costs.units:
+            price = max(0.01, _left(timing, kind, timing.seconds(kind), costs))
+            costs = replace(costs, units={**costs.units, kind: price})
+    return costs
 
 
 def _left(timing: _Timing, kind: str, seconds: float, costs: Costs, on_card: bool = False) -> float:
-    """What a unit of a case takes besides the call and its rows."""
-    work = timing.work(kind)
-    return (seconds - costs.call - prepare_rows(work, costs)) / (work.card_units if on_card else work.units)
+    """What a unit of a case takes besides the call, its rows, and work of other kinds."""
+    work, prices = timing.work(kind), costs.card_units if on_card else costs.units
+    counted = {one.kind: one.on_card if on_card else one.units for one in work.all_units}
+    others = sum(units * prices[other] for other, units in counted.items() if other != kind)
+    return (seconds - costs.call - prepare_rows(work, costs) - others) / counted[kind]
 
 
 def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:

@@ -28,16 +28,18 @@ from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.rows.times import time_type
 from trendweave.runners.auto.sample import Sample, look_at
-from trendweave.runners.auto.work import find_task, make_work
+from trendweave.runners.auto.work import count_result_rows, find_task, find_tasks, make_work
 from trendweave.runners.threads.filtering import cut_for_filter
 from trendweave.runners.threads.fitness import why_on_one_core
 from trendweave.runners.threads.preparing import count_parts, is_worth_cutting
+from trendweave.runners.threads.putting_together import is_arranged
 
 _LOG = logging.getLogger("trendweave")
 #: What a card refuses, or has not the memory for: the next device is tried.
 _REFUSED = {"TW422", "TW423"}
 _Found = TypeVar("_Found")
 _FEW = "there are too few events"
+_ONE_KEY = "all events have the same key"
 #: Seconds of one core from which on a look at events, and the way to another device, are worth their while.
 _WORTH_A_LOOK = 0.005
 #: Pairs of a join from which on several cores look for them.
@@ -59,26 +61,34 @@ def _may_have_card() -> bool:
     return find_spec("cupy") is not None
 
 
-def choose_device(program: Program, events: pa.Table, machine: Machine | None = None) -> Choice:
-    """What suits a program and events. Few events are not looked at: one core has done them before."""
-    choice = _choose_device(program, events, machine or find_machine())
+def choose_device(program: Program, events: pa.Table, machine: Machine | None = None, closely: bool = False) -> Choice:
+    """What suits a program and events. Few events are not looked at: one core has done them before.
+
+    Args:
+        program: What is to be done.
+        events: What it is done with.
+        machine: What there is.
+        closely: Whether events are looked at for the sake of estimates, too, where there is nothing to choose.
+    """
+    choice = _choose_device(program, events, machine or find_machine(), closely)
     if choice.device == "gpu" and not card.has_card():
-        return _choose_device(program, events, Machine(count_cores()))
+        return _choose_device(program, events, Machine(count_cores()), closely)
     return choice
 
 
-def _choose_device(program: Program, events: pa.Table, machine: Machine) -> Choice:
-    costs, assumed = load_costs(), Sample(events.num_rows)
+def _choose_device(program: Program, events: pa.Table, machine: Machine, closely: bool = False) -> Choice:
+    # All events are taken for kept, of one key, and for partners, on both sides: one core takes no longer than that.
+    costs, assumed = load_costs(), Sample(events.num_rows, matching=1.0, looks=2.0)
     work = measure_work(program, assumed, machine.cores)
     choice = choose(work, machine, costs)
     if isinstance(program, KeptEvents):
         return choice
-    # All events were taken for kept and of one key: one core takes no longer than that.
     longest = next(one.seconds for one in choice.estimates if one.device == "cpu")
     if longest < _WORTH_A_LOOK:
-        return choose(replace(work, not_dealt=work.not_dealt or _FEW, not_on_card=_FEW), machine, costs)
-    dealt = machine.cores > 1 and _may_be_dealt(program) and _are_enough(program, assumed)
-    if not dealt and "gpu" not in choice.devices:
+        reason = _FEW if work.not_dealt in (None, _ONE_KEY) else work.not_dealt
+        return choose(replace(work, not_dealt=reason, not_on_card=_FEW), machine, costs)
+    dealt = machine.cores > 1 and _may_be_dealt(program) and _why_too_few(program, assumed) is None
+    if not dealt and "gpu" not in choice.devices and not closely:
         return choice
     return choose(measure_work(program, look_at(program, events), machine.cores), machine, costs)
 
@@ -99,38 +109,56 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
     reason = None if has_keys or has_windows else "there are no keys, and time is not cut"
     if reason is None and not is_worth_cutting(rows):
         reason = _FEW
-    work = make_work([find_task(plan, sample) for plan in plans], sample, reason, count_parts(rows, machine.cores), 0.0)
+    tasks = [task for plan in plans for task in find_tasks(plan, sample)]
+    work = make_work(tasks, sample, reason, count_parts(rows, machine.cores), 0.0)
     return choose(work, machine, load_costs())
 
 
 def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     """What a program has to do with events like these."""
-    tasks = [find_task(plan, sample) for plan in _plans(program)]
+    plans = _plans(program)
+    tasks = [task for plan in plans for task in find_tasks(plan, sample)]
     if isinstance(program, Shared):
         tasks = [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
     reason = None if _may_be_dealt(program) else why_on_one_core(program)
-    if reason is None and not _are_enough(program, sample):
-        reason = _FEW
+    if reason is None:
+        reason = _why_too_few(program, sample)
     parts = _Parts(1.0) if reason is not None else _largest_part(program, sample, cores)
     if reason is None and parts.largest >= 1:
-        reason = "all events have the same key"
+        reason = _ONE_KEY
     work = make_work(tasks, sample, reason, count_parts(sample.rows, cores), parts.largest)
-    return replace(work, copied=parts.copied, moved=parts.moved)
+    arranged = max((count_result_rows(plan, sample) for plan in plans), default=0.0)
+    if not _is_arranged(program, by_time=parts.moved == 0):
+        arranged = 0.0
+    return replace(work, copied=parts.copied, moved=parts.moved, arranged=arranged)
 
 
-def _are_enough(program: Program, sample: Sample) -> bool:
-    """Whether there is enough to do for several cores."""
+def _is_arranged(program: Program, by_time: bool) -> bool:
+    """Whether one core puts the rows of parts in order; pairs that cores look for together stand in order."""
+    if isinstance(program, WindowJoin) and why_on_one_core(program) is not None:
+        return False
+    return is_arranged(program, by_time)
+
+
+def _why_too_few(program: Program, sample: Sample) -> str | None:
+    """Why there is not enough to do for several cores; None where there is."""
     if isinstance(program, KeptEvents):
-        return len(cut_for_filter(sample.rows, 2)) > 1
-    many_pairs = isinstance(program, WindowJoin) and find_task(program.plan, sample).units >= _MANY_PAIRS
-    return many_pairs or is_worth_cutting(sample.rows)
+        return None if len(cut_for_filter(sample.rows, 2)) > 1 else _FEW
+    if isinstance(program, WindowJoin):
+        if (find_task(program.plan, sample).card_units or 0.0) >= _MANY_PAIRS:
+            return None
+        # Its events are not dealt out: cores share nothing but the tests of pairs.
+        if why_on_one_core(program) is not None:
+            return "there are too few pairs"
+    return None if is_worth_cutting(sample.rows) else _FEW
 
 
 def _plans(program: Program) -> list[object]:
     if isinstance(program, ChainedRows):
         return [plan for one in (*program.filters, *(s.program for s in program.stages)) for plan in _plans(one)]
     if isinstance(program, Shared):
-        return list(program.plan.plans)
+        # Queries of one unit are computed together.
+        return [program.plan.plans[unit.members[0]] for unit in program.units]
     if isinstance(program, InSituations):
         return [program.inner.plan]
     return [getattr(program, "plan", None)]

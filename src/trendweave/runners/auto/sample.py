@@ -9,6 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.programs.operators.chain import ChainedRows
+from trendweave.programs.operators.joins.candidate_share import find_candidate_share
+from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
 from trendweave.rows.encoded import TIME
 from trendweave.rows.hashing import hash_rows
@@ -29,6 +32,8 @@ class Sample:
         largest: The share of the largest key.
         span: How much time they cover, in nanoseconds.
         row_bytes: Bytes of a prepared row.
+        matching: The share of candidates among pairs of events that a join brings together; None where it is not known.
+        looks: How often an event of a join looks for partners: twice where it is on both sides.
     """
 
     rows: int
@@ -37,6 +42,8 @@ class Sample:
     largest: float = 1.0
     span: float = 0.0
     row_bytes: float = 32.0
+    matching: float | None = None
+    looks: float = 1.0
 
     @property
     def per_key(self) -> float:
@@ -66,7 +73,23 @@ def look_at(program: Program, events: pa.Table) -> Sample:
         kind = time_type(program.moment)
         steps = as_steps(prepared.column(TIME), kind)
         span = (int(steps.max()) - int(steps.min()) + 1) * float(kind.step)
-    return Sample(rows, prepared.num_rows / events.num_rows, keys, largest, span, prepared.nbytes / prepared.num_rows)
+    first = program.stages[0].program if isinstance(program, ChainedRows) else program
+    return Sample(
+        rows,
+        prepared.num_rows / events.num_rows,
+        keys,
+        largest,
+        span,
+        prepared.nbytes / prepared.num_rows,
+        *_look_at_join(first, prepared),
+    )
+
+
+def _look_at_join(program: Program, prepared: pa.Table) -> tuple[float | None, float]:
+    """The share of candidates among pairs, and how often an event looks for them."""
+    if not isinstance(program, WindowJoin):
+        return None, 1.0
+    return find_candidate_share(program, prepared), 2.0 if program.sides.marked_by is None else 1.0
 
 
 def _count_keys(program: Program, prepared: pa.Table, rows: int) -> tuple[float, float]:

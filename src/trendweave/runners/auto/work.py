@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
-from trendweave.devices.choosing import Work
+from trendweave.devices.choosing import Costs, Units, Work
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
 from trendweave.programs.operators.joins.pair_tests import FEW
+from trendweave.programs.operators.joins.ways import NARROW
 from trendweave.programs.trends.linked.choice import MANY_PAIRS
 from trendweave.programs.trends.linked.served import why_not_linked
 from trendweave.runners.auto.sample import Sample
@@ -25,6 +28,8 @@ _IN_ORDER = 0.5
 _LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
 #: Few pairs are looked at without compiling a loop for them: each takes so many times as long on a core.
 _SLOW_LINKS, _SLOW_PAIRS = 18, 50
+#: The share of candidates among pairs where values must be equal or near, and nobody has looked at them.
+_ASSUMED_MATCHING = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,40 @@ def find_task(plan: object, sample: Sample) -> Task:
         case AggregatePlan():
             return Task("windows", kept * max(1, len(plan.outputs)) * (1 if plan.keys else _IN_ORDER))
         case JoinPlan():
-            other = (_active(plan.left, sample) + _active(plan.right, sample)) / 2
-            pairs = kept * other
-            return Task("pairs", pairs * (_SLOW_PAIRS if pairs < FEW else 1), card_units=pairs)
+            return _of_join(plan, sample, kept)
     return Task("others", kept, "no card does this")
+
+
+def find_tasks(plan: object, sample: Sample) -> list[Task]:
+    """All that is to be done for a plan, the main task first."""
+    found = [find_task(plan, sample)]
+    if isinstance(plan, JoinPlan):
+        condition = read_parts(plan.condition)
+        if condition.equal or _is_narrow(condition, _share(condition, sample)):
+            # Each event looks for partners in sorted values, however few it finds.
+            found.append(Task("partners", sample.rows * sample.kept * sample.looks))
+    return found
+
+
+def _of_join(plan: JoinPlan, sample: Sample, kept: float) -> Task:
+    """Pairs that are looked at: not those of unequal values, nor those beyond a narrow band."""
+    condition = read_parts(plan.condition)
+    share = _share(condition, sample)
+    pairs = kept * sample.looks * (_active(plan.left, sample) + _active(plan.right, sample)) / 2 * share
+    is_scan = bool(condition.pairs) and not _is_narrow(condition, share)
+    return Task("pairs", pairs * (1 if is_scan and pairs >= FEW else _SLOW_PAIRS), card_units=pairs)
+
+
+def _share(condition: JoinCondition, sample: Sample) -> float:
+    """The share of candidates among pairs."""
+    if sample.matching is not None:
+        return sample.matching
+    is_selective = condition.equal or any(band.is_closed for band in condition.bands)
+    return _ASSUMED_MATCHING if is_selective else 1.0
+
+
+def _is_narrow(condition: JoinCondition, share: float) -> bool:
+    return bool(condition.bands) and share <= NARROW
 
 
 def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
@@ -110,9 +145,32 @@ def _active(window: TimeSpan | RowCount, sample: Sample) -> float:
     return sample.in_window(window.length)
 
 
-def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float) -> Work:
-    """The work of a run; of several tasks the one with the most units says what kind it is."""
-    main = max(tasks, key=lambda one: one.units)
+def count_result_rows(plan: object, sample: Sample) -> float:
+    """About how many rows come out; 0 where nothing is known of it, or where they are few."""
+    kept = sample.rows * sample.kept
+    match plan:
+        case AggregatePlan(window=RowCount() as window):
+            return kept / window.slide
+        case AggregatePlan(window=TimeSpan(length=length, slide=slide)):
+            each = length / slide if slide else 1.0
+            windows = sample.span / slide * sample.keys if slide and sample.span > 0 else kept
+            return min(kept * max(1.0, each), windows)
+        case JoinPlan():
+            return 0.0 if sample.matching is None else find_task(plan, sample).card_units or 0.0
+        case Plan(window=SlidingWindow(length=length, slide=slide)) if not plan.finds_trends and sample.span > 0:
+            return min(kept * max(1.0, length / slide), sample.span / slide * sample.keys)
+    return 0.0
+
+
+def make_work(tasks: Sequence[Task], sample: Sample, not_dealt: str | None, parts: int, largest: float) -> Work:
+    """The work of a run: tasks of one kind are added up, and the kind that costs a core most gives it its name."""
+    prices, by_kind = Costs().units, dict[str, Units]()
+    for task in tasks:
+        before, on_card = by_kind.get(task.kind, Units(task.kind, 0.0)), task.units
+        if task.card_units is not None:
+            on_card = task.card_units
+        by_kind[task.kind] = Units(task.kind, before.units + task.units, before.on_card + on_card)
+    main, *others = sorted(by_kind.values(), key=lambda one: one.units * prices.get(one.kind, 0.0), reverse=True)
     kept = sample.rows * sample.kept
     refused = next((one.not_on_card for one in tasks if one.not_on_card is not None), None)
     return Work(
@@ -120,7 +178,8 @@ def make_work(tasks: list[Task], sample: Sample, not_dealt: str | None, parts: i
         rows=sample.rows,
         kept=kept,
         units=main.units,
-        card_units=main.units if main.card_units is None else main.card_units,
+        card_units=main.on_card,
+        others=tuple(others),
         parts=parts,
         bytes=kept * (sample.row_bytes + _CARD_BYTES),
         largest=largest,

@@ -34,13 +34,18 @@ def describe_join(plan: JoinPlan, condition: JoinCondition, sides: Sides, events
     return [*lines, f"kept on a stream: {kept}{per_key}"]
 
 
-def _describe_tests(condition: JoinCondition, sides: Sides, events: pa.Schema) -> list[str]:
-    if not condition.pairs:
-        return ["every pair of them is a row"]
-    schemas = {
+def side_columns(sides: Sides, events: pa.Schema) -> dict[str, pa.Schema]:
+    """The columns of each side, under the names that conditions have for them."""
+    return {
         side: pa.schema([events.field(column).with_name(name) for name, column in own.items()])
         for side, own in sides.columns.items()
     }
+
+
+def _describe_tests(condition: JoinCondition, sides: Sides, events: pa.Schema) -> list[str]:
+    if not condition.pairs:
+        return ["every pair of them is a row"]
+    schemas = side_columns(sides, events)
     reasons = []
     for part in condition.pairs:
         found = compile_condition(part, schemas)

@@ -19,7 +19,7 @@ Way: TypeAlias = Literal["all", "band", "scan", "batches"]
 _BATCH = 1 << 20
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
 #: Values that are looked at to tell how wide a band is, and the share of members in it that is narrow.
-_SAMPLE, _NARROW = 1_000, 0.05
+_SAMPLE, NARROW = 1_000, 0.05
 
 
 class Search(Protocol):
@@ -153,7 +153,7 @@ class BandSearch(TestedPairs):
         least, most = self.band.around(own, self.candidates.of_left)
         others = np.sort(others[np.isfinite(others)])
         inside = np.searchsorted(others, most, "right") - np.searchsorted(others, least)
-        return bool(inside.mean() <= _NARROW * max(others.size, 1))
+        return bool(inside.mean() <= NARROW * max(others.size, 1))
 
     @cached_property
     def bits(self) -> int:
