@@ -12,10 +12,13 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave.cli import files
+from trendweave.cli.pipes.row_order import order_rows
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.events import AUTO
+from trendweave.operators.running import bind_stages
 from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:
@@ -92,16 +95,19 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
         if run.store is not None:
             store, options = run.open()
             rows = run.chain.run(store, **run.columns, **options, spark=spark)
+            asked_of: tuple[Any, Any] = store, None
         else:
             left, right = (None if one is None else spark_files.read_plainly(spark, *one) for one in chosen)
             rows = run.chain.run(left, right, **run.columns, **run.options)
+            asked_of = left, right
         if folder is not None:
             spark_files.write_rows(rows, run.out, folder)
             return
         with spark_session.explain_spark_errors():
             found = collect_arrow(rows)
+            stages, _ = bind_stages(run.chain, *asked_of, run.time, run.columns.get("type", AUTO), run.options)
     check_result_times(found, run.time, run.options)
-    _write(run, found.sort_by(run.time) if run.time in found.column_names else found)
+    _write(run, order_rows(found, run.chain.operators, stages, run.time))
 
 
 def _check_out(run: PipeRun, by_spark: bool) -> files.FileKind | None:
