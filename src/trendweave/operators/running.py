@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trendweave import places
@@ -86,6 +87,8 @@ def bind_stages(
     read = places.settings_of_session(taken.sparkSession) if places.is_spark(taken) else None
     settings = asked.settings(Place.SCHEMA, options, read)
     if places.is_spark(taken):
+        # Tasks choose no device.
+        settings = replace(settings, device="cpu") if settings.device == "auto" else settings
         from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.runners.spark.prepare import arrow_schema as spark_schema
         from trendweave.runners.spark.prepare import in_plain_strings
