@@ -99,7 +99,10 @@ def test_more_trends_are_allowed_as_the_error_says(events: str) -> None:
 
     assert refused.returncode == 1
     assert "--max-trends allows more" in refused.stderr
-    assert (allowed.returncode, len(allowed.stdout.splitlines())) == (0, 1 + 31)  # all subsets of five but the empty one
+    assert (allowed.returncode, len(allowed.stdout.splitlines())) == (
+        0,
+        1 + 31,
+    )  # all subsets of five but the empty one
 
 
 def test_two_sides_come_in_two_files(events: str, tmp_path: Path) -> None:

@@ -12,13 +12,11 @@ import pyarrow as pa
 from rich.console import Console
 
 from trendweave.cli import files
-from trendweave.cli.pipes.row_order import order_rows
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
-from trendweave.events import AUTO
-from trendweave.operators.running import bind_stages
+from trendweave.operators.row_order import find_order
 from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:
@@ -105,9 +103,9 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
             return
         with spark_session.explain_spark_errors():
             found = collect_arrow(rows)
-            stages, _ = bind_stages(run.chain, *asked_of, run.time, run.columns.get("type", AUTO), run.options)
+            in_order = find_order(run.chain, *asked_of, run.options, **run.columns)
     check_result_times(found, run.time, run.options)
-    _write(run, order_rows(found, run.chain.operators, stages, run.time))
+    _write(run, in_order(found))
 
 
 def _check_out(run: PipeRun, by_spark: bool) -> files.FileKind | None:
