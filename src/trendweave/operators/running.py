@@ -139,7 +139,7 @@ def _take(
         raise refuse_right(first)
     events, right = (one.to_spark() if places.is_read_by_tasks(one) else one for one in (events, right))
     if places.is_store(right):
-        raise refuse_store_beside()
+        raise refuse_store_beside(both=False)
     times = _times(options)
     (events, give_back), (right, _) = (_read_side(one, time, times) for one in (events, right))
     raise_problems(check_sides(first.task, schema_of(events), schema_of(right), time), first.source)
