@@ -76,7 +76,7 @@ def test_times_with_and_without_a_zone_do_not_meet(spark: SparkSession) -> None:
     naive = zoned.selectExpr("CAST(time AS timestamp_ntz) AS time", "n")
 
     for sides in ((zoned, naive), (naive, zoned)):
-        with pytest.raises(DataError, match="time is a timestamp with.* zone on the right") as error:
+        with pytest.raises(DataError, match=r"time is a timestamp with.* zone on the right") as error:
             operator.run(*sides)
         assert error.value.problems[0].code == "TW305"
 
