@@ -46,12 +46,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """The kind of a column; of a struct, also its fields; of a timestamp whose unit is known, also the nanoseconds in
-    one of it."""
+    """The kind of a column; of a struct, also its fields; of a timestamp, as far as it is known, also the nanoseconds
+    in one of its unit, and whether it has a zone."""
 
     kind: Kind
     fields: tuple[tuple[str, ColumnType], ...] = ()
     step: int | None = None
+    zoned: bool | None = None
 
 
 Schema = dict[str, ColumnType]
@@ -131,7 +132,7 @@ def _arrow_type(arrow: Any) -> ColumnType:
     if t.is_dictionary(arrow):
         return _arrow_type(arrow.value_type)
     if t.is_timestamp(arrow):
-        return ColumnType(Kind.TIMESTAMP, step=_NANOSECONDS[arrow.unit])
+        return ColumnType(Kind.TIMESTAMP, step=_NANOSECONDS[arrow.unit], zoned=arrow.tz is not None)
     if t.is_struct(arrow):
         return ColumnType(Kind.STRUCT, tuple((field.name, _arrow_type(field.type)) for field in arrow))
     tests = (
@@ -194,5 +195,8 @@ def _spark_type(json: Any) -> ColumnType:
                 Kind.STRUCT, tuple((field["name"], _spark_type(field["type"])) for field in json["fields"])
             )
         return ColumnType(Kind.COLLECTION if json["type"] in ("array", "map") else Kind.OTHER)
-    kind = _KIND_OF_NAME.get(str(json).lower().split("(")[0].split()[0], Kind.OTHER)
-    return ColumnType(kind, step=_NANOSECONDS["us"] if kind is Kind.TIMESTAMP else None)
+    name = str(json).lower().split("(")[0].split()[0]
+    kind = _KIND_OF_NAME.get(name, Kind.OTHER)
+    if kind is not Kind.TIMESTAMP:
+        return ColumnType(kind)
+    return ColumnType(kind, step=_NANOSECONDS["us"], zoned=name != "timestamp_ntz")

@@ -77,6 +77,8 @@ def test_devices_are_estimated_for_files(events: str) -> None:
         ((MEANS, "--events", "x", "--store", "y"), 2, "give either --events or --store"),
         ((MEANS, "--events", "x", "--using", "index"), 2, "are for --store"),
         ((MEANS, "--events", "x", "--master", "local[2]", "--runner", "local"), 2, "are for --runner spark"),
+        ((MEANS, "--events", "x", "--exchange", "rows", "--runner", "local"), 2, "are for --runner spark"),
+        ((MEANS, "--events", "x", "--order-by", "heat", "--runner", "local"), 2, "OVER 3 ROWS ORDER BY x"),
         (
             (MEANS, "--events", "x", "--out", "folder", "--runner", "local"),
             1,
@@ -96,6 +98,19 @@ def test_what_does_not_fit_is_told(events: str) -> None:
 
     assert result.returncode == 1
     assert "TW301: unknown column cold" in result.stderr
+
+
+def test_more_trends_are_allowed_as_the_error_says(events: str) -> None:
+    asked = ("pipe", "MATCH RETURN TRENDS PATTERN S+", "--events", events, "--runner", "local", "--max-trends")
+
+    refused, allowed = (trendweave(*asked, number, "--memory", "64 MB") for number in ("30", "31"))
+
+    assert refused.returncode == 1
+    assert "--max-trends allows more" in refused.stderr
+    assert (allowed.returncode, len(allowed.stdout.splitlines())) == (
+        0,
+        1 + 31,
+    )  # all subsets of five but the empty one
 
 
 def test_two_sides_come_in_two_files(events: str, tmp_path: Path) -> None:

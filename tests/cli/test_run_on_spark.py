@@ -35,6 +35,15 @@ PER_ORIGIN = (
 )
 
 
+#: Many of their rows have one time, and are told apart by the rest of the order that is promised.
+PIPES_WITH_TIES = {
+    "windows in Spark SQL": "AGGREGATE COUNT(*) AS n OVER 1 day SLIDE 12 hours BY carrier, origin",
+    "windows in tasks": "AGGREGATE AVG(dep_delay) AS mean OVER 1 day SLIDE 12 hours BY carrier, origin",
+    "windows of events, and a filter": "AGGREGATE MAX(dep_delay) AS m OVER 3 ROWS BY carrier | FILTER m > 20",
+    "pairs": "FILTER dep_delay > 150 | JOIN left.dep_delay < right.dep_delay LEFT 1 hour RIGHT 1 hour BY origin",
+}
+
+
 class Folder:
     """Files for the commands, and the commands: all run in one process, each once."""
 
@@ -105,6 +114,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     made.add_pipe("operators", "FILTER x > 0 | AGGREGATE SUM(x) AS total OVER 2 ROWS SLIDE 1 ROW", *with_two_workers())
     sides = with_two_workers("--right", made / "events.csv", "--out", made / "pairs")
     made.add_pipe("operators on two sides", "JOIN left.x > right.x LEFT 9 s RIGHT 1 ROW BY type", *sides)
+    # Spark would put the few rows of all tasks into one.
+    apart = ("--conf", "spark.sql.adaptive.coalescePartitions.enabled=false")
+    for name, text in PIPES_WITH_TIES.items():
+        for runner, options in (("spark", with_two_workers(*apart)), ("local", ("--runner", "local"))):
+            made.commands[f"{name} {runner}"] = ["pipe", text, "--events", made / "flights.parquet", *options]
     made.add("there already", QUERY, "--out", str(made.path))
     made.add("no place", QUERY, "--out", made / "nowhere/result.csv")
     made.run()
@@ -256,6 +270,15 @@ def test_operators(folder: Folder) -> None:
     pairs = pa.parquet.read_table(folder / "pairs").sort_by([("time", "ascending"), ("right_time", "ascending")])
     # The right a2 finds the left a1; the left ones find themselves, and the last right one only its like.
     assert pairs.select(["time", "left_x", "right_x"]).to_pylist() == [{"time": 2, "left_x": 3, "right_x": 2}]
+
+
+@pytest.mark.parametrize("name", PIPES_WITH_TIES)
+def test_rows_of_operators_stand_in_the_order_of_one_process(folder: Folder, name: str) -> None:
+    code, out, err = folder.outcomes[f"{name} spark"]
+
+    assert (code, err) == (0, "")
+    assert out.count("\n") > 100
+    assert out == folder.outcomes[f"{name} local"][1]
 
 
 @pytest.mark.nightly

@@ -73,6 +73,7 @@ def test_a_query_is_an_operator() -> None:
 
     assert HOT | asked == HOT | COUNTS
     assert asked | HOT == COUNTS | HOT
+    assert asked | (HOT | asked) == COUNTS | HOT | COUNTS
     with pytest.raises(TypeError):
         HOT | "FILTER heat > 80"
 
@@ -183,10 +184,17 @@ def test_functions_and_text_make_the_same_operators() -> None:
         ("AGGREGATE COUNT(DISTINCT x) OVER 3 ROWS", "TW282", (1, 11)),
         ("AGGREGATE AVG(*) OVER 3 ROWS", "TW213", (1, 11)),
         ("AGGREGATE AVG(x), AVG(x) OVER 3 ROWS", "TW214", (None, None)),
-        ("AGGREGATE AVG(x) OVER 0 ROWS", "TW281", (None, None)),
-        ("AGGREGATE AVG(x) OVER 1.5 ROWS", "TW281", (None, None)),
-        ("AGGREGATE AVG(x) OVER 10 seconds SLIDE 3 ROWS", "TW281", (None, None)),
-        ("AGGREGATE AVG(x) OVER 1 second SLIDE 2 seconds", "TW220", (None, None)),
+        ("AGGREGATE AVG(x) OVER 0 ROWS", "TW281", (1, 23)),
+        ("AGGREGATE AVG(x) OVER 1.5 ROWS", "TW281", (1, 23)),
+        ("AGGREGATE AVG(x) OVER 10 seconds SLIDE 3 ROWS", "TW281", (1, 23)),
+        ("AGGREGATE AVG(x) OVER 1 second SLIDE 2 seconds", "TW220", (1, 23)),
+        ("FILTER x > 1\n| AGGREGATE AVG(x) OVER 3 parsecs BY a", "TW106", (2, 25)),
+        ("AGGREGATE AVG(x) OVER BY a", "TW121", (1, 23)),
+        ("AGGREGATE AVG(x) OVER 3 ROWS GROUP BY a", "TW121", (1, 30)),
+        ("AGGREGATE OVER 3 ROWS", "TW121", (1, 11)),
+        ("FILTER x > 1 | FILTER", "TW121", (1, 22)),
+        ("JOIN LEFT 0 ROWS RIGHT 3 miles", "TW281", (1, 11)),
+        ("JOIN LEFT 1 ROW RIGHT 3 miles", "TW106", (1, 23)),
         ("JOIN LEFT 3 ROWS", "TW121", (1, 6)),
         ("JOIN x < RIGHT 3 ROWS LEFT 3 ROWS", "TW121", (1, 6)),
         ("FILTER AVG(x) > 1", "TW282", (1, 8)),
@@ -199,6 +207,20 @@ def test_what_cannot_be_read_is_told_with_its_place(text: str, code: str, place:
 
     first = raised.value.problems[0]
     assert (first.code, (first.line, first.column)) == (code, place)
+
+
+@pytest.mark.parametrize("word", ["GROUP", "partition"])
+def test_keys_as_other_languages_write_them_are_told(word: str) -> None:
+    with pytest.raises(TrendweaveError) as raised:
+        ops.pipe(f"AGGREGATE AVG(x) OVER 3 ROWS {word} BY machine, `a b` ORDER BY n")
+
+    assert raised.value.problems[0].hint == "write BY machine, `a b`"
+    assert raised.value.problems[0].length == len(word) + len(" BY")
+
+
+def test_windows_are_quoted_without_blanks() -> None:
+    with pytest.raises(TrendweaveError, match="OVER: '3 long days' is no length of time"):
+        ops.pipe("AGGREGATE AVG(x) OVER 3 long days BY machine")
 
 
 @pytest.mark.parametrize(
@@ -287,6 +309,16 @@ def test_a_store_is_no_side_of_a_join(tmp_path: Path) -> None:
     for sides in ((store, RIGHT), (LEFT, store)):
         with pytest.raises(TrendweaveError, match=r"TW408.*\n.*read the store first"):
             PAIRS.run(*sides)
+
+
+def test_two_stores_are_read_before_they_are_joined(tmp_path: Path) -> None:
+    stores = [EventStore.create(tmp_path / side, table.schema) for side, table in (("l", LEFT), ("r", RIGHT))]
+    for store, table in zip(stores, (LEFT, RIGHT), strict=True):
+        store.append(table)
+
+    with pytest.raises(TrendweaveError, match=r"takes one store.*these are two\n.*left\.read\(\) and right\.read\(\)"):
+        PAIRS.run(*stores)
+    assert PAIRS.run(*(store.read() for store in stores)).equals(PAIRS.run(LEFT, RIGHT))
 
 
 def test_a_column_tells_the_sides_of_one_table_apart() -> None:

@@ -297,6 +297,22 @@ def test_moments_of_several_zones_meet() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["time", "k"])
+def test_moments_and_times_without_a_zone_do_not_meet(name: str) -> None:
+    zoned = pa.table({"time": pa.array([0, 5], pa.timestamp("us", "UTC")), "k": pa.array([1, 2], pa.timestamp("s"))})
+    naive = zoned.set_column(0, "time", zoned.column("time").cast(pa.timestamp("us")))
+    if name == "k":
+        naive = zoned.set_column(1, "k", zoned.column("k").cast(pa.timestamp("s", "UTC")))
+    join = ops.window_join(None, left="1 second", right="1 second", keys=["k"])
+    for sides in ((zoned, naive), (naive, zoned)):
+        with pytest.raises(DataError, match=f"{name} is a timestamp with.* zone on the right") as error:
+            join.run(*sides)
+        assert [problem.code for problem in error.value.problems] == ["TW305"]
+        assert "cast one of them" in error.value.problems[0].hint
+        with pytest.raises(DataError, match="cannot be compared"):
+            merge_sides(*sides, join.task, "time")  # type: ignore[arg-type]
+
+
 def test_columns_without_an_order_do_not_order_ties() -> None:
     spans = pa.array([pa.MonthDayNano([1, 2, 3]), None], pa.month_day_nano_interval())
     table = pa.table({"time": [1, 1], "s": spans, "n": [2, 1]})

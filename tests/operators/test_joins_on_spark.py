@@ -13,6 +13,7 @@ import pytest
 from tests.spark.comparing import settings
 from tests.streaming.running import ROCKSDB, Files, run_to_the_end
 from trendweave import operators as ops
+from trendweave.errors import DataError, ExecutionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +68,27 @@ def test_a_frame_with_itself(spark: SparkSession) -> None:
 
     wanted = operator.run(LEFT)
     assert told(found.cast(wanted.schema)) == told(wanted)
+
+
+def test_times_with_and_without_a_zone_do_not_meet(spark: SparkSession) -> None:
+    operator = ops.window_join(None, left="1 second", right="1 second")
+    zoned = spark.createDataFrame(LEFT).select("time", "n")
+    naive = zoned.selectExpr("CAST(time AS timestamp_ntz) AS time", "n")
+
+    for sides in ((zoned, naive), (naive, zoned)):
+        with pytest.raises(DataError, match=r"time is a timestamp with.* zone on the right") as error:
+            operator.run(*sides)
+        assert error.value.problems[0].code == "TW305"
+
+
+def test_a_stream_and_a_table_do_not_meet(spark: SparkSession, tmp_path: Path) -> None:
+    operator = ops.window_join(None, left="1 second", right="1 second")
+    table = spark.createDataFrame(LEFT)
+    stream = Files(tmp_path).stream(spark, table.schema)
+
+    for sides, said in (((stream, table), "the left side"), ((table, stream), "the right side")):
+        with pytest.raises(ExecutionError, match=f"TW409: {said} of the join is a stream.*\n.*spark.readStream"):
+            operator.run(*sides)
 
 
 def test_streams(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ import pytest
 
 from tests.spark.comparing import settings
 from tests.streaming.running import ROCKSDB, Files, run_to_the_end
+from trendweave import operators as ops
 from trendweave.language.operator_texts import read_outputs
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, TimeSpan
 from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
 from trendweave.runners.local import run_local
 from trendweave.runners.options import Settings
+from trendweave.runners.spark.operators import run as on_dataframes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -159,3 +161,23 @@ def test_streams_give_the_rows_of_one_table(
         found, _ = run_to_the_end(rows, tmp_path / "checkpoint")
 
     assert told(found.cast(program.schema)) == told(run_local(program, table))
+
+
+def test_a_device_that_tasks_would_choose_is_one_core(
+    spark: SparkSession, table: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    means = ops.window_aggregate("AVG(x) AS mean", within="3 seconds", keys=["s"])
+    frames = frame(spark, table.select(["time", "s", "x"]))
+    # On one core tasks fold events into slices, so that whole rows need not meet.
+    monkeypatch.setattr(on_dataframes, "run_batch", lambda *_: pytest.fail("rows were moved as they are"))
+
+    found = means.run(frames, device="auto").toArrow()
+
+    assert told(found) == told(means.run(table).cast(found.schema))
+    assert means.explain(frames, device="auto").endswith("device: cpu")
+
+
+def test_explain_tells_the_device_of_the_session(spark: SparkSession, table: pa.Table) -> None:
+    means = ops.window_aggregate("AVG(x) AS mean", within="3 seconds")
+    with settings(spark, device="threads"):
+        assert means.explain(frame(spark, table)).endswith("device: threads")

@@ -40,6 +40,16 @@ def test_the_session_may_name_the_device(place: Place) -> None:
     assert make_settings(COUNT.plan, place, {"device": "cpu"}, session.get).device == "cpu"
 
 
+@pytest.mark.parametrize("place", [Place.SPARK_BATCH, Place.SPARK_STREAM])
+def test_tasks_of_spark_choose_no_device(place: Place) -> None:
+    assert make_settings(COUNT.plan, place, {"device": "auto"}).device == "cpu"
+    assert make_settings(COUNT.plan, place, {}, {"spark.trendweave.device": "auto"}.get).device == "cpu"
+
+
+def test_what_is_told_of_a_run_knows_the_device_of_the_session() -> None:
+    assert make_settings(COUNT.plan, Place.SCHEMA, {}, {"spark.trendweave.device": "threads"}.get).device == "threads"
+
+
 @pytest.mark.parametrize("query", [COUNT, LISTED, SITUATED], ids=["aggregates", "lists", "situated"])
 def test_programs_know_their_device_and_states_do_not(query: trendweave.Query) -> None:
     bound = {

@@ -175,10 +175,14 @@ def _types(plan: QueryPlan) -> set[str]:
     return {variable.type for variable in trend.variables}
 
 
-def refuse_store_beside() -> OptionError:
-    """The error for a store as one of two tables."""
+def refuse_store_beside(both: bool) -> OptionError:
+    """The error for a store as one of two tables, or for two of them."""
     message = "a join of a store and another table has two places"
-    return OptionError([Problem("TW408", message, "read the store first: store.read(), or store.to_spark(spark)")])
+    hint = "read the store first: store.read(), or store.to_spark(spark)"
+    if both:
+        message = "a join takes one store, which is both of its sides, and these are two"
+        hint = "read them first: left.read() and right.read(), or left.to_spark(spark) and right.to_spark(spark)"
+    return OptionError([Problem("TW408", message, hint)])
 
 
 def refuse_right(operator: Operator) -> DataError:

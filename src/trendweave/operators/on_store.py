@@ -33,7 +33,7 @@ def run_on_store(
         OptionError: There is another table.
     """
     if right is not None:
-        raise refuse_store_beside()
+        raise refuse_store_beside(both=places.is_store(right))
     from trendweave.runners.options import Place
 
     spark = options.get("spark")

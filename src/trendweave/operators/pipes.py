@@ -10,14 +10,16 @@ from itertools import pairwise
 from trendweave.errors import LanguageError, Problem, TrendweaveError, near_names
 from trendweave.language.operator_texts import read_condition, read_outputs
 from trendweave.language.syntax_errors import span_of
-from trendweave.language.syntax_tree import problem_at
+from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.operators.making import filter, make_aggregate, make_join, match
 from trendweave.operators.operator import Chain, Operator
 from trendweave.operators.windows import read_window
-from trendweave.planning.operator_plans import TimeSpan
+from trendweave.planning.operator_plans import TimeSpan, Window
 
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|`(?:[^`]|``)*`|--[^\n]*|/\*[\s\S]*?\*/|[^\W\d]\w*|\d[\w.]*|\S""")
 _NAME = re.compile(r"\s*(?:([^\W\d]\w*)|`((?:[^`]|``)+)`)\s*")
+#: Words before BY that keys have elsewhere.
+_OF_SQL = ("GROUP", "PARTITION")
 _OPEN, _CLOSED = "([{", ")]}"
 
 
@@ -49,11 +51,20 @@ class _Part:
     def inner(self) -> str:
         return self.text[self.start : self.end]
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.inner.strip()
+
+    @property
+    def place(self) -> Span:
+        """Where it stands, without blanks around it."""
+        begin = self.start + len(self.inner) - len(self.inner.lstrip())
+        end = self.start + len(self.inner.rstrip())
+        return span_of(self.text, min(begin, len(self.text)), max(end, begin + 1))
+
     def problem(self, message: str, hint: str) -> LanguageError:
         """An error at this stretch."""
-        begin = self.start + len(self.inner) - len(self.inner.lstrip())
-        place = span_of(self.text, min(begin, len(self.text)), max(self.end, begin + 1))
-        return LanguageError([problem_at(place, "TW121", message, hint)], self.text)
+        return LanguageError([problem_at(self.place, "TW121", message, hint)], self.text)
 
 
 def pipe(text: str) -> Chain | Operator:
@@ -104,6 +115,8 @@ def _read(part: _Part) -> Operator:
 
 
 def _read_filter(part: _Part) -> Operator:
+    if part.is_empty:
+        raise part.problem("FILTER needs a condition", "write for example FILTER price > 10")
     return replace(filter(part.alone), source=part.text)
 
 
@@ -112,12 +125,16 @@ def _read_aggregate(part: _Part) -> Operator:
     if not over:
         raise part.problem("AGGREGATE needs a window", "write for example OVER 100 ROWS SLIDE 10 ROWS")
     start, end = over[-1]
+    outputs = part.cut(part.start, start)
+    if outputs.is_empty:
+        message = "AGGREGATE needs aggregates before its window"
+        raise part.cut(start, end).problem(message, "write for example AVG(price) AS mean OVER 3 ROWS")
     window, keys, order_by = _read_tail(part.cut(end, part.end))
-    found = read_window(window, "OVER")
-    if not re.search(r"\bslide\b", window, re.I):
+    found = _read_window(window, "OVER")
+    if not re.search(r"\bslide\b", window.inner, re.I):
         length = found.length if isinstance(found, TimeSpan) else found.rows
         found = replace(found, slide=length)
-    return make_aggregate(read_outputs(part.cut(part.start, start).alone), found, keys, order_by, part.text)
+    return make_aggregate(read_outputs(outputs.alone), found, keys, order_by, part.text)
 
 
 def _read_join(part: _Part) -> Operator:
@@ -132,16 +149,27 @@ def _read_join(part: _Part) -> Operator:
         raise part.problem(message, "write for example LEFT 10 seconds RIGHT 100 ROWS")
     condition = part.cut(part.start, places["LEFT"][0])
     right, keys, order_by = _read_tail(part.cut(places["RIGHT"][1], part.end))
-    left = part.cut(places["LEFT"][1], places["RIGHT"][0]).inner
+    left = part.cut(places["LEFT"][1], places["RIGHT"][0])
     found = read_condition(condition.alone) if next(condition.words(), None) else None
-    return make_join(found, read_window(left, "LEFT"), read_window(right, "RIGHT"), keys, order_by, part.text)
+    return make_join(found, _read_window(left, "LEFT"), _read_window(right, "RIGHT"), keys, order_by, part.text)
 
 
 def _read_match(part: _Part) -> Operator:
     return replace(match(part.alone), source=part.text)
 
 
-def _read_tail(part: _Part) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _read_window(part: _Part, what: str) -> Window:
+    """A window, whose problems are told at its place."""
+    if part.is_empty:
+        raise part.problem(f"{what} needs a window", f"write for example {what} 10 seconds, or {what} 100 ROWS")
+    try:
+        return read_window(part.inner.strip(), what)
+    except TrendweaveError as error:
+        placed = [problem_at(part.place, one.code, one.message, one.hint) for one in error.problems]
+        raise type(error)(placed, part.text) from None
+
+
+def _read_tail(part: _Part) -> tuple[_Part, tuple[str, ...], tuple[str, ...]]:
     """A window, and the names behind BY and ORDER BY."""
     words = list(part.words())
     by = order = None
@@ -149,12 +177,15 @@ def _read_tail(part: _Part) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         before = words[number - 1] if number else ("", 0, 0)
         if word == "BY" and before[0] == "ORDER" and order is None:
             order = (before[1], end)
+        elif word == "BY" and before[0] in _OF_SQL:
+            names = part.cut(end, next((at for other, at, _ in words[number + 1 :] if other == "ORDER"), part.end))
+            raise part.cut(before[1], end).problem(f"there is no {before[0]} BY", f"write BY {names.inner.strip()}")
         elif word == "BY" and by is None and order is None:
             by = (start, end)
     window_end = min((place[0] for place in (by, order) if place is not None), default=part.end)
     keys = () if by is None else _read_names(part.cut(by[1], part.end if order is None else order[0]))
     return (
-        part.cut(part.start, window_end).inner,
+        part.cut(part.start, window_end),
         keys,
         () if order is None else _read_names(part.cut(order[1], part.end)),
     )

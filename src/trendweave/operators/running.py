@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,8 @@ def bind_stages(
     read = places.settings_of_session(taken.sparkSession) if places.is_spark(taken) else None
     settings = asked.settings(Place.SCHEMA, options, read)
     if places.is_spark(taken):
+        # Tasks choose no device.
+        settings = replace(settings, device="cpu") if settings.device == "auto" else settings
         from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.runners.spark.prepare import arrow_schema as spark_schema
         from trendweave.runners.spark.prepare import in_plain_strings
@@ -149,7 +152,7 @@ def _take(
         raise refuse_right(first)
     events, right = (one.to_spark() if places.is_read_by_tasks(one) else one for one in (events, right))
     if places.is_store(right):
-        raise refuse_store_beside()
+        raise refuse_store_beside(both=False)
     times = _times(options)
     (events, give_back), (right, _) = (_read_side(one, time, times) for one in (events, right))
     raise_problems(check_sides(first.task, schema_of(events), schema_of(right), time), first.source)

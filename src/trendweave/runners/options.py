@@ -176,6 +176,7 @@ def _less(names: tuple[str, ...], *others: str) -> tuple[str, ...]:
 
 #: Places that compute in this process.
 _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
+_ON_SPARK = (Place.SPARK_BATCH, Place.SPARK_STREAM)
 #: Places where events come piece by piece.
 _IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
@@ -310,8 +311,8 @@ def _find_options(
     options = {name: value for name, value in given.items() if value is not None}
     if read_setting is None:
         return options
-    # The columns of a result depend on one of them.
-    asked = ("numbers",) if place is Place.SCHEMA else known
+    # The columns of a result depend on one of them, and what is told of a run on the other.
+    asked = ("numbers", "device") if place is Place.SCHEMA else known
     for name, setting in SETTINGS.items():
         if name in asked and name not in options:
             options[name] = read_setting(f"spark.trendweave.{setting}")
@@ -437,8 +438,10 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
 
 
 def _read_device(place: Place, value: object) -> Device:
-    """A device that is there; cards of Spark's tasks are theirs."""
+    """A device that is there; cards of Spark's tasks are theirs, and tasks have one core unless told otherwise."""
     device = read_word("device", value, DEVICES)
+    if device == "auto" and place in _ON_SPARK:
+        return "cpu"
     if device == "gpu" and place in _IN_PROCESS:
         from trendweave.gpu.card import find_card
 

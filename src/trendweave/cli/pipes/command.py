@@ -11,7 +11,10 @@ import typer
 from trendweave.cli.options import (
     Between,
     DeviceOption,
+    ExchangeOption,
     Master,
+    MaxTrends,
+    Memory,
     NumberFormat,
     Runner,
     Settings,
@@ -50,6 +53,8 @@ Right = Annotated[
 Out = Annotated[
     str, typer.Option(metavar="PATH", help="A file of such a kind, on Spark also a folder/, or - for the terminal.")
 ]
+#: Events of one time are ordered operator by operator, so the option only tells where that is written.
+OrderElsewhere = Annotated[list[str] | None, typer.Option("--order-by", hidden=True)]
 Type = Annotated[str | None, typer.Option(help="The column that holds the type, for MATCH; `type` where it is there.")]
 
 
@@ -64,13 +69,17 @@ def pipe(
     runner: Where = None,
     master: Master = None,
     conf: Settings = None,
+    exchange: ExchangeOption = None,
     device: DeviceOption = None,
+    max_trends: MaxTrends = None,
+    memory: Memory = None,
     store: StorePath = None,
     between: Between = None,
     using: UsingOption = None,
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what would be done, and where.")] = False,
+    order_by: OrderElsewhere = None,
 ) -> None:
     """Run operators (FILTER, AGGREGATE, JOIN, MATCH) on files of events, or on stored events."""
     from trendweave.cli.pipes.run import PipeRun, explain_pipe, run_here, run_on_spark
@@ -78,8 +87,10 @@ def pipe(
     settings = read_pairs(conf or [], "--conf")
     check_master(master)
     runner = choose_runner(runner, master)
-    if runner is Runner.local and (master or settings):
-        raise typer.BadParameter("--master and --conf are for --runner spark")
+    if runner is Runner.local and (master or settings or exchange):
+        raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
+    if order_by:
+        raise typer.BadParameter("write it into the operators, such as OVER 3 ROWS ORDER BY x", param_hint="--order-by")
     if store is not None and (events or right):
         raise typer.BadParameter("give either --events or --store")
     if store is None and (between or using):
@@ -90,6 +101,9 @@ def pipe(
         raise typer.BadParameter("--explain tells of a --device with --events or --store")
     options: dict[str, Any] = {"numbers": numbers.value}
     options |= {} if device is None else {"device": device.value}
+    options |= {} if exchange is None else {"exchange": exchange.value}
+    options |= {} if max_trends is None else {"max_trends": max_trends}
+    options |= {} if memory is None else {"memory": memory}
     options |= read_times(time_unit, time_format)
     options |= {} if using is None else {"using": using.value}
     asked = PipeRun(read_pipe(text), events or (), right or (), store, between, out, time, type, options)

@@ -16,6 +16,7 @@ from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_trends_as_text
 from trendweave.consoles import make_console
+from trendweave.operators.row_order import find_order
 from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:
@@ -95,16 +96,19 @@ def run_on_spark(run: PipeRun, master: str, conf: Mapping[str, str], progress: b
         if run.store is not None:
             store, options = run.open()
             rows = run.chain.run(store, **run.columns, **options, spark=spark)
+            asked_of: tuple[Any, Any] = store, None
         else:
             left, right = (None if one is None else spark_files.read_plainly(spark, *one) for one in chosen)
             rows = run.chain.run(left, right, **run.columns, **run.options)
+            asked_of = left, right
         if folder is not None:
             spark_files.write_rows(rows, run.out, folder)
             return
         with spark_session.explain_spark_errors():
             found = collect_arrow(rows)
+            in_order = find_order(run.chain, *asked_of, run.options, **run.columns)
     check_result_times(found, run.time, run.options)
-    _write(run, found.sort_by(run.time) if run.time in found.column_names else found)
+    _write(run, in_order(found))
 
 
 def _check_out(run: PipeRun, by_spark: bool) -> files.FileKind | None:

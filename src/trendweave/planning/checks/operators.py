@@ -150,10 +150,18 @@ def _check_alike(names: Sequence[str], left: Schema, right: Schema) -> list[Prob
     """Whether values of both sides can be equal at all."""
     problems = []
     for name in names:
-        kinds = [schema[name].kind for schema in (left, right) if name in schema]
-        if len(kinds) == 2 and kinds[0] is not kinds[1] and Kind.NULL not in kinds:
-            message = f"{name} is {kinds[0].value} on the left and {kinds[1].value} on the right"
-            problems.append(Problem("TW305", message, "give both sides the same type"))
+        kinds = [schema[name] for schema in (left, right) if name in schema]
+        if len(kinds) < 2:
+            continue
+        shown = [found.kind.value for found in kinds]
+        hint = "give both sides the same type"
+        if {found.zoned for found in kinds} == {True, False}:
+            # Which moments those without a zone are, every place would answer in its own way.
+            shown = ["a timestamp with a zone" if found.zoned else "a timestamp without a zone" for found in kinds]
+            hint = "cast one of them, so that both have a zone or none has"
+        elif kinds[0].kind is kinds[1].kind or Kind.NULL in (found.kind for found in kinds):
+            continue
+        problems.append(Problem("TW305", f"{name} is {shown[0]} on the left and {shown[1]} on the right", hint))
     return problems
 
 

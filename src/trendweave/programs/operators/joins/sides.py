@@ -167,8 +167,10 @@ def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:
     if kinds[0] == kinds[1]:
         return kinds[0]
     if all(map(pa.types.is_timestamp, kinds)):
-        # Moments, whatever their zones; those without one are UTC.
         zones = {kind.tz for kind in kinds}
+        if len(zones) == 2 and None in zones:
+            raise _refuse_types(name, kinds)
+        # Moments, whatever their zones.
         unit = max((kind.unit for kind in kinds), key=("s", "ms", "us", "ns").index)
         return pa.timestamp(unit, zones.pop() if len(zones) == 1 else "UTC")
     try:
@@ -176,8 +178,12 @@ def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:
             pa.unify_schemas([pa.schema([(name, kind)]) for kind in kinds], promote_options="permissive").field(0).type
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        message = f"{name} is {kinds[0]} on the left and {kinds[1]} on the right, which cannot be compared"
-        raise DataError([Problem("TW305", message, "cast one of them")]) from None
+        raise _refuse_types(name, kinds) from None
+
+
+def _refuse_types(name: str, kinds: Sequence[pa.DataType]) -> DataError:
+    message = f"{name} is {kinds[0]} on the left and {kinds[1]} on the right, which cannot be compared"
+    return DataError([Problem("TW305", message, "cast one of them")])
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

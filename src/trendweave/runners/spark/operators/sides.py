@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.planning.operator_plans import JoinPlan
 from trendweave.programs.operators.joins.sides import SIDE, SIDES, merge_names
@@ -18,7 +19,14 @@ def merge_frames(left: DataFrame, right: DataFrame, plan: JoinPlan, time: str) -
         right: Those of the right side.
         plan: The join.
         time: The name of the time column.
+
+    Raises:
+        ExecutionError: One of them is a stream, and the other is none.
     """
+    if left.isStreaming != right.isStreaming:
+        stream, table = SIDES if left.isStreaming else SIDES[::-1]
+        message = f"the {stream} side of the join is a stream, and the {table} side is none: it has no watermark"
+        raise ExecutionError([Problem("TW409", message, "read both by spark.readStream, or both by spark.read")])
     # Rows of tasks are in no order that keys would have to tell.
     found = merge_names(left.columns, right.columns, plan.keys)
     names = [(side, name) for side, name in found if side is None or name not in plan.keys]
