@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
+    from trendweave.planning import QueryPlan
     from trendweave.programs.program import Program
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
@@ -55,6 +56,9 @@ class Asked(Protocol):
 
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         """The program on events of these columns, which fit."""
+
+    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+        """The plans of queries that read events as they come, each with the column that holds the type."""
 
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         """The queries, as a store plans for them; `ordered` where columns order events of one time."""
@@ -116,7 +120,7 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     from trendweave.rows.tables import as_arrow
 
     table, give_back = as_arrow(events)
-    table = read_times(table, asked.time_columns, settings.times)
+    table = read_times(_settle(asked, table, settings), asked.time_columns, settings.times)
     asked.check(table.schema)
     find = find_latest
     if settings.device == "threads":
@@ -126,6 +130,15 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     for name in asked.time_columns:
         warn_of_far_future(table.column(name), name, settings.times.unit, find)
     return table, give_back
+
+
+def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:
+    """Events with types for columns that nothing tells the type of, where there are no events."""
+    if table.num_rows:
+        return table
+    from trendweave.rows.unknown_types import settle_types
+
+    return settle_types(table, asked.queries(), asked.time_columns, settings.times)
 
 
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
@@ -251,6 +264,12 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
         return result_type(program, plain.schema)
     settings = asked.settings(Place.SCHEMA, options, None)
+    import pyarrow as pa
+
+    if not isinstance(events, pa.Schema):
+        from trendweave.rows.tables import as_arrow
+
+        events = _settle(asked, as_arrow(events)[0], settings)
     return _bind_here(asked, events, settings).schema
 
 

@@ -360,6 +360,9 @@ class _Asked:
             raise_problems(check_order(settings.order_by, schema_of(schema)), self.query.source)
         return bind(self.query.plan, schema, self.time, self.type, settings)
 
+    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+        return ((self.query.plan, self.type),)
+
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         from trendweave.store.patterns.plan_access import Wish
 
