@@ -110,6 +110,7 @@ def test_conditions_on_whole_trends(caplog: pytest.LogCaptureFixture) -> None:
         ("WITHIN 61 seconds SLIDE 60 seconds", False),
         ("WITHIN 120 seconds SLIDE 120 seconds", False),
         ("WITHIN 60 seconds", True),
+        ("WITHIN 60500 milliseconds", False),
         ("WITHIN 61 seconds", False),
         ("WITHIN SESSION 60 seconds", True),
         ("WITHIN SESSION 61 seconds", False),

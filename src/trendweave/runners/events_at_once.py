@@ -37,7 +37,7 @@ def _lie_together(earlier: np.ndarray, later: np.ndarray, window: Window, step: 
             slide, length = max(slide // step, 1), length // step
             return later - earlier // slide * slide < length
         case MovingWindow(length):
-            return later - earlier < length // step
+            return later - earlier < -(-length // step)  # it need not be whole steps
         case SessionWindow(gap):
             return later - earlier < gap // step
     return np.ones(len(earlier), np.bool_)
