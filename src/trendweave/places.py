@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from trendweave.devices.names import Device
+    from trendweave.events import Schema
     from trendweave.pictures.picture import Picture
     from trendweave.planning import QueryPlan
     from trendweave.programs.program import Program
@@ -247,6 +248,29 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
 
     table, _ = _read_here(asked, events, settings)
     return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
+
+
+def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> Schema:
+    """The columns of events, or of what tells them, as a query sees them.
+
+    Args:
+        asked: What is checked.
+        source: What `run` takes, a schema of Arrow or Spark, or a mapping from names of columns to types.
+        options: The keyword arguments of the call, of which those about times count.
+    """
+    from trendweave.events import schema_of
+    from trendweave.rows.given_times.kinds import read_kinds
+    from trendweave.runners.options import Place
+
+    settings = asked.settings(Place.SCHEMA, options, None)
+    if is_read_by_tasks(source):
+        source = source.to_spark()
+    if not is_spark(source) and not isinstance(source, Mapping):
+        from trendweave.rows.tables import read_few_rows
+
+        table = read_few_rows(source)
+        source = source if table is None else _settle(asked, table, settings)
+    return read_kinds(schema_of(source), asked.time_columns, settings.times)
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
