@@ -11,6 +11,7 @@ from trendweave.rows.given_times.units import PER_SECOND
 _FAMILIES: dict[Kind, Family] = {
     Kind.STRING: "text",
     Kind.INTEGER: "whole numbers",
+    Kind.DECIMAL: "decimals",
     Kind.DATE: "dates",
     Kind.TIMESTAMP: "timestamps",
 }
