@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
-from trendweave.errors import DataError, Problem
-
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from trendweave.devices.names import Device
-    from trendweave.events import Schema
     from trendweave.pictures.picture import Picture
-    from trendweave.planning import QueryPlan
     from trendweave.programs.program import Program
+    from trendweave.rows.table_kinds.unknown_types import TypedQuery
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -58,7 +55,7 @@ class Asked(Protocol):
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         """The program on events of these columns, which fit."""
 
-    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+    def queries(self) -> tuple[TypedQuery, ...]:
         """The plans of queries that read events as they come, each with the column that holds the type."""
 
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
@@ -137,7 +134,7 @@ def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:
     """Events with types for columns that nothing tells the type of, where there are no events."""
     if table.num_rows:
         return table
-    from trendweave.rows.unknown_types import settle_types
+    from trendweave.rows.table_kinds.unknown_types import settle_types
 
     return settle_types(table, asked.queries(), asked.time_columns, settings.times)
 
@@ -250,27 +247,23 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     return _on_device(asked, table, settings, lambda *bound: Batches(bound[0], table, settings.observation, bound[1]))
 
 
-def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> Schema:
-    """The columns of events, or of what tells them, as a query sees them.
+def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of events, or of what tells them, as checks see them.
 
     Args:
         asked: What is checked.
         source: What `run` takes, a schema of Arrow or Spark, or a mapping from names of columns to types.
         options: The keyword arguments of the call, of which those about times count.
     """
-    from trendweave.events import schema_of
-    from trendweave.rows.given_times.kinds import read_kinds
+    from trendweave.rows.table_kinds.checked_columns import find_columns
+    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
     from trendweave.runners.options import Place
 
+    refuse_pandas_on_spark(source)
     settings = asked.settings(Place.SCHEMA, options, None)
     if is_read_by_tasks(source):
         source = source.to_spark()
-    if not is_spark(source) and not isinstance(source, Mapping):
-        from trendweave.rows.tables import read_few_rows
-
-        table = read_few_rows(source)
-        source = source if table is None else _settle(asked, table, settings)
-    return read_kinds(schema_of(source), asked.time_columns, settings.times)
+    return find_columns(source, asked.queries(), asked.time_columns, settings.times)
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
@@ -325,11 +318,12 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
 
 def is_spark(events: object) -> bool:
     """Whether events are a DataFrame of Spark."""
-    module = type(events).__module__
-    if module.startswith("pyspark.pandas"):
-        message = "the events are a pandas-on-Spark frame"
-        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
-    return module.startswith("pyspark.")
+    if not type(events).__module__.startswith("pyspark."):
+        return False
+    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
+
+    refuse_pandas_on_spark(events)
+    return True
 
 
 def is_store(events: object) -> TypeGuard[EventStore]:

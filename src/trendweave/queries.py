@@ -395,6 +395,9 @@ def check_no_options(options: Mapping[str, Any]) -> None:
 
 def check_format(format: object) -> None:
     """Refuse a format that `explain` does not know."""
+    if not isinstance(format, str):
+        message = f"explain takes a format or a store first, not {type(format).__name__}"
+        raise OptionError([Problem("TW408", message, "give events by name: explain(events=...)")])
     if format not in FORMATS:
         hint = near_names(str(format), FORMATS) or "leave it out for text"
         message = f"explain knows the formats {', '.join(FORMATS)}, not {format}"

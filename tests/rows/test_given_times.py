@@ -141,7 +141,9 @@ def test_columns_that_are_not_read_so(kind: pa.DataType, unit: str | None, writt
 def test_numbers_that_are_text_are_told_how_to_be_read(text: str) -> None:
     column = pa.chunked_array([pa.array([text])])
 
-    with pytest.raises(DataError, match="of numbers since 1970 that are text, cast it to a whole number: .* time_unit"):
+    with pytest.raises(
+        DataError, match=r"of numbers since 1970 that are text, cast it to a whole number: .* time_unit"
+    ):
         read_column(column, "time", read_time_options(None, "iso"))
     with pytest.raises(DataError, match="way out: write '%d"):
         read_column(pa.chunked_array([["20240506"]]), "time", read_time_options(None, "iso"))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from trendweave.errors import DataError, Problem
 from trendweave.rows.table_kinds.pandas_frames import as_pandas, write_counts
 from trendweave.rows.table_kinds.python_rows import as_python_rows
-from trendweave.table_files import read_columns_of_file, read_file
+from trendweave.table_files import read_file
 
 
 def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -58,24 +58,6 @@ def arrow_schema(events: Any) -> pa.Schema:
     if not isinstance(events, pa.Schema):
         return as_arrow(events)[0].schema
     return pa.schema([field.with_type(_plain_type(field.type)) for field in events])
-
-
-def read_few_rows(events: Any) -> pa.Table | None:
-    """A table with the columns of events that have no schema of their own; None of those that have one.
-
-    Args:
-        events: As for `as_arrow`; of a frame of polars that is still to be computed, or of Parquet, no rows are read.
-
-    Raises:
-        DataError: It cannot be read.
-    """
-    package = type(events).__module__.split(".")[0]
-    if package == "polars" and hasattr(events, "collect"):
-        return as_arrow(events.head(0))[0]
-    if isinstance(events, str | Path):
-        return read_columns_of_file(events)
-    without_rows = package == "pandas" and hasattr(events, "columns") and not len(events)
-    return as_arrow(events)[0] if without_rows or isinstance(events, list | tuple) else None
 
 
 def _use_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ values, Arrow says that they hold NULL."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -11,9 +12,12 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.given_times.reading import TimeReading
 
+#: The plan of a query, and the column that holds the type for it.
+TypedQuery: TypeAlias = tuple[QueryPlan, "str | None"]
+
 
 def settle_types(
-    events: pa.Table, queries: Iterable[tuple[QueryPlan, str | None]], times: Iterable[str], reading: TimeReading
+    events: pa.Table, queries: Iterable[TypedQuery], times: Iterable[str], reading: TimeReading
 ) -> pa.Table:
     """Events with the types that queries need, where there is not a single event to tell another.
 
