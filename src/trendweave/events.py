@@ -64,7 +64,7 @@ def schema_of(source: Any) -> Schema:
 
     Args:
         source: An Arrow schema, anything that has one (tables, readers, pandas and polars frames), a Spark schema or
-            DataFrame, or a mapping from names to Arrow types or type names.
+            DataFrame, or a mapping from names to Arrow types, type names or what this function gave.
 
     Returns:
         The columns by name.
@@ -169,6 +169,8 @@ _KIND_OF_NAME = {name: kind for kind, names in _NAMED.items() for name in names.
 
 
 def _named_type(column: object, value: Any) -> ColumnType:
+    if isinstance(value, ColumnType):
+        return value
     if not isinstance(value, str):
         import pyarrow as pa
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
-from trendweave.errors import DataError, Problem
-
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
+    from trendweave.rows.table_kinds.unknown_types import TypedQuery
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -56,6 +55,9 @@ class Asked(Protocol):
 
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         """The program on events of these columns, which fit."""
+
+    def queries(self) -> tuple[TypedQuery, ...]:
+        """The plans of queries that read events as they come, each with the column that holds the type."""
 
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         """The queries, as a store plans for them; `ordered` where columns order events of one time."""
@@ -124,7 +126,7 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     from trendweave.rows.tables import as_arrow
 
     table, give_back = as_arrow(events)
-    table = read_times(table, asked.time_columns, settings.times)
+    table = read_times(_settle(asked, table, settings), asked.time_columns, settings.times)
     asked.check(table.schema)
     find = find_latest
     if settings.device == "threads":
@@ -134,6 +136,15 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     for name in asked.time_columns:
         warn_of_far_future(table.column(name), name, settings.times.unit, find)
     return table, give_back
+
+
+def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:
+    """Events with types for columns that nothing tells the type of, where there are no events."""
+    if table.num_rows:
+        return table
+    from trendweave.rows.table_kinds.unknown_types import settle_types
+
+    return settle_types(table, asked.queries(), asked.time_columns, settings.times)
 
 
 def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callable[[Program, Device], _Found]) -> _Found:
@@ -259,6 +270,25 @@ def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     return batches.tell_at_end(lambda rows: asked.tell(table, rows))
 
 
+def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of events, or of what tells them, as checks see them.
+
+    Args:
+        asked: What is checked.
+        source: What `run` takes, a schema of Arrow or Spark, or a mapping from names of columns to types.
+        options: The keyword arguments of the call, of which those about times count.
+    """
+    from trendweave.rows.table_kinds.checked_columns import find_columns
+    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
+    from trendweave.runners.options import Place
+
+    refuse_pandas_on_spark(source)
+    settings = asked.settings(Place.SCHEMA, options, None)
+    if is_read_by_tasks(source):
+        source = source.to_spark()
+    return find_columns(source, asked.queries(), asked.time_columns, settings.times)
+
+
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
     from trendweave.runners.options import Place
@@ -274,6 +304,12 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
         return result_type(program, plain.schema)
     settings = asked.settings(Place.SCHEMA, options, None)
+    import pyarrow as pa
+
+    if not isinstance(events, pa.Schema):
+        from trendweave.rows.tables import as_arrow
+
+        events = _settle(asked, as_arrow(events)[0], settings)
     # Filters of a store are asked of its row groups, whatever computes the rest.
     return _bind_here(asked, events, replace(settings, device="cpu") if stored else settings).schema
 
@@ -308,11 +344,12 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
 
 def is_spark(events: object) -> bool:
     """Whether events are a DataFrame of Spark."""
-    module = type(events).__module__
-    if module.startswith("pyspark.pandas"):
-        message = "the events are a pandas-on-Spark frame"
-        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
-    return module.startswith("pyspark.")
+    if not type(events).__module__.startswith("pyspark."):
+        return False
+    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
+
+    refuse_pandas_on_spark(events)
+    return True
 
 
 def is_store(events: object) -> TypeGuard[EventStore]:

@@ -138,22 +138,21 @@ class Query:
 
         return show_plan(self.plan, cast("ExplainFormat", format))
 
-    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
+    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
         """Find everything that does not fit a table: columns, their types, time and type.
 
         Args:
-            schema: An Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column names
-                to types.
+            schema: What `run` takes, a schema of Arrow or Spark, or a mapping from column names to types.
             time: The column that holds the time.
             type: The column that holds the type; see `run`.
+            **options: Those of `run`; `time_unit` and `time_format` say how times are read.
 
         Raises:
             DataError: With all that does not fit.
+            OptionError: An option is not known, or has a wrong value.
         """
-        from trendweave.planning.checks import check_query
-
-        problems = check_query(self.tree, self.plan, schema_of(schema), str(time), self._type_column(type))
-        raise_problems(problems, self.source)
+        asked = self._asked(schema, time, type)
+        asked.check(places.read_columns(asked, schema, options))
 
     @overload
     def run(
@@ -353,7 +352,10 @@ class _Asked:
         return rows
 
     def check(self, schema: Any) -> None:
-        self.query.check(schema, self.time, self.type)
+        from trendweave.planning.checks import check_query
+
+        problems = check_query(self.query.tree, self.query.plan, schema_of(schema), str(self.time), self.type)
+        raise_problems(problems, self.query.source)
 
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:
         from trendweave.programs.bind import bind
@@ -363,6 +365,9 @@ class _Asked:
 
             raise_problems(check_order(settings.order_by, schema_of(schema)), self.query.source)
         return bind(self.query.plan, schema, self.time, self.type, settings)
+
+    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+        return ((self.query.plan, self.type),)
 
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         from trendweave.store.patterns.plan_access import Wish
@@ -394,6 +399,9 @@ def check_no_options(options: Mapping[str, Any]) -> None:
 
 def check_format(format: object) -> None:
     """Refuse a format that `explain` does not know."""
+    if not isinstance(format, str):
+        message = f"explain takes a format or a store first, not {type(format).__name__}"
+        raise OptionError([Problem("TW408", message, "give events by name: explain(events=...)")])
     if format not in FORMATS:
         hint = near_names(str(format), FORMATS) or "leave it out for text"
         message = f"explain knows the formats {', '.join(FORMATS)}, not {format}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,6 +62,23 @@ def read_file(path: str | Path) -> pa.Table:
     raise _refuse(
         f"the kind of {found.name} is not known by its ending", f"use one of {_ENDINGS}, or read it into a table"
     )
+
+
+def read_columns_of_file(path: str | Path) -> pa.Table:
+    """A table with the columns of a file; Parquet tells them without its rows.
+
+    Args:
+        path: As for `read_file`.
+
+    Raises:
+        DataError: As for `read_file`.
+    """
+    if Path(path).suffix.lower() == ".parquet" and Path(path).is_file():
+        import pyarrow.parquet
+
+        with suppress(OSError, pa.ArrowException):
+            return pyarrow.parquet.read_schema(path).empty_table()
+    return read_file(path)
 
 
 def find_separator(path: Path) -> str:

@@ -205,22 +205,24 @@ class Workload(Mapping[str, Query]):
 
         return show_sharing(self._sharing(), tuple(self._members().values()), cast("ExplainFormat", format))
 
-    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO) -> None:
+    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
         """Find everything in all queries that does not fit a table: columns, their types, time and type.
 
         Whether the columns of all results stand in one table turns out with `schema` or `run`, as it may depend on
         their options.
 
         Args:
-            schema: An Arrow schema, anything that has one, a Spark schema or DataFrame, or a mapping from column names
-                to types.
+            schema: What `run` takes, a schema of Arrow or Spark, or a mapping from column names to types.
             time: The column that holds the time.
             type: The column that holds the type; see `run`.
+            **options: Those of `run`; `time_unit` and `time_format` say how times are read.
 
         Raises:
             DataError: With all that does not fit, each with the name of its query.
+            OptionError: An option is not known, or has a wrong value.
         """
-        self._asked(None, time, type).check(schema)
+        asked = self._asked(schema, time, type)
+        asked.check(places.read_columns(asked, schema, options))
 
     @overload
     def run(

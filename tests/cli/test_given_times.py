@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -63,6 +64,32 @@ def test_rows_of_spark_are_looked_at_in_the_same_way(caplog: pytest.LogCaptureFi
     assert not caplog.messages
     check_result_times(near, "time", {"time_unit": "s"})
     assert "8000000000 lies beyond the year 2200" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"window_start": [1_714_566_600_000], "count": [1]},
+        {"time": [1_714_566_600_000.5], "count": [1]},
+        {"name": ["High"], "start": [1_714_566_600_000], "end": [1_714_566_660_000]},
+        {"moment": [1_714_566_600_000], "x": [1]},
+        {"window_start": pa.nulls(1), "length": [1], "events": [[{"variable": "A", "time": 1_714_566_600_000}]]},
+    ],
+)
+def test_rows_of_spark_tell_of_numbers_without_a_unit(caplog: pytest.LogCaptureFixture, rows: dict[str, Any]) -> None:
+    check_result_times(pa.table(rows), "moment", {})
+
+    assert len(caplog.messages) == 1
+    assert "lies beyond the year 2200; give time_unit='ms'" in caplog.messages[0]
+
+
+def test_other_numbers_of_rows_are_no_times(caplog: pytest.LogCaptureFixture) -> None:
+    rows = {"window_start": [60], "window_end": [120], "count": [10**12], "start": [10**12]}
+
+    check_result_times(pa.table(rows), "moment", {})
+    check_result_times(pa.table({"count": [10**12], "events": [[10**12]]}), "moment", {})
+
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("times", ["2025-12-24", "2025-12-24T00:30", "2025-12-24T02:30:00+02:00"])

@@ -96,6 +96,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     made.add("folders of values", QUERY, *with_two_workers(), events=("by_type",))
     made.add("missing columns", QUERY, *with_two_workers(), events=("narrow.parquet", "wide.parquet"))
     made.add("empty", QUERY, *with_two_workers(), events=("empty.parquet",))
+    made.add("nothing", QUERY.replace("SEQ(A+, B)", "SEQ(B, A)"), *with_two_workers())
+    made.add("millis", "RETURN COUNT(*) PATTERN A WITHIN 1 minute SLIDE 1 minute", events=("millis.json",))
     made.add("dropped", QUERY, *with_two_workers(), events=("dropped.parquet",))
     for runner, options in (("spark", with_two_workers()), ("local", ("--runner", "local"))):
         for kind in ("parquet", "csv", "json"):
@@ -146,6 +148,7 @@ def write_events(made: Folder) -> None:
         pa.table({"time": [1, None, 3], "type": ["A", "A", None], "x": [1, 2, 3]}), made.path / "dropped.parquet"
     )
     (made.path / "semicolons [x].csv").write_text((made.path / "events.csv").read_text().replace(",", ";"))
+    (made.path / "millis.json").write_text('{"time": 1714566600000, "type": "A"}\n', encoding="utf-8")
     (made.path / "broken.parquet").write_text("this is no Parquet")
     (made.path / "ragged.csv").write_text("time,type,x\n1,A,1\n2,A\n3,B,1\n")
     (made.path / "ragged.json").write_text('{"time": 1, "type": "A", "x": 1}\n{"time": 2, "type\n')
@@ -200,6 +203,21 @@ def test_no_events_no_rows(folder: Folder) -> None:
     code, out, err = folder.outcomes["empty"]
     assert (code, out) == (0, CSV.splitlines()[0] + "\n")
     assert "dropped" not in err
+
+
+@pytest.mark.parametrize("name", ["empty", "nothing"])
+def test_an_empty_result_is_told(folder: Folder, name: str) -> None:
+    code, out, err = folder.outcomes[name]
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert "the result is empty" in " ".join(err.split())
+    assert "--runner local says why" in " ".join(err.split())
+    assert "the result is empty" not in folder.outcomes["from csv"][2]
+
+
+def test_numbers_that_are_probably_milliseconds_are_told(folder: Folder) -> None:
+    code, out, err = folder.outcomes["millis"]
+    assert (code, out.splitlines()[1]) == (0, "1714566600000,1714566600060,1")
+    assert "lies beyond the year 2200; give --time-unit ms if they are milliseconds" in " ".join(err.split())
 
 
 def test_dropped_rows_are_told(folder: Folder) -> None:

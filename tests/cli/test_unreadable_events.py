@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -55,3 +57,10 @@ def test_a_pandas_on_spark_frame_is_refused_with_the_way_out() -> None:
     frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
     with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  way out: .*to_spark\(\)"):
         trendweave.query("RETURN COUNT(*) PATTERN A+").run(frame)
+
+
+def test_a_store_refuses_it_in_the_same_words(tmp_path: Path) -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
+    store = trendweave.EventStore.create(tmp_path / "store", {"time": pa.int64(), "type": pa.string()})
+    with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  way out: .*to_spark\(\)"):
+        store.append(frame)

@@ -68,6 +68,65 @@ def test_conditions_that_no_event_meets(caplog: pytest.LogCaptureFixture) -> Non
     ]
 
 
+def test_conditions_that_no_event_meets_where_there_are_rows(caplog: pytest.LogCaptureFixture) -> None:
+    unmet = "none of 1 events of type Trade meets price > 100, as T has to"
+
+    assert told(caplog, "(Stock S OR Trade T) WHERE T.price > 100") == [unmet]
+    assert told(caplog, "(Stock S OR Trade T) WHERE T.price > 100") == [], "it is told once"
+    assert told(caplog, "SEQ(Stock, Trade T?, Stock U) WHERE T.price > 100") == [unmet]
+    assert told(caplog, "(Stock S OR Trade T) WHERE T.price > 6") == []
+    assert told(caplog, "SEQ(Stock S+, NOT Trade T) WHERE T.price > 100") == [], "what must not be there is not there"
+    many = pa.table({"time": range(5_000), "type": ["A"] * 4_999 + ["B"], "x": range(5_000)})
+    assert told(caplog, "(A OR B) WHERE B.x > 4998 WITHIN 1 second", many) == []
+    assert told(caplog, "(A OR B) WHERE A.x > 4998 WITHIN 1 second", many) == [
+        "none of 4,999 events of type A meets x > 4998, as A has to"
+    ]
+
+
+def test_a_condition_that_trends_can_do_without_explains_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    assert "3 events hold no sequence" in told(caplog, "SEQ(Trade, Trade T?, Stock) WHERE T.price > 100")[0]
+
+
+def test_having_may_keep_no_row(caplog: pytest.LogCaptureFixture) -> None:
+    assert told(caplog, "Stock S+ HAVING COUNT(*) > 100") == [
+        "the result is empty: HAVING leaves out all rows, or 3 events hold no sequence that is in "
+        "the order of the pattern and meets all conditions between events"
+    ]
+    # Single events are trends, too.
+    assert "HAVING leaves out all rows" in told(caplog, "Stock S+ HAVING COUNT(*) > 200", AT_ONCE)[0]
+
+
+def test_conditions_on_whole_trends(caplog: pytest.LogCaptureFixture) -> None:
+    trendweave.query("RETURN EACH COUNT(S) AS number PATTERN Stock S+ WHERE SUM(S.price) > 1000").run(EVENTS)
+
+    assert "between events and on the whole of it" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("window", "at_once"),
+    [
+        ("WITHIN 1 second SLIDE 1 second", True),
+        ("WITHIN 60 seconds SLIDE 60 seconds", True),
+        ("WITHIN 61 seconds SLIDE 60 seconds", False),
+        ("WITHIN 120 seconds SLIDE 120 seconds", False),
+        ("WITHIN 60 seconds", True),
+        ("WITHIN 60500 milliseconds", False),
+        ("WITHIN 61 seconds", False),
+        ("WITHIN SESSION 60 seconds", True),
+        ("WITHIN SESSION 61 seconds", False),
+        ("", False),
+    ],
+)
+def test_windows_that_hold_one_time(caplog: pytest.LogCaptureFixture, window: str, at_once: bool) -> None:
+    events = pa.table({"time": [0, 0, 60, 60], "type": ["Trade", "Stock", "Trade", "Stock"], "price": [1, 2, 3, 4]})
+    pattern = f"SEQ(Stock S, Trade T) WHERE S.price > T.price {window}"
+
+    (message,) = told(caplog, pattern, events)
+
+    assert ("all events of a window have the same time" in message) == at_once
+    assert ("unless order_by= names a column" in message) == at_once
+
+
 def test_why_there_are_no_trends(caplog: pytest.LogCaptureFixture) -> None:
     of_pairs = "3 events hold no sequence that is in the order of the pattern and meets all conditions between events"
 

@@ -93,7 +93,7 @@ def run_store_here(asked: StoreRun, console: Console) -> None:
 def run_store_on_spark(asked: StoreRun, master: str, conf: Mapping[str, str], console: Console) -> None:
     """By Spark's tasks; what can be wrong without Spark is found before it starts."""
     with explain_missing_spark():
-        from trendweave.cli import spark_session
+        from trendweave.cli import spark_files, spark_session
         from trendweave.runners.spark.versions import collect_arrow
     folder = check_out(asked.run)
     store = asked.open()
@@ -103,6 +103,7 @@ def run_store_on_spark(asked: StoreRun, master: str, conf: Mapping[str, str], co
         found: Any = asked.run.asked.run(store, **asked.named_type, **options)
         with spark_session.explain_spark_errors():
             rows = collect_arrow(found)
+    spark_files.tell_of_no_rows(rows)
     _finish(asked, store, rows, folder)
 
 

@@ -130,6 +130,15 @@ def write_rows(rows: DataFrame, folder: str, kind: FileKind) -> None:
         raise
 
 
+def tell_of_no_rows(rows: pa.Table) -> None:
+    """Say that a result is empty. Why that is so, Spark would have to look for in the events once more."""
+    if not rows.num_rows:
+        _LOG.warning(
+            "the result is empty: look whether events have the types and values that the query asks for; "
+            "on files that fit into memory, --runner local says why"
+        )
+
+
 class SparkRun:
     """A query or a workload on Spark, whose dropped rows are told after the one action on its result."""
 
@@ -147,6 +156,7 @@ class SparkRun:
             table = collect_arrow(self._result)
         check_result_times(table, self._time, self._options)
         self._report()
+        tell_of_no_rows(table)
         return describe_answers(self._asked, table, self._time, self._type).sort(table)
 
     def write(self, folder: str, kind: FileKind) -> None:

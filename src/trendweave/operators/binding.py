@@ -164,6 +164,9 @@ class Asked:
         """The operators from one on."""
         return replace(self, operators=self.operators[number:], merged=self.merged and number == 0)
 
+    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+        return ()
+
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         raise AssertionError("operators read a store by themselves")
 

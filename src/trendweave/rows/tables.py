@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.rows.table_kinds.pandas_frames import as_pandas, write_counts
+from trendweave.rows.table_kinds.python_rows import as_python_rows
 from trendweave.table_files import read_file
 
 
@@ -163,7 +164,7 @@ def _unchanged(table: pa.Table) -> pa.Table:
 
 
 def _as_mappings(table: pa.Table) -> list[dict[str, Any]]:
-    return write_counts(table.to_pylist(), table.schema)
+    return write_counts(as_python_rows(table), table.schema)
 
 
 def _as_polars(table: pa.Table) -> Any:

@@ -99,6 +99,9 @@ class AskedRules:
         metrics = settings.observation.sharing if isinstance(settings.observation, Metrics) else None
         return bind_shared(programs, self.find_sharing(), settings.sharing, metrics, bool(settings.order_by))
 
+    def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
+        return tuple((plan, self._type_column(plan)) for plan in self._plans().values())
+
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         from trendweave.store.patterns.plan_access import Wish
 

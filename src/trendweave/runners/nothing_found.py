@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import near_names
-from trendweave.expressions.arrow.evaluate import column_of, is_true
-from trendweave.language.printer import print_expression
+from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan, WholeInput
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.times import keep_rows_with_time
+from trendweave.runners.events_at_once import find_events_at_once
+from trendweave.runners.unmet_conditions import find_shortest, find_unmet
 
 FindType: TypeAlias = Callable[[QueryPlan], "str | None"]
 _LOG = logging.getLogger("trendweave")
@@ -46,6 +46,8 @@ def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | N
     if plan.text in _TOLD or len(_TOLD) > _MOST_TOLD:
         return
     told = _find_missing_types(_named_types(plan), events, type_)
+    if rows and not told and isinstance(plan, Plan):
+        told = find_unmet(plan, events, type_, with_rows=True)
     if not rows:
         told = f"the result is empty: {told or _why_nothing(plan, events, time, type_)}"
     if told:
@@ -151,31 +153,23 @@ def _why_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None
         if not key.nullable and column_of(events, key.path).null_count == events.num_rows:
             return f"{'.'.join(key.path)} is NULL in all events, and NULL equals nothing"
     # Conditions of trends in situations are about columns that events do not have.
-    unmet = _find_unmet(trend, events, type_) if isinstance(plan, Plan) else ""
+    unmet = find_unmet(trend, events, type_, with_rows=False) if isinstance(plan, Plan) else ""
     if unmet:
         return unmet
-    times = pc.min_max(events.column(time)).as_py() if time in events.column_names else {"min": 0, "max": 1}
-    if events.num_rows > 1 and times["min"] == times["max"]:
-        return (
-            f"all {events.num_rows:,} events have the same time, and events of one time never follow each other, "
-            "unless order_by= names a column that orders them"
-        )
+    if time in events.column_names and find_shortest(trend) > 1:
+        at_once = find_events_at_once(events.column(time), trend.window)
+        if at_once:
+            return at_once
+    return _tell_of_sequences(trend, events.num_rows)
+
+
+def _tell_of_sequences(plan: Plan, events: int) -> str:
     asked = "is in the order of the pattern and meets all conditions between events"
-    if not isinstance(trend.window, WholeInput):
+    if plan.match_conditions:
+        asked = "is in the order of the pattern and meets all conditions between events and on the whole of it"
+    if not isinstance(plan.window, WholeInput):
         asked = f"lies in one window, {asked}"
-    return f"{events.num_rows:,} events hold no sequence that {asked}"
-
-
-def _find_unmet(plan: Plan, events: pa.Table, type_: str | None) -> str:
-    """A condition on single events that no event meets, of a variable that is not negated."""
-    for variable in plan.variables:
-        if variable.negated or not variable.local:
-            continue
-        own = events
-        if type_ is not None:
-            own = events.filter(pc.equal(_plain(events.column(type_)), variable.type))
-        for condition in variable.local:
-            if not np.any(is_true(condition, own)):
-                what = f"none of {own.num_rows:,} events of type {variable.type}" if type_ else "no event"
-                return f"{what} meets {print_expression(condition)}, as {variable.name} has to"
-    return ""
+    told = f"{events:,} events hold no sequence that {asked}"
+    if plan.having:
+        return f"HAVING leaves out all rows, or {told}"
+    return told

@@ -22,6 +22,7 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.given_times.far_future import warn_of_far_future
+from trendweave.rows.table_kinds.python_rows import as_python_rows, as_python_value
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
@@ -163,7 +164,7 @@ class PushSession:
         self._aside.append(row)
         self._note(step, step)
         if self._watermark >= self._due:
-            return self._close().to_pylist()
+            return as_python_rows(self._close())
         if len(self._aside) >= self._most_aside:
             self._prepare()
         return []
@@ -313,4 +314,4 @@ def _in_steps(watermark: str, kind: TimeType) -> int:
 
 
 def _as_time(step: int, kind: TimeType) -> Any:
-    return as_times(np.array([step]), kind)[0].as_py()
+    return as_python_value(as_times(np.array([step]), kind)[0])

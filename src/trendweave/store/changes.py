@@ -11,6 +11,7 @@ import pyarrow as pa
 from trendweave.errors import OptionError, Problem
 from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, read_times
+from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
 from trendweave.rows.tables import as_arrow
 from trendweave.store.index.building import Told, build_indexes
 from trendweave.store.layout.commits import Commit, is_committed, new_number, settle
@@ -32,6 +33,7 @@ def append_events(
     store: EventStore, events: Any, batch: tuple[str, int] | None, times: TimeReading = AS_THEY_ARE
 ) -> int:
     """Add events; how many there were. See `EventStore.append`."""
+    refuse_pandas_on_spark(events)
     number = new_number(batch)
     if batch is not None and is_committed(store.place, number):
         return 0

@@ -12,6 +12,8 @@ from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingW
 
 TIME_KINDS = (Kind.TIMESTAMP, Kind.INTEGER, Kind.FLOAT)
 _UNITS = {10**9: "seconds", 10**6: "milliseconds", 10**3: "microseconds", 1: "nanoseconds"}
+#: How numbers of another type become such as are read.
+CAST = "cast it to a whole number: astype('int64') of pandas, cast('bigint') of Spark"
 #: A clause of a query, and the length of time that it asks for, in nanoseconds.
 Length = tuple[str, int]
 
@@ -26,6 +28,8 @@ def time_hint(found: ColumnType) -> str:
         return "give time_format='iso', or how times are written, such as time_format='%d.%m.%Y %H:%M:%S'"
     if found.kind is Kind.DATE:
         return "give time_format='iso', which takes a date as midnight of UTC"
+    if found.kind is Kind.DECIMAL:
+        return f"{CAST}, and give time_unit where it counts no seconds"
     return "use a timestamp or a number of seconds"
 
 

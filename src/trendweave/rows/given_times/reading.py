@@ -7,6 +7,7 @@ and rows of the result.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
+from trendweave.planning.checks.times import CAST
 from trendweave.rows.given_times.known_years import check_year, check_years
 from trendweave.rows.given_times.refusing import Family, refuse_unit, refuse_written
 from trendweave.rows.given_times.text import read_texts
 from trendweave.rows.given_times.units import MICROS, TimeUnit
 from trendweave.rows.given_times.written import Written
 
+#: So many digits are rather a number since 1970 than a day.
+_NUMBER = re.compile(r"\s*\d{9,19}(\.\d*)?\s*")
 _LOG = logging.getLogger("trendweave")
 
 
@@ -80,6 +84,8 @@ def _family(kind: pa.DataType) -> Family:
         return "text"
     if pa.types.is_integer(kind):
         return "whole numbers"
+    if pa.types.is_decimal(kind):
+        return "decimals"
     if pa.types.is_date(kind):
         return "dates"
     return "timestamps" if pa.types.is_timestamp(kind) else "others"
@@ -189,6 +195,8 @@ def _read_texts(column: pa.ChunkedArray, name: str, written: Written) -> pa.Chun
         example = column.drop_null()[0].as_py()
         message = f"no text of {name} is a time as time_format says; the first is {example!r}"
         hint = "write '%d.%m.%Y %H:%M' for 24.12.2025 18:30, and 'iso' for 2025-12-24T18:30"
+        if _NUMBER.fullmatch(str(example)):
+            hint = f"of numbers since 1970 that are text, {CAST}, and give time_unit instead"
         raise DataError([Problem("TW303", message, hint)])
     if unread:
         example = column.filter(pc.and_(pc.is_valid(column), pc.is_null(moments)))[0].as_py()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from trendweave.planning.checks.times import CAST
 from trendweave.rows.given_times.written import Written
 
 #: What a column of times holds.
-Family: TypeAlias = Literal["text", "whole numbers", "dates", "timestamps", "others"]
+Family: TypeAlias = Literal["text", "whole numbers", "decimals", "dates", "timestamps", "others"]
 
 
 def refuse_written(written: Written, family: Family) -> tuple[str, str] | None:
@@ -20,6 +21,8 @@ def refuse_written(written: Written, family: Family) -> tuple[str, str] | None:
     match family:
         case "text":
             return None
+        case "decimals":
+            return "time_format is for text", f"{CAST}, and give time_unit for numbers since 1970"
         case "dates":
             if written.is_iso:
                 return None
@@ -40,5 +43,10 @@ def refuse_unit(family: Family) -> tuple[str, str]:
     Args:
         family: What the column holds.
     """
-    hints: dict[Family, str] = {"text": "give time_format instead", "dates": "give time_format='iso' instead"}
+    if family == "decimals":
+        return "time_unit is for whole numbers and floats", CAST
+    hints: dict[Family, str] = {
+        "text": f"give time_format instead; of numbers that are text, {CAST}",
+        "dates": "give time_format='iso' instead",
+    }
     return "time_unit is for numbers", hints.get(family, "leave time_unit out")

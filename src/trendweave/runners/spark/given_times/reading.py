@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
     DateType,
+    DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
@@ -73,6 +74,8 @@ def _family(kind: DataType) -> Family:
         return "text"
     if isinstance(kind, IntegralType):
         return "whole numbers"
+    if isinstance(kind, DecimalType):
+        return "decimals"
     if isinstance(kind, DateType):
         return "dates"
     return "timestamps" if isinstance(kind, TimestampType | TimestampNTZType) else "others"
