@@ -28,7 +28,7 @@ from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.rows.times import time_type
 from trendweave.runners.auto.sample import Sample, look_at
-from trendweave.runners.auto.work import count_result_rows, find_task, find_tasks, make_work
+from trendweave.runners.auto.work import Task, count_result_rows, find_task, find_tasks, make_work
 from trendweave.runners.threads.filtering import cut_for_filter
 from trendweave.runners.threads.fitness import why_on_one_core
 from trendweave.runners.threads.preparing import count_parts, is_worth_cutting
@@ -79,6 +79,12 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
 def _choose_device(program: Program, events: pa.Table, machine: Machine, closely: bool = False) -> Choice:
     # All events are taken for kept, of one key, and for partners, on both sides: one core takes no longer than that.
     costs, assumed = load_costs(), Sample(events.num_rows, matching=1.0, looks=2.0)
+    if not closely and not isinstance(program, KeptEvents):
+        # Of few events nothing more is asked: to find out why other devices do not suit takes longer than to compute.
+        few = replace(make_work(_find_tasks(program, assumed), assumed, _FEW, 1, 1.0), not_on_card=_FEW)
+        choice = choose(few, machine, costs)
+        if choice.estimates[0].seconds < _WORTH_A_LOOK:
+            return choice
     work = measure_work(program, assumed, machine.cores)
     choice = choose(work, machine, costs)
     if isinstance(program, KeptEvents):
@@ -116,10 +122,7 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
 
 def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     """What a program has to do with events like these."""
-    plans = _plans(program)
-    tasks = [task for plan in plans for task in find_tasks(plan, sample)]
-    if isinstance(program, Shared):
-        tasks = [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
+    plans, tasks = _plans(program), _find_tasks(program, sample)
     reason = None if _may_be_dealt(program) else why_on_one_core(program)
     if reason is None:
         reason = _why_too_few(program, sample)
@@ -131,6 +134,14 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     if not _is_arranged(program, by_time=parts.moved == 0):
         arranged = 0.0
     return replace(work, copied=parts.copied, moved=parts.moved, arranged=arranged)
+
+
+def _find_tasks(program: Program, sample: Sample) -> list[Task]:
+    """All that is to be done for a program."""
+    tasks = [task for plan in _plans(program) for task in find_tasks(plan, sample)]
+    if isinstance(program, Shared):
+        return [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
+    return tasks
 
 
 def _is_arranged(program: Program, by_time: bool) -> bool:

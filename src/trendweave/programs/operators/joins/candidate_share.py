@@ -20,6 +20,9 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
         join: What is joined.
         rows: Some prepared rows of it.
     """
+    asked = join.condition
+    if not (asked.equal or asked.left or asked.right or asked.bands):
+        return 1.0
     left, right = join.order(rows)
     if not left.key.size or not right.key.size:
         return 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from trendweave.language import syntax_tree as st
 from trendweave.programs.operators.joins.bands import Band, find_bands
@@ -28,6 +29,7 @@ class JoinCondition:
     bands: tuple[Band, ...]
 
 
+@lru_cache(256)  # as a look at devices asks several times
 def read_parts(condition: st.Expression | None) -> JoinCondition:
     """Take a condition apart.
 
