@@ -55,10 +55,9 @@ class Condition:
     probe_side: str
     columns: Mapping[tuple[str, str], CardColumn]
 
-    @property
-    def text(self) -> str:
-        """Its kernels."""
-        return join_text(self.compiled, self.probe_side)
+    def text(self, *names: str) -> str:
+        """Its kernels, of these files."""
+        return join_text(self.compiled, self.probe_side, *names)
 
     def arguments(self, card: Card) -> list[Any]:
         """Pointers to the columns, as kernels take them."""
@@ -117,7 +116,7 @@ def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int, most
     probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
     arguments = (entries, len(entries), ends, low, high, size, np.int32(chunks), begins, counts, probe, other)
     blocks = -(-len(entries) * 32 // 256)
-    card.launch(condition.text, "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
+    card.launch(condition.text("joins"), "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
     return Pairs(probe, other)
 
 
@@ -133,7 +132,7 @@ def count_ranges(card: Card, condition: Condition, low: Any, high: Any, reach: i
     counts = xp.empty((probes, chunks), np.uint32)
     begins = xp.empty(blocks, np.int64)
     arguments = (probes, low, high, size, np.int32(chunks), begins, counts, *condition.arguments(card))
-    card.launch(condition.text, "count_pairs", (blocks, chunks), _THREADS, arguments)
+    card.launch(condition.text("joins"), "count_pairs", (blocks, chunks), _THREADS, arguments)
     return counts, begins, size, chunks
 
 
@@ -142,7 +141,7 @@ def find_among(
     condition: Condition,
     begins: Any,
     lengths: Any,
-    probes: Any | None = None,
+    share: int = 1,
     members: Any | None = None,
     within: tuple[Any, Any] | None = None,
 ) -> Pairs:
@@ -153,23 +152,23 @@ def find_among(
         condition: What they are tested for.
         begins: The first place of each run of candidates.
         lengths: How many places it has.
-        probes: The probe of each run; None: its number.
+        share: The runs of a probe, one after the other.
         members: The row of the other side at each place; None: its number.
         within: Per probe, the first row that it may meet and the one behind the last.
     """
-    xp, text = card.xp, condition.text
+    xp, text = card.xp, condition.text("joins")
     lengths = lengths.astype(np.int64)
     ends = xp.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     columns = condition.arguments(card)
     low, high = within or (None, None)
     if 0 < total <= _SHORT * len(ends) and int(lengths.max()) <= _SHORT_AT_MOST:
-        return _among_short(card, text, (len(ends), begins, lengths, probes, members, low, high), columns)
+        return _among_short(card, text, (len(ends), begins, lengths, np.int32(share), members, low, high), columns)
     found_probes, found_others = [], []
     for first in range(0, total, _AT_ONCE):
         count = min(_AT_ONCE, total - first)
         mask = xp.empty(-(-count // 32), np.uint32)
-        runs = (ends, len(ends), begins, probes, members)
+        runs = (ends, len(ends), begins, np.int32(share), members)
         blocks = -(-count // 256)
         card.launch(text, "mask_candidates", blocks, 256, (first, count, *runs, low, high, mask, *columns))
         kept = count_kept(card, mask)
@@ -206,7 +205,7 @@ def in_order(card: Card, pairs: Pairs, others: int) -> Pairs:
     many = card.xp.zeros(1, np.int32)
     blocks = -(-count // 256)
     arguments = (pairs.probe, pairs.other, count, np.int32(_FEW_PAIRS), many)
-    card.launch(cuda_text("bands"), "order_few", blocks, 256, arguments)
+    card.launch(cuda_text("places", "bands"), "order_few", blocks, 256, arguments)
     if not int(many[0]):
         return pairs
     both = card.xp.sort(pairs.probe * np.int64(others) + pairs.other)

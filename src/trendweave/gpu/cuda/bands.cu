@@ -1,14 +1,65 @@
 // Values sorted in chunks: where in each chunk that a range touches those between two values begin and end.
 
-// The first place from which on values are not below a bound, or, with `above`, are above it.
-__device__ __forceinline__ long long find_place(const double* values, long long low, long long high, double bound,
-                                                bool above) {
-    while (low < high) {
-        long long middle = (low + high) >> 1;
-        if (above ? values[middle] <= bound : values[middle] < bound) low = middle + 1;
-        else high = middle;
+// 32 bits in the order of values, of which close ones may have the same: those of a short float, as far as a value lies
+// from another one, since what is far from 0 and near each other has its digits at the end. Infinity and NaN stand last.
+__device__ __forceinline__ unsigned first_digits(double value, double from) {
+    if (value != value) return 0xffffffffu;
+    double most = 3.4028234663852886e38, apart = value - from;
+    if (fabs(value) <= 1.7976931348623157e308) apart = apart > most ? most : apart < -most ? -most : apart;
+    unsigned bits = __float_as_uint((float)apart + 0.0f);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+// Chunk, first digits, place in the chunk: each row has its own.
+extern "C" __global__ void make_keys(const double* values, long long count, int bits, unsigned long long* keys) {
+    long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= count) return;
+    double from = fabs(values[0]) <= 1.7976931348623157e308 ? values[0] : 0.0;
+    unsigned long long chunk = row >> bits, place = row & ((1LL << bits) - 1);
+    keys[row] = ((chunk << 32 | first_digits(values[row], from)) << bits) | place;
+}
+
+extern "C" __global__ void read_keys(const unsigned long long* keys, const double* values, long long count, int bits,
+                                     double* ordered, long long* members) {
+    long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    long long place = keys[at] & ((1ULL << bits) - 1), row = (at >> bits << bits) + place;
+    members[at] = row, ordered[at] = values[row];
+}
+
+// Few values with the same first digits are put in order; `check_order` tells of many that are not.
+extern "C" __global__ void order_same_digits(const unsigned long long* keys, long long count, int bits, int most,
+                                             double* ordered, long long* members) {
+    long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (first >= count) return;
+    unsigned long long digits = keys[first] >> bits;
+    if (first > 0 && keys[first - 1] >> bits == digits) return;
+    long long last = first + 1;
+    while (last < count && last - first <= most && keys[last] >> bits == digits) last++;
+    if (last - first > most) return;
+    for (long long place = first + 1; place < last; place++) {
+        double value = ordered[place];
+        long long row = members[place], free = place;
+        for (; free > first && ordered[free - 1] > value; free--) {
+            ordered[free] = ordered[free - 1], members[free] = members[free - 1];
+        }
+        ordered[free] = value, members[free] = row;
     }
-    return low;
+}
+
+extern "C" __global__ void check_order(const double* ordered, long long count, long long size, int* wrong) {
+    long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at > 0 && at < count && at % size && ordered[at - 1] > ordered[at]) *wrong = 1;
+}
+
+// Per chunk, the place behind the last finite value, and behind the last number.
+extern "C" __global__ void count_numbers(const double* ordered, long long count, long long size, long long chunks,
+                                         long long* finite, long long* present) {
+    long long chunk = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (chunk >= chunks) return;
+    long long begin = chunk * size, end = begin + size < count ? begin + size : count;
+    finite[chunk] = find_place(ordered, begin, end, 1.7976931348623157e308, true);
+    present[chunk] = find_place(ordered, finite[chunk], end, __longlong_as_double(0x7ff0000000000000LL), true);
 }
 
 // Infinity stands for what is always looked at, and has runs of its own behind those of values.

@@ -98,7 +98,8 @@ extern "C" __global__ void fill_pairs(const long long* entries, long long entry_
     }
 }
 
-// Candidates: runs of members, one after the other; `ends` tells how many there are up to the end of each run.
+// Candidates: runs of members, one after the other; `ends` tells how many there are up to the end of each run. A probe
+// has `share` runs.
 __device__ __forceinline__ long long find_run(const long long* ends, long long runs, long long candidate) {
     long long low = 0, high = runs;
     while (low < high) {
@@ -112,10 +113,10 @@ __device__ __forceinline__ long long find_run(const long long* ends, long long r
 #define CANDIDATE                                                                       \
     long long run = find_run(ends, runs, candidate);                                    \
     long long place = begins[run] + candidate - (run ? ends[run - 1] : 0);              \
-    long long row = members ? members[place] : place, probe = probes ? probes[run] : run;
+    long long row = members ? members[place] : place, probe = run / share;
 
 extern "C" __global__ void mask_candidates(long long first, long long count, const long long* ends, long long runs,
-                                           const long long* begins, const long long* probes, const long long* members,
+                                           const long long* begins, int share, const long long* members,
                                            const long long* low, const long long* high, unsigned* mask PARAMETERS) {
     long long number = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     bool holds = false;
@@ -130,7 +131,7 @@ extern "C" __global__ void mask_candidates(long long first, long long count, con
 
 extern "C" __global__ void name_candidates(const long long* kept, long long count, long long first,
                                            const long long* ends, long long runs, const long long* begins,
-                                           const long long* probes, const long long* members, long long* probe_found,
+                                           int share, const long long* members, long long* probe_found,
                                            long long* other_found) {
     long long number = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (number >= count) return;
@@ -141,12 +142,12 @@ extern "C" __global__ void name_candidates(const long long* kept, long long coun
 
 // Short runs, one thread each: how many of their candidates are pairs, and then these.
 #define EACH_CANDIDATE                                                                             \
-    long long probe = probes ? probes[run] : run, place = begins[run], last = place + lengths[run]; \
+    long long probe = run / share, place = begins[run], last = place + lengths[run]; \
     for (; place < last; place++)
 #define IS_PAIR (!low || (row >= low[probe] && row < high[probe])) && PAIR(probe, row)
 
 extern "C" __global__ void count_runs(long long runs, const long long* begins, const long long* lengths,
-                                      const long long* probes, const long long* members, const long long* low,
+                                      int share, const long long* members, const long long* low,
                                       const long long* high, long long* counts PARAMETERS) {
     long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x, count = 0;
     if (run >= runs) return;
@@ -158,7 +159,7 @@ extern "C" __global__ void count_runs(long long runs, const long long* begins, c
 }
 
 extern "C" __global__ void fill_runs(long long runs, const long long* begins, const long long* lengths,
-                                     const long long* probes, const long long* members, const long long* low,
+                                     int share, const long long* members, const long long* low,
                                      const long long* high, const long long* counts, const long long* ends,
                                      long long* probe_found, long long* other_found PARAMETERS) {
     long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x;
