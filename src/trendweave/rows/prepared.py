@@ -16,6 +16,7 @@ from trendweave.planning.preparation import Preparation
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS, TIME
 from trendweave.rows.times import keep_rows_with_time
+from trendweave.rows.zeros import zeros
 
 #: So few types are compared with quicker than they are numbered.
 _FEW_TYPES = 4
@@ -108,7 +109,7 @@ def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict
 
 
 def _find_letters(plan: Plan, preparation: Preparation, events: pa.Table, of_type: dict[str, np.ndarray]) -> np.ndarray:
-    letters = np.zeros((events.num_rows, -(-len(plan.variables) // 64)), np.uint64)
+    letters = zeros((events.num_rows, -(-len(plan.variables) // 64)), np.uint64)
     # Variables of one type and condition are read alike, and written together.
     alike: dict[tuple[str, st.Expression | None], list[int]] = {}
     for index, (variable, condition) in enumerate(zip(plan.variables, preparation.readable, strict=True)):

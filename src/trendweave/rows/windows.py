@@ -16,6 +16,7 @@ import pyarrow as pa
 from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
+from trendweave.rows.zeros import zeros
 
 #: NULLs that are kept to be shared: as many as a batch of trends has rows.
 _SHARED = 1 << 16
@@ -79,10 +80,10 @@ class OneWindow:
     """Everything is in window 0, which has no edges."""
 
     def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return np.zeros(tick.size, np.int64)
+        return zeros(tick.size, np.int64)
 
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return np.zeros(tick.size, np.int64)
+        return zeros(tick.size, np.int64)
 
     def keys(self, windows: np.ndarray) -> np.ndarray:
         return windows

@@ -18,7 +18,7 @@ from trendweave.programs.program import Program
 from trendweave.runners.auto.choosing import find_machine, measure_work
 from trendweave.runners.auto.sample import look_at
 from trendweave.runners.local import run_local
-from trendweave.runners.threads.preparing import count_parts
+from trendweave.runners.threads.preparing import LEAST_ROWS, count_parts
 
 _ROWS, _KEYS = 400_000, 400
 _FEW = 160_000
@@ -122,20 +122,21 @@ def _left(timing: _Timing, kind: str, seconds: float, costs: Costs, on_card: boo
 
 
 def _on_all_cores(timing: _Timing, costs: Costs, cores: int) -> Costs:
-    """How much of further cores counts, by many rows; what a run on them costs, by few."""
-    kind = "sums over ranks"
+    """How much of further cores counts, by as many rows as keep all of them busy; what a run on them costs, by few."""
+    kind, rows = "sums over ranks", max(_ROWS, 2 * cores * LEAST_ROWS)
+    timing = replace(timing, events=make_events(rows))
 
-    def work(rows: int) -> float:
-        one = timing.work(kind, rows)
-        return prepare_rows(one, costs) + one.kept * costs.deal_row + one.units * costs.units[kind]
+    def seconds(rows: int) -> tuple[float, float, int]:
+        """A run without the price of a call and of parts, what one core would take for the same, and the parts."""
+        one, parts = timing.work(kind, rows), count_parts(rows, cores)
+        alone = prepare_rows(one, costs) + one.kept * costs.deal_row + one.units * costs.units[kind]
+        return timing.seconds(kind, "threads", rows) - costs.call - parts * costs.part, alone, parts
 
-    def parts(rows: int) -> float:
-        return count_parts(rows, cores) * costs.part
-
-    many, few = timing.seconds(kind, "threads"), timing.seconds(kind, "threads", _FEW)
-    speed = work(_ROWS) / max(1.0, many - costs.call - costs.deal_call - parts(_ROWS))
+    took, alone, _ = seconds(rows)
+    speed = alone / max(1.0, took - costs.deal_call)
     shared = min(1.0, max(0.05, (speed - 1) / (cores - 1)))
-    call = few - costs.call - parts(_FEW) - work(_FEW) / (1 + (cores - 1) * shared)
+    took, alone, parts = seconds(_FEW)
+    call = took - alone * max(1 / parts, 1 / (1 + (cores - 1) * shared))
     return replace(costs, shared=shared, deal_call=min(5e7, max(2e5, call)))
 
 

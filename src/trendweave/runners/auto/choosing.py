@@ -21,17 +21,19 @@ from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.joins.in_threads import count_blocks
 from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.rows.times import time_type
+from trendweave.runners.auto.kept_choices import KeptChoices
 from trendweave.runners.auto.sample import Sample, look_at
 from trendweave.runners.auto.work import Task, count_result_rows, find_task, find_tasks, make_work
 from trendweave.runners.threads.filtering import cut_for_filter
 from trendweave.runners.threads.fitness import why_on_one_core
-from trendweave.runners.threads.preparing import count_parts, is_worth_cutting
+from trendweave.runners.threads.preparing import count_parts, evaluates, is_worth_cutting
 from trendweave.runners.threads.putting_together import is_arranged
 
 _LOG = logging.getLogger("trendweave")
@@ -44,6 +46,7 @@ _ONE_KEY = "all events have the same key"
 _WORTH_A_LOOK = 0.005
 #: Pairs of a join from which on several cores look for them.
 _MANY_PAIRS = 2e7
+_kept = KeptChoices()
 
 
 def find_machine() -> Machine:
@@ -62,7 +65,8 @@ def _may_have_card() -> bool:
 
 
 def choose_device(program: Program, events: pa.Table, machine: Machine | None = None, closely: bool = False) -> Choice:
-    """What suits a program and events. Few events are not looked at: one core has done them before.
+    """What suits a program and events. Few events are not looked at: one core has done them before. Neither are those
+    of a program that has had about as many before.
 
     Args:
         program: What is to be done.
@@ -70,7 +74,19 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
         machine: What there is.
         closely: Whether events are looked at for the sake of estimates, too, where there is nothing to choose.
     """
-    choice = _choose_device(program, events, machine or find_machine(), closely)
+    machine = machine or find_machine()
+    if closely:
+        return _choose_what_is_there(program, events, machine, closely)
+    plans = _plans(program)
+    choice = _kept.find(plans, events, machine)
+    if choice is None:
+        choice = _choose_what_is_there(program, events, machine, closely)
+        _kept.keep(plans, events, machine, choice)
+    return choice
+
+
+def _choose_what_is_there(program: Program, events: pa.Table, machine: Machine, closely: bool) -> Choice:
+    choice = _choose_device(program, events, machine, closely)
     if choice.device == "gpu" and not card.has_card():
         return _choose_device(program, events, Machine(count_cores()), closely)
     return choice
@@ -94,9 +110,17 @@ def _choose_device(program: Program, events: pa.Table, machine: Machine, closely
         reason = _FEW if work.not_dealt in (None, _ONE_KEY) else work.not_dealt
         return choose(replace(work, not_dealt=reason, not_on_card=_FEW), machine, costs)
     dealt = machine.cores > 1 and _may_be_dealt(program) and _why_too_few(program, assumed) is None
-    if not dealt and "gpu" not in choice.devices and not closely:
+    if not closely and not (dealt or ("gpu" in choice.devices and _tells_by_look(program))):
         return choice
     return choose(measure_work(program, look_at(program, events), machine.cores), machine, costs)
+
+
+def _tells_by_look(program: Program) -> bool:
+    """Whether events tell more than their number: which are kept, what keys they have, how they lie in time, what they
+    meet."""
+    if not isinstance(program, WindowAggregates):
+        return True
+    return bool(program.needs.together) or program.cut() is not None or evaluates(program)
 
 
 def _may_be_dealt(program: Program) -> bool:
@@ -129,7 +153,8 @@ def measure_work(program: Program, sample: Sample, cores: int) -> Work:
     parts = _Parts(1.0) if reason is not None else _largest_part(program, sample, cores)
     if reason is None and parts.largest >= 1:
         reason = _ONE_KEY
-    work = make_work(tasks, sample, reason, count_parts(sample.rows, cores), parts.largest)
+    number = parts.number or count_parts(sample.rows, cores)
+    work = make_work(tasks, sample, reason, number, parts.largest)
     arranged = max((count_result_rows(plan, sample) for plan in plans), default=0.0)
     if not _is_arranged(program, by_time=parts.moved == 0):
         arranged = 0.0
@@ -177,16 +202,25 @@ def _plans(program: Program) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The share of the largest part, how many rows are computed for each that there is, and the share that is moved."""
+    """How rows are dealt out.
+
+    Attributes:
+        largest: The share of the largest part.
+        copied: How many rows are computed for each that there is.
+        moved: The share of rows that are moved.
+        number: The number of parts; 0: as many as usual.
+    """
 
     largest: float
     copied: float = 1.0
     moved: float = 0.0
+    number: int = 0
 
 
 def _largest_part(program: Program, sample: Sample, cores: int) -> _Parts:
     if isinstance(program, WindowJoin):
-        return _Parts(1 / cores)
+        blocks = count_blocks(cores, int(find_task(program.plan, sample).card_units or 0))
+        return _Parts(1 / min(cores, blocks), number=blocks)
     if isinstance(program, KeptEvents):
         return _Parts(1 / len(cut_for_filter(sample.rows, cores)))
     fewest = 1 / count_parts(sample.rows, cores)

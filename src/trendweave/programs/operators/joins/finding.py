@@ -165,7 +165,7 @@ class PairSearch:
             np.concatenate(times)[order],
             np.concatenate(sizes)[order],
             *sizes_of_blocks,
-            parts=count_blocks(threads),
+            parts=count_blocks(threads, pairs),
             tested=bool(self.condition.pairs),
         )
 

@@ -16,6 +16,8 @@ _Given = TypeVar("_Given")
 
 #: Blocks per core: what one core has left over another one takes.
 _BLOCKS_PER_CORE = 2
+#: So many candidates are worth a block.
+_BLOCK_CANDIDATES = 2_000_000
 #: So many candidates are not worth to be dealt out.
 _FEW = 1_000_000
 
@@ -25,9 +27,9 @@ def count_threads(candidates: int) -> int:
     return 1 if candidates < _FEW or is_in_pool() else count_cores()
 
 
-def count_blocks(threads: int) -> int:
-    """How many blocks there are at least."""
-    return 1 if threads == 1 else threads * _BLOCKS_PER_CORE
+def count_blocks(threads: int, candidates: int) -> int:
+    """How many blocks there are at least: Python does something for each, one after the other."""
+    return max(1, min(threads * _BLOCKS_PER_CORE, candidates // _BLOCK_CANDIDATES)) if threads > 1 else 1
 
 
 def map_in_threads(function: Callable[[_Given], _Made], given: list[_Given], threads: int) -> list[_Made]:
