@@ -472,7 +472,8 @@ def test_rows_of_results_that_one_core_puts_in_order_count_for_threads() -> None
     )
     assert each.work.arranged == 400_000
     assert seldom.work.arranged == 4_000
-    assert seconds(each)["threads"] > seconds(seldom)["threads"] + 0.01
-    assert seconds(each)["cpu"] == seconds(seldom)["cpu"]
+    more = {device: seconds(each)[device] - seconds(seldom)[device] for device in ("cpu", "threads")}
+    assert more["cpu"] > 0.005, "each row that comes out is written"
+    assert more["threads"] > more["cpu"] / 2 + 0.01, "and cores share that, but not the order"
     by_time = ops.window_aggregate("SUM(v) AS total", within="1 minute")
     assert estimate(by_time, events).work.arranged == 0, "chunks of time stand in order"

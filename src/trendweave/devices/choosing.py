@@ -22,8 +22,8 @@ _UNITS: Mapping[str, float] = MappingProxyType(
         "trends one by one": 350.0,
         "links": 5.0,
         "intervals": 120.0,
-        "filter": 0.5,
-        "windows": 40.0,
+        "filter": 0.25,
+        "windows": 8.0,
         "pairs": 0.8,
         "partners": 300.0,
     }
@@ -34,7 +34,7 @@ _CARD_UNITS: Mapping[str, float] = MappingProxyType(
         "sums over ranks": 0.001,
         "scan": 0.006,
         "links": 0.05,
-        "filter": 0.1,
+        "filter": 0.2,
         "windows": 3.0,
         "pairs": 0.01,
         "partners": 100.0,
@@ -68,13 +68,13 @@ class Costs:
     read: float = 8.0
     row: float = 45.0
     units: Mapping[str, float] = field(default_factory=lambda: dict(_UNITS))
-    deal_call: float = 3e5
+    deal_call: float = 3e6
     part: float = 7e5
     deal_row: float = 18.0
     arrange_row: float = 100.0
     shared: float = 0.7
     card_start: float = 1.5e9
-    card_call: float = 2.5e6
+    card_call: float = 1.2e6
     card_byte: float = 0.02
     card_units: Mapping[str, float] = field(default_factory=lambda: dict(_CARD_UNITS))
 

@@ -20,7 +20,7 @@ from trendweave.runners.auto.sample import look_at
 from trendweave.runners.local import run_local
 from trendweave.runners.threads.preparing import LEAST_ROWS, count_parts
 
-_ROWS, _KEYS = 400_000, 400
+_ROWS, _PER_KEY = 400_000, 1_000
 _FEW = 160_000
 _TIMES = 3
 
@@ -67,7 +67,7 @@ def make_events(rows: int) -> pa.Table:
         {
             "time": pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us")),
             "type": pa.array(draw.choice(["A", "B", "C", "D"], rows)),
-            "k": draw.integers(0, _KEYS, rows),
+            "k": draw.integers(0, max(1, rows // _PER_KEY), rows),
             "x": draw.random(rows),
             "y": draw.random(rows),
         }

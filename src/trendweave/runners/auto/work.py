@@ -24,6 +24,8 @@ _RANKED = frozenset({Way.SUMS_OVER_RANKS, Way.RANKS_PER_VALUE})
 _CARD_BYTES = 32
 #: What rows cost that need not be brought together by key.
 _IN_ORDER = 0.5
+#: What a row of the result costs that is brought back from those of its key, as many times as one that is read.
+_WRITTEN = 5
 #: Few windows with more events than this leave most of a card idle: a pair takes so many times as long.
 _LONG, _MANY_KEYS, _IDLE = 8_192, 128, 5
 #: Few pairs are looked at without compiling a loop for them: each takes so many times as long on a core.
@@ -57,7 +59,10 @@ def find_task(plan: object, sample: Sample) -> Task:
         case FilterPlan():
             return Task("filter", float(sample.rows) * _nodes(plan))
         case AggregatePlan():
-            return Task("windows", kept * max(1, len(plan.outputs)) * (1 if plan.keys else _IN_ORDER))
+            by_key, written = (1, _WRITTEN) if plan.keys else (_IN_ORDER, 1)
+            return Task(
+                "windows", kept * max(1, len(plan.outputs)) * by_key + written * count_result_rows(plan, sample)
+            )
         case JoinPlan():
             return _of_join(plan, sample, kept)
     return Task("others", kept, "no card does this")
