@@ -17,7 +17,7 @@ _QUERIES = {
     "sums over ranks": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.x < NEXT(A).x GROUP-BY k",
     "scan": "RETURN k, COUNT(*) PATTERN A+ WHERE [k] AND A.x < NEXT(A).x AND A.y < NEXT(A).y GROUP-BY k",
     "trends one by one": "RETURN EACH COUNT(B) PATTERN SEQ(A, B) WHERE [k] AND A.x < 0.1 WITHIN 10 minutes",
-    "links": "RETURN EACH COUNT(B) PATTERN SEQ(A, B) WHERE abs(A.x - B.x) <= 0.00001 WITHIN 1 hour",
+    "links": "RETURN EACH COUNT(B) PATTERN SEQ(A, B) WHERE abs(A.x - B.x) <= 0.000001 WITHIN 10 hours",
     "intervals": "FROM A DEFINE X AS x > 0.5, Y AS y > 0.5 PARTITION BY k PATTERN X before Y WITHIN 1 hour",
 }
 
@@ -49,7 +49,9 @@ def _cases() -> Mapping[str, Bind]:
     cases["windows"] = _bind_operator(ops.window_aggregate("MAX(x) AS most", rows=100, slide_rows=20, keys=["k"]))
     # One join finds nothing in sorted values, the other tests all pairs; both write hardly a row.
     cases["partners"] = _bind_operator(ops.window_join("left.x = right.y", left="100 rows", right="100 rows"))
-    cases["pairs"] = _bind_operator(ops.window_join("left.x * right.y > 0.99999", left="100 rows", right="100 rows"))
+    cases["pairs"] = _bind_operator(
+        ops.window_join("left.x * right.y > 0.999999", left="10000 rows", right="10000 rows")
+    )
     return cases
 
 

@@ -168,7 +168,7 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
             check_card(program)
         return work_watched(program, settings.device)
     from trendweave.programs.program import is_changeable
-    from trendweave.runners.auto.choosing import choose_device, run_on_best
+    from trendweave.runners.auto.choosing import run_where_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
@@ -177,7 +177,7 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
         same = device == "cpu" or (device == "threads" and is_changeable(program))
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
-    return run_on_best(choose_device(program, events), run_there)
+    return run_where_best(program, events, run_there)
 
 
 def is_in_process(events: Any) -> bool:

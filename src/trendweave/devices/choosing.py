@@ -35,7 +35,7 @@ _CARD_UNITS: Mapping[str, float] = MappingProxyType(
         "scan": 0.006,
         "links": 0.05,
         "filter": 0.2,
-        "windows": 3.0,
+        "windows": 20.0,
         "pairs": 0.01,
         "partners": 100.0,
     }

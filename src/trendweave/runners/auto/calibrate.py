@@ -22,6 +22,8 @@ from trendweave.runners.threads.preparing import LEAST_ROWS, count_parts
 
 _ROWS, _PER_KEY = 400_000, 1_000
 _FEW = 160_000
+#: Rows of those kinds that look at pairs in long windows.
+_IN_LONG_WINDOWS = {"pairs": 40_000, "links": 40_000}
 _TIMES = 3
 
 #: Binds a case to events of these columns, on a device.
@@ -79,10 +81,10 @@ class _Timing:
     cases: Mapping[str, Bind]
     events: pa.Table
 
-    def seconds(self, kind: str, device: Device = "cpu", rows: int = _ROWS) -> float:
+    def seconds(self, kind: str, device: Device = "cpu", rows: int | None = None) -> float:
         """Nanoseconds of a case; the quickest of some runs, after one that compiles."""
         program = self.cases[kind](self.events.schema, device)
-        events = self.events.slice(0, rows)
+        events = self.events.slice(0, rows or _IN_LONG_WINDOWS.get(kind, _ROWS))
         # One core is busy all the time: what others do on this machine does not count.
         clock = process_time if device == "cpu" else perf_counter
         found = []
@@ -92,10 +94,11 @@ class _Timing:
             found.append(clock() - began)
         return min(found[1:]) * 1e9
 
-    def work(self, kind: str, rows: int = _ROWS) -> Work:
+    def work(self, kind: str, rows: int | None = None) -> Work:
         """What the model sees in a case."""
         program = self.cases[kind](self.events.schema, "cpu")
-        return measure_work(program, look_at(program, self.events.slice(0, rows)), 1)
+        events = self.events.slice(0, rows or _IN_LONG_WINDOWS.get(kind, _ROWS))
+        return measure_work(program, look_at(program, events), 1)
 
 
 def _on_one_core(timing: _Timing, costs: Costs) -> Costs:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from time import perf_counter
 from typing import TypeVar
 
 import pyarrow as pa
@@ -65,8 +67,8 @@ def _may_have_card() -> bool:
 
 
 def choose_device(program: Program, events: pa.Table, machine: Machine | None = None, closely: bool = False) -> Choice:
-    """What suits a program and events. Few events are not looked at: one core has done them before. Neither are those
-    of a program that has had about as many before.
+    """What suits a program and events. Few events are not looked at: one core has done them before. Of a program that
+    has had about as many before nothing is estimated: what its runs took tells more.
 
     Args:
         program: What is to be done.
@@ -243,6 +245,24 @@ def estimate_seconds(program: Program, events: pa.Table, device: Device) -> floa
     work = measure_work(program, look_at(program, events), cores)
     estimates = choose(work, Machine(cores), load_costs()).estimates
     return next((one.seconds for one in estimates if one.device == device and device != "gpu"), None)
+
+
+def run_where_best(program: Program, events: pa.Table, work: Callable[[Device], _Found]) -> _Found:
+    """Run on the device that suits a program and events, and remember how long that took."""
+    machine, plans = find_machine(), _plans(program)
+
+    def timed(device: Device) -> _Found:
+        began = perf_counter()
+        try:
+            found = work(device)
+        except ExecutionError:
+            _kept.learn(plans, events, machine, device, math.inf)
+            raise
+        if isinstance(found, pa.Table):  # others are made while they are read
+            _kept.learn(plans, events, machine, device, perf_counter() - began)
+        return found
+
+    return run_on_best(choose_device(program, events, machine), timed)
 
 
 def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:

@@ -60,9 +60,10 @@ def find_task(plan: object, sample: Sample) -> Task:
             return Task("filter", float(sample.rows) * _nodes(plan))
         case AggregatePlan():
             by_key, written = (1, _WRITTEN) if plan.keys else (_IN_ORDER, 1)
+            units = kept * max(1, len(plan.outputs)) * by_key + written * count_result_rows(plan, sample)
             return Task(
-                "windows", kept * max(1, len(plan.outputs)) * by_key + written * count_result_rows(plan, sample)
-            )
+                "windows", units, card_units=kept * by_key**2
+            )  # there rows are brought together, and little else
         case JoinPlan():
             return _of_join(plan, sample, kept)
     return Task("others", kept, "no card does this")
