@@ -63,7 +63,7 @@ def find_task(plan: object, sample: Sample) -> Task:
             units = kept * max(1, len(plan.outputs)) * by_key + written * count_result_rows(plan, sample)
             return Task(
                 "windows", units, card_units=kept * by_key**2
-            )  # there rows are brought together, and little else
+            )  # it brings rows together
         case JoinPlan():
             return _of_join(plan, sample, kept)
     return Task("others", kept, "no card does this")
