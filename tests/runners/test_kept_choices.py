@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +16,12 @@ from trendweave.devices.choosing import Choice, Estimate, Machine, Work
 from trendweave.errors import ExecutionError, Problem
 from trendweave.operators.binding import Asked
 from trendweave.runners.auto import choosing, kept_choices
+from trendweave.runners.auto.kept_choices import Asked as What
 from trendweave.runners.auto.kept_choices import KeptChoices, about
 from trendweave.runners.options import Settings
 
-PLANS, EVENTS, MACHINE = [object()], make_events(1_000), Machine(4, "a card", warm=True)
+EVENTS = make_events(1_000)
+ASKED = What((object(),), None, EVENTS, Machine(4, "a card", warm=True))
 
 
 def choice_of(**seconds: float) -> Choice:
@@ -31,13 +34,13 @@ def run_often(choice: Choice, took: dict[str, float], times: int) -> list[str]:
     """The devices of some runs that take as long as is said."""
     kept, devices = KeptChoices(), []
     for _ in range(times):
-        found = kept.find(PLANS, EVENTS, MACHINE)
+        found = kept.find(ASKED)
         if found is None:
             found = choice
-            kept.keep(PLANS, EVENTS, MACHINE, choice)
+            kept.keep(ASKED, choice)
         devices.append(found.device)
         assert set(found.devices) == set(choice.devices), "those that may be tried stay"
-        kept.learn(PLANS, EVENTS, MACHINE, found.device, took[found.device])
+        kept.learn(ASKED, found.device, took[found.device])
     return devices
 
 
@@ -55,35 +58,45 @@ def test_what_is_not_done_or_far_slower_is_not_tried() -> None:
 
 def test_the_first_run_may_compile() -> None:
     kept, choice = KeptChoices(), choice_of(cpu=0.01, threads=0.015)
-    kept.keep(PLANS, EVENTS, MACHINE, choice)
+    kept.keep(ASKED, choice)
     for seconds in (30.0, 0.01):
-        kept.learn(PLANS, EVENTS, MACHINE, "cpu", seconds)
+        kept.learn(ASKED, "cpu", seconds)
     for seconds in (0.02, 0.02):
-        kept.learn(PLANS, EVENTS, MACHINE, "threads", seconds)
-    found = kept.find(PLANS, EVENTS, MACHINE)
+        kept.learn(ASKED, "threads", seconds)
+    found = kept.find(ASKED)
     assert found is not None
     assert found.device == "cpu"
 
 
 def test_all_is_asked_again_after_some_runs() -> None:
     kept = KeptChoices()
-    kept.keep(PLANS, EVENTS, MACHINE, choice_of(cpu=0.01))
-    found = [kept.find(PLANS, EVENTS, MACHINE) for _ in range(kept_choices._RUNS)]
+    kept.keep(ASKED, choice_of(cpu=0.01))
+    found = [kept.find(ASKED) for _ in range(kept_choices._RUNS)]
     assert found[-1] is None
     assert None not in found[:-1]
 
 
 def test_other_plans_events_and_machines_have_choices_of_their_own() -> None:
     kept, choice = KeptChoices(), choice_of(cpu=0.01)
-    kept.keep(PLANS, EVENTS, MACHINE, choice)
-    assert kept.find([object()], EVENTS, MACHINE) is None
-    assert kept.find(PLANS, EVENTS.slice(0, 500), MACHINE) is None
-    assert kept.find(PLANS, EVENTS, Machine(2)) is None
-    assert kept.find(PLANS, EVENTS.rename_columns([f"{name}_" for name in EVENTS.column_names]), MACHINE) is None
-    kept.keep(PLANS, EVENTS, MACHINE, choice)
+    kept.keep(ASKED, choice)
+    others = EVENTS.rename_columns([f"{name}_" for name in EVENTS.column_names])
+    changes: list[dict[str, Any]] = [
+        {"plans": (object(),)}, {"numbers": "float64"}, {"events": EVENTS.slice(0, 500)}, {"machine": Machine(2)},
+        {"events": others},
+    ]  # fmt: skip
+    assert [kept.find(replace(ASKED, **change)) for change in changes] == [None] * 5
+    kept.keep(ASKED, choice)
     for number in range(kept_choices._PLANS):
-        kept.keep([number], EVENTS, MACHINE, choice)
-    assert kept.find(PLANS, EVENTS, MACHINE) is None, "few are remembered"
+        kept.keep(replace(ASKED, plans=(number,)), choice)
+    assert kept.find(ASKED) is None, "few are remembered"
+
+
+def test_a_forked_process_begins_anew() -> None:
+    kept = KeptChoices()
+    kept.keep(ASKED, choice_of(cpu=0.01))
+    kept._lock.acquire()
+    kept.forget()
+    assert kept.find(ASKED) is None
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [(0, 0, True), (100_000, 102_000, True), (1_000, 1_200, False)])
@@ -93,7 +106,7 @@ def test_about_as_many(one: int, other: int, same: bool) -> None:
 
 def test_runs_of_a_query_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     learnt: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(choosing._kept, "learn", lambda *given: learnt.append(given[3:]))
+    monkeypatch.setattr(choosing._kept, "learn", lambda *given: learnt.append(given[1:]))
     query = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B)")
     query.run(make_events(500), device="auto")
     ((device, seconds),) = learnt

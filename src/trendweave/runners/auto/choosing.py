@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,7 +31,7 @@ from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.situated.program import InSituations
 from trendweave.rows.times import time_type
-from trendweave.runners.auto.kept_choices import KeptChoices
+from trendweave.runners.auto.kept_choices import Asked, KeptChoices
 from trendweave.runners.auto.sample import Sample, look_at
 from trendweave.runners.auto.work import Task, count_result_rows, find_task, find_tasks, make_work
 from trendweave.runners.threads.filtering import cut_for_filter
@@ -49,6 +50,8 @@ _WORTH_A_LOOK = 0.005
 #: Pairs of a join from which on several cores look for them.
 _MANY_PAIRS = 2e7
 _kept = KeptChoices()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept.forget)
 
 
 def find_machine() -> Machine:
@@ -79,12 +82,16 @@ def choose_device(program: Program, events: pa.Table, machine: Machine | None = 
     machine = machine or find_machine()
     if closely:
         return _choose_what_is_there(program, events, machine, closely)
-    plans = _plans(program)
-    choice = _kept.find(plans, events, machine)
+    asked = _asked(program, events, machine)
+    choice = _kept.find(asked)
     if choice is None:
         choice = _choose_what_is_there(program, events, machine, closely)
-        _kept.keep(plans, events, machine, choice)
+        _kept.keep(asked, choice)
     return choice
+
+
+def _asked(program: Program, events: pa.Table, machine: Machine) -> Asked:
+    return Asked(tuple(_plans(program)), getattr(program, "numbers", None), events, machine)
 
 
 def _choose_what_is_there(program: Program, events: pa.Table, machine: Machine, closely: bool) -> Choice:
@@ -249,17 +256,18 @@ def estimate_seconds(program: Program, events: pa.Table, device: Device) -> floa
 
 def run_where_best(program: Program, events: pa.Table, work: Callable[[Device], _Found]) -> _Found:
     """Run on the device that suits a program and events, and remember how long that took."""
-    machine, plans = find_machine(), _plans(program)
+    machine = find_machine()
+    asked = _asked(program, events, machine)
 
     def timed(device: Device) -> _Found:
         began = perf_counter()
         try:
             found = work(device)
         except ExecutionError:
-            _kept.learn(plans, events, machine, device, math.inf)
+            _kept.learn(asked, device, math.inf)
             raise
         if isinstance(found, pa.Table):  # others are made while they are read
-            _kept.learn(plans, events, machine, device, perf_counter() - began)
+            _kept.learn(asked, device, perf_counter() - began)
         return found
 
     return run_on_best(choose_device(program, events, machine), timed)

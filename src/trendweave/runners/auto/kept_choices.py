@@ -4,7 +4,6 @@ these need not be looked at again, and devices that are estimated to be about as
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -51,49 +50,66 @@ class _Kept:
         return replace(self.choice, estimates=(first, *others))
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is run, and where.
+
+    Attributes:
+        plans: Told apart as objects.
+        numbers: How numbers are asked for, where there is a choice.
+        events: Their columns, and about how many there are, count.
+        machine: What there is.
+    """
+
+    plans: tuple[object, ...]
+    numbers: str | None
+    events: pa.Table
+    machine: Machine
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return *map(id, self.plans), self.numbers, about(self.events.num_rows), self.machine
+
+
 class KeptChoices:
-    """The last choices, by plans, columns, machine, and about how many events there are."""
+    """The last choices, by what was asked."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         # Plans are told apart as objects, and kept: a number of one that is gone could be that of another.
         self._kept: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
 
-    def find(self, plans: Sequence[object], events: pa.Table, machine: Machine) -> Choice | None:
+    def find(self, asked: Asked) -> Choice | None:
         """The choice for the next run; None where it has to be made, for the first time or once more."""
-        key = _key(plans, events, machine)
         with self._lock:
-            kept = self._kept.get(key)
+            kept = self._kept.get(asked.key)
             if kept is None:
                 return None
-            if kept.runs == _RUNS or not kept.schema.equals(events.schema):
-                del self._kept[key]
+            if kept.runs == _RUNS or not kept.schema.equals(asked.events.schema):
+                del self._kept[asked.key]
                 return None
             kept.runs += 1
             return kept.next()
 
-    def keep(self, plans: Sequence[object], events: pa.Table, machine: Machine, choice: Choice) -> None:
+    def keep(self, asked: Asked, choice: Choice) -> None:
         """Remember a choice for the next runs."""
-        key = _key(plans, events, machine)
         with self._lock:
-            self._kept[key] = _Kept(tuple(plans), events.schema, choice)
-            self._kept.move_to_end(key)
+            self._kept[asked.key] = _Kept(asked.plans, asked.events.schema, choice)
+            self._kept.move_to_end(asked.key)
             if len(self._kept) > _PLANS:
                 self._kept.popitem(last=False)
 
-    def learn(
-        self, plans: Sequence[object], events: pa.Table, machine: Machine, device: Device, seconds: float
-    ) -> None:
-        """Remember how long a run took. As a card that was used is another machine than before, that may be unknown."""
+    def learn(self, asked: Asked, device: Device, seconds: float) -> None:
+        """Remember how long a run took."""
         with self._lock:
-            kept = self._kept.get(_key(plans, events, machine))
+            kept = self._kept.get(asked.key)
             if kept is not None:
                 kept.seconds.setdefault(device, []).append(seconds)
                 del kept.seconds[device][:-_TRIES]
 
-
-def _key(plans: Sequence[object], events: pa.Table, machine: Machine) -> tuple[object, ...]:
-    return *map(id, plans), about(events.num_rows), machine
+    def forget(self) -> None:
+        """Begin anew; in a process that is forked, another thread may have had the lock."""
+        self.__init__()  # type: ignore[misc]
 
 
 def about(rows: int) -> tuple[int, int]:

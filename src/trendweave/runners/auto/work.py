@@ -61,9 +61,7 @@ def find_task(plan: object, sample: Sample) -> Task:
         case AggregatePlan():
             by_key, written = (1, _WRITTEN) if plan.keys else (_IN_ORDER, 1)
             units = kept * max(1, len(plan.outputs)) * by_key + written * count_result_rows(plan, sample)
-            return Task(
-                "windows", units, card_units=kept * by_key**2
-            )  # it brings rows together
+            return Task("windows", units, card_units=kept * by_key**2)  # it brings rows together
         case JoinPlan():
             return _of_join(plan, sample, kept)
     return Task("others", kept, "no card does this")
