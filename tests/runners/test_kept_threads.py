@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from threading import Event, get_ident
 
 import numpy as np
@@ -110,6 +112,42 @@ def test_what_has_not_begun_is_cancelled() -> None:
         assert following.submit(lambda: 2).result(60) == 2
     go_on.set()
     assert all(one.result() for one in busy)
+
+
+def test_threads_that_the_collector_has_ended_are_not_kept() -> None:
+    """It tells threads of a forgotten run to end, and only then closes generators, whose last step gives them back."""
+
+    def forget_a_run() -> None:
+        pool = Pool(CORES)
+        assert pool.submit(lambda: 1).result(60) == 1
+
+        def batches() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+        begun = batches()
+        next(begun)
+        cycle: list[object] = [begun]
+        cycle.append(cycle)
+
+    for _ in range(3):
+        forget_a_run()
+        gc.collect()
+        with Pool(CORES) as following:
+            assert [one.result(60) for one in [following.submit(lambda: 2) for _ in range(4 * CORES)]] == [
+                2
+            ] * 4 * CORES
+
+
+def test_threads_that_have_ended_take_no_work() -> None:
+    threads = DaemonThreads(1, "some", lambda: None)
+    assert threads.is_open
+    threads.shutdown(wait=False)
+    assert not threads.is_open
+    with pytest.raises(RuntimeError, match="take no work"):
+        threads.submit(lambda: 1)
 
 
 def test_a_thread_that_computes_waits_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,19 @@ class DaemonThreads(Executor):
         self._lock, self._started, self._closed = Lock(), 0, False
         self._asked, self._idle = SimpleQueue[_Asked](), Semaphore(0)
         # Threads hold the queue and not this object, so they end, too, where it is forgotten without a shutdown.
-        weakref.finalize(self, self._asked.put, None).atexit = False
+        self._end = weakref.finalize(self, self._asked.put, None)
+        self._end.atexit = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether they take work. The collector ends threads that are forgotten before it closes generators, which may
+        bring them back."""
+        return not self._closed and self._end.alive
 
     def submit(self, fn: Callable[_Given, _Found], /, *args: _Given.args, **kwargs: _Given.kwargs) -> Future[_Found]:
         future: Future[_Found] = Future()
         with self._lock:
-            if self._closed:
+            if not self.is_open:
                 raise RuntimeError("threads that are shut down take no work")
             self._asked.put((future, lambda: fn(*args, **kwargs)))  # type: ignore[arg-type]
             if not self._idle.acquire(blocking=False) and self._started < self._most:

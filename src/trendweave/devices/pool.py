@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Executor, Future
-from threading import Lock, local
+from threading import RLock, local
 from typing import ParamSpec, TypeVar
 
 from trendweave.devices.daemon_threads import DaemonThreads
@@ -19,7 +19,8 @@ class _Kept:
     """Threads that no run uses now, by how many work at the same time. A process that is forked has none of them."""
 
     def __init__(self) -> None:
-        self._lock, self._idle = Lock(), dict[int, DaemonThreads]()
+        # The collector may close a generator, and by that give threads back, in whatever this thread does.
+        self._lock, self._idle = RLock(), dict[int, DaemonThreads]()
 
     def take(self, cores: int) -> DaemonThreads:
         """Threads for a run alone: runs at the same time do not wait for each other's work."""
@@ -29,6 +30,8 @@ class _Kept:
 
     def give_back(self, cores: int, threads: DaemonThreads) -> None:
         """Keep threads that have nothing to do for the next run; one set of them is enough."""
+        if not threads.is_open:
+            return
         with self._lock:
             other = self._idle.setdefault(cores, threads)
         if other is not threads:

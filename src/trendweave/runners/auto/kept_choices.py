@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from threading import RLock
 
 import pyarrow as pa
 
@@ -75,7 +75,7 @@ class KeptChoices:
     """The last choices, by what was asked."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         # Plans are told apart as objects, and kept: a number of one that is gone could be that of another.
         self._kept: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
 
