@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -94,7 +95,9 @@ def test_other_plans_events_and_machines_have_choices_of_their_own() -> None:
 def test_a_forked_process_begins_anew() -> None:
     kept = KeptChoices()
     kept.keep(ASKED, choice_of(cpu=0.01))
-    kept._lock.acquire()
+    other = Thread(target=kept._lock.acquire)
+    other.start()
+    other.join()
     kept.forget()
     assert kept.find(ASKED) is None
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
+from trendweave.kernels.columns import zeros
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS, TIME
 from trendweave.rows.times import keep_rows_with_time
-from trendweave.rows.zeros import zeros
 
 #: So few types are compared with quicker than they are numbered.
 _FEW_TYPES = 4

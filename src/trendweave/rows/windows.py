@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from trendweave.kernels.columns import zeros
 from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
-from trendweave.rows.zeros import zeros
 
 #: NULLs that are kept to be shared: as many as a batch of trends has rows.
 _SHARED = 1 << 16
