@@ -123,6 +123,8 @@ class WorkerProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()
+        # Its pipes end a moment later, in which the server may have ended, too.
+        self._process._transport.close()  # type: ignore[attr-defined]
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
