@@ -44,10 +44,8 @@ def operators_join(repeat: int) -> list[ResultRow]:
         assert found == also_found, "a band has other pairs than the scan"
         for device in band:
             name = f"abs(left.a1 - right.a1) <= d, windows of {window:,}"
-            # A card spends most of this on what it is sent; below it is asked for events that lie there.
-            bar = None if device == "gpu" else BAND_BAR
             note = f"scan {duration(scan[device])}, band {duration(band[device])}"
-            rows.append(at_least(name, f"{device}: scan / band", scan[device] / band[device], "x", bar, note))
+            rows.append(at_least(name, f"{device}: scan / band", scan[device] / band[device], "x", BAND_BAR, note))
     if has_card():
         from tools.gpu_checks.operators import measure_joins
 
