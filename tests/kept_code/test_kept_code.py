@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import subprocess
 import sys
 import zipfile
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -25,16 +28,15 @@ from trendweave.kept_code import (
     machine,
     pack_kernels,
     packs,
+    prefixes_of_kernels,
     unpack_kernels,
 )
 from trendweave.kept_code.sources import fingerprint_of
-from trendweave.kernels import compiling
 from trendweave.runners import kernel_packs
 from trendweave.runners.warm_up import WarmUp
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 
-SOURCES = "0123456789" * 4
 PACKAGE = Path(trendweave.__file__).parent
 
 
@@ -42,9 +44,16 @@ def double(x: int) -> int:
     return 2 * x
 
 
-def made(sources: str = SOURCES, function: Callable[..., Any] = double) -> Any:
+def made(function: Callable[..., Any] = double) -> Any:
     """A kernel as a new process would make it."""
-    return keep_compiled(numba.njit(function), sources)
+    return keep_compiled(numba.njit(function))
+
+
+def written(text: str, **names: Any) -> Any:
+    """The function that a text defines, in a module of the package."""
+    names |= {"__name__": "trendweave.written"}
+    exec(text, names)
+    return next(one for one in reversed(names.values()) if isinstance(one, FunctionType))
 
 
 def hits(kernel: Any) -> tuple[int, int]:
@@ -79,24 +88,47 @@ def test_the_second_of_two_loads(folder: Path) -> None:
         assert made_here.stat().st_mode & 0o022 == 0
 
 
-def test_other_sources_are_other_code(folder: Path) -> None:
-    made()(21)
-    other = made("another text")
-    assert other(21) == 42
-    assert hits(other) == (0, 1)
+def test_other_types_and_other_functions_of_the_same_name_are_other_code(folder: Path) -> None:
+    assert made(written("def double(x): return 2 * x"))(4) == 8
+    assert made(written("def double(x): return 2 * x"))(4.5) == 9.0
+    assert made(written("def double(x): return 3 * x"))(4) == 12
+    assert len(kept(folder)) == 3
+
+
+ADD = written("def add(x): return x + FIRST", FIRST=1)
+TWICE = "def twice(x): return add(x) + add(x)"
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        (written("def twice(x):\n    # why\n    return add(x) + add(x)", add=numba.njit(ADD)), True),
+        (written("def twice(x):\n    'What it does.'\n    return add(x) + add(x)", add=numba.njit(ADD)), True),
+        (written("def twice(y): return add(y) - add(y)", add=numba.njit(ADD)), False),
+        (written(TWICE, add=numba.njit(written("def add(x): return x + FIRST", FIRST=2))), False),
+        (written(TWICE, add=numba.njit(written("def add(x): return FIRST + x", FIRST=1))), False),
+        (written(TWICE, add=numba.njit(ADD, inline="always")), False),
+        (written(TWICE, add=written("def add(x): return x + FIRST", FIRST=1)), False),
+    ],
+    ids=["comment", "docstring", "statement", "constant of what it calls", "what it calls", "inlined", "not compiled"],
+)
+def test_a_fingerprint_changes_with_what_a_function_is_made_of(changed: Any, same: bool) -> None:
+    before = written(TWICE, add=numba.njit(ADD))
+    assert (fingerprint_of(changed) == fingerprint_of(before)) == same
+
+
+def test_functions_that_call_each_other_have_fingerprints() -> None:
+    odd = written("def odd(n): return n > 0 and even(n - 1)")
+    odd.__globals__["even"] = written("def even(n): return n == 0 or odd(n - 1)", odd=odd)
+    assert len(fingerprint_of(odd)) == 64
+
+
+def test_the_order_of_the_fields_of_a_named_tuple_counts(folder: Path) -> None:
+    """Code reads the fields of an argument by their number."""
+    for fields in (("low", "high"), ("high", "low")):
+        pair = namedtuple("Pair", fields)
+        assert made(written("def low_of(pair): return pair.low"))(pair(**{"low": 1, "high": 2})) == 1
     assert len(kept(folder)) == 2
-
-
-def test_other_types_and_other_functions_of_the_same_name_are_other_code() -> None:
-    def make(factor: int) -> Callable[..., Any]:
-        names: dict[str, Any] = {"__name__": __name__}
-        exec(f"def double(x): return {factor} * x", names)
-        function: Callable[..., Any] = names["double"]
-        return function
-
-    assert made(function=make(2))(4) == 8
-    assert made(function=make(2))(4.5) == 9.0
-    assert made(function=make(3))(4) == 12
 
 
 def test_another_machine_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,9 +284,11 @@ def test_what_is_used_may_belong_to_root(folder: Path, monkeypatch: pytest.Monke
 
 def test_a_pack_gives_kernels_to_the_same_machine_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made()(21)
-    made("another text")(21)
-    packed = pack_kernels(SOURCES)
-    assert packed == pack_kernels(SOURCES)
+    made(written("def double(x): return 3 * x"))(21)
+    prefixes = (made()._cache.prefix,)
+    assert set(prefixes) < set(prefixes_of_kernels())
+    packed = pack_kernels(prefixes)
+    assert packed == pack_kernels(prefixes)
     monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
     assert unpack_kernels(packed) == 1
     assert unpack_kernels(packed) == 0
@@ -265,7 +299,7 @@ def test_a_pack_gives_kernels_to_the_same_machine_elsewhere(tmp_path: Path, monk
 
 def test_a_pack_of_another_machine_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made()(21)
-    packed = pack_kernels(SOURCES)
+    packed = pack_kernels(prefixes_of_kernels())
     monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))
     monkeypatch.setattr(packs, "machine_key", lambda: "another")
     assert unpack_kernels(packed) == 0
@@ -282,32 +316,27 @@ def test_a_pack_writes_nothing_outside_of_the_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("name.kernel"))
 
 
-def test_sources_are_a_matter_of_text_and_not_of_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same in a copy and in a zip, another with one more line in any file of any folder of kernels."""
-    found = []
-    for number, changed in enumerate((None, *compiling.FOLDERS)):
-        copy = tmp_path / str(number) / f"copied_package_{number}"
-        for folder in compiling.FOLDERS:
-            shutil.copytree(PACKAGE / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "__init__.py").touch()
-        if changed is not None:
-            with (copy / changed / "__init__.py").open("a") as file:
-                file.write("# another line\n")
-        monkeypatch.syspath_prepend(str(copy.parent))
-        found.append(fingerprint_of(copy.name, compiling.FOLDERS))
-    assert found[0] == compiling.FINGERPRINT
-    assert len(set(found)) == 1 + len(compiling.FOLDERS)
-    zipped = shutil.make_archive(str(tmp_path / "zipped"), "zip", tmp_path / "0")
-    with zipfile.ZipFile(zipped) as archive, zipfile.ZipFile(tmp_path / "renamed.zip", "w") as renamed:
-        for name in archive.namelist():
-            renamed.writestr(name.replace("copied_package_0", "zipped_package"), archive.read(name))
-    monkeypatch.syspath_prepend(str(tmp_path / "renamed.zip"))
-    assert fingerprint_of("zipped_package", compiling.FOLDERS) == compiling.FINGERPRINT
+def test_kernels_are_the_same_in_a_copy_and_in_a_zip(tmp_path: Path) -> None:
+    """Wherever the package lies, and in whatever order sets are read."""
+    copy = tmp_path / "copy" / "trendweave"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    zipped = shutil.make_archive(str(tmp_path / "zipped"), "zip", copy.parent)
+    program = (
+        "from trendweave.kept_code import prefixes_of_kernels; import trendweave.kernels; print(prefixes_of_kernels())"
+    )
+    found = set()
+    for number, where in enumerate((PACKAGE.parent, copy.parent, zipped)):
+        variables = os.environ | {"PYTHONPATH": str(where), "PYTHONHASHSEED": str(number + 1)}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert len(next(iter(found))) > 1_000
 
 
 def test_a_module_that_was_sent_along_brings_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `--py-files` and `addArtifacts` send it: a zip among the modules of a process whose folder is empty."""
-    monkeypatch.setattr(kernel_packs, "FINGERPRINT", SOURCES)
     made()(21)
     kernel_packs.write_kernel_module(tmp_path / "kernels.zip")
     monkeypatch.setenv(folders.VARIABLE, str(tmp_path / "elsewhere"))

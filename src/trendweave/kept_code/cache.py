@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable
-from types import CodeType
+from functools import cached_property
 from typing import Any
 
-from numba.core import serialize, sigutils
+from numba.core import serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 
-from trendweave.kept_code.files import TEXTS, is_kept, read_kept, write_kept
+from trendweave.kept_code.files import KERNELS, TEXTS, is_kept, read_kept, write_kept
 from trendweave.kept_code.folders import kernel_folder
 from trendweave.kept_code.handed_over import take_handed_over
 from trendweave.kept_code.machine import machine_key
+from trendweave.kept_code.sources import fingerprint_of
 from trendweave.kept_code.waiting import compiling
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
@@ -35,14 +36,22 @@ _UNREADABLE = (
 )
 
 
-def keep_compiled(compiled: Any, sources: str) -> Any:
-    """Keep the code of a kernel.
+#: All kernels that were imported: those whose code a pack holds.
+_KERNELS: list[_KernelFiles] = []
+
+
+def keep_compiled(compiled: Any) -> Any:
+    """Keep the code of a kernel, by what it is made of.
 
     Args:
         compiled: What `numba.njit` has made of a function.
-        sources: Digest of all texts that the function is compiled from.
     """
-    return _keep(compiled, f"{sources[:20]}-", f"{compiled.__module__}.{compiled.__qualname__}", "")
+    return _keep(compiled, KERNELS, f"{compiled.__module__}.{compiled.__qualname__}", "")
+
+
+def prefixes_of_kernels() -> tuple[str, ...]:
+    """How names of files begin that hold code of the kernels that this process has imported."""
+    return tuple(sorted({kernel.prefix for kernel in _KERNELS}))
 
 
 def keep_compiled_text(compiled: Any, text: str) -> Any:
@@ -54,21 +63,30 @@ def _keep(compiled: Any, group: str, name: str, more: str) -> Any:
     if not isinstance(compiled, Dispatcher):  # a plain function: nothing is compiled (NUMBA_DISABLE_JIT)
         return compiled
     options = repr(sorted(compiled.targetoptions.items()))
-    kept = _KeptCode(compiled.py_func, group, name, f"{more} {options}")
+    kept = _KernelFiles(compiled.py_func, group, name, f"{more} {options}")
+    if group == KERNELS:
+        _KERNELS.append(kept)
     dispatcher: Any = compiled
     dispatcher._cache = kept
     dispatcher.compile = _shared_among_processes(dispatcher.compile, kept)
     return dispatcher
 
 
-class _KeptCode(_Cache):
+class _KernelFiles(_Cache):
     """The code of one function, a file per signature. Numba calls this."""
 
     def __init__(self, function: Callable[..., Any], group: str, name: str, more: str) -> None:
+        self._function: Any = function
         self._group = group
         self._name = name
-        self._about = (name, more, *_describe(function.__code__))
+        self._more = more
         self._enabled = True
+
+    @cached_property
+    def prefix(self) -> str:
+        """Names the function and all that it is made of."""
+        made_of = f"{fingerprint_of(self._function)} {self._more}"
+        return f"{self._name.removeprefix('trendweave.')}-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
 
     @property
     def cache_path(self) -> str | None:
@@ -82,7 +100,7 @@ class _KeptCode(_Cache):
     def key_of(self, signature: Any) -> str | None:
         """Digest of function and signature; None where a type names a place in memory, which no other process has."""
         arguments, returned = _normalize(signature)
-        text = repr((self._about, [str(one) for one in arguments], str(returned)))
+        text = repr((self.prefix, [_describe_type(one) for one in arguments], str(returned)))
         return None if " at 0x" in text else hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @property
@@ -90,7 +108,7 @@ class _KeptCode(_Cache):
         return self._group + machine_key()
 
     def _file(self, key: str) -> str:
-        return f"{self._name.removeprefix('trendweave.')}-{key}"
+        return f"{self.prefix}-{key}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self.key_of(sig)
@@ -130,18 +148,14 @@ def _arguments(signature: Any) -> tuple[Any, ...]:
     return _normalize(signature)[0]
 
 
-def _describe(code: CodeType) -> tuple[Any, ...]:
-    """What a function does, without where it is written."""
-    constants = [_describe(one) if isinstance(one, CodeType) else _text_of(one) for one in code.co_consts]
-    return code.co_code.hex(), code.co_names, code.co_varnames, constants
+def _describe_type(kind: Any) -> Any:
+    """A type by its text, and named tuples by the order of their fields as well, which code goes by."""
+    if isinstance(kind, (types.NamedTuple, types.NamedUniTuple)):
+        return str(kind), kind.fields, [_describe_type(one) for one in kind]
+    return str(kind)
 
 
-def _text_of(constant: Any) -> str:
-    """The same in every process; the order of a set is not."""
-    return repr(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
-
-
-def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KeptCode) -> Callable[[Any], Any]:
+def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFiles) -> Callable[[Any], Any]:
     """Compile only what no process has compiled, and is not at it."""
 
     def compile_or_load(signature: Any) -> Any:

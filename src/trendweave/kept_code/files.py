@@ -15,10 +15,10 @@ from trendweave.kept_code.folders import is_trusted, kernel_folder, kernel_folde
 #: Of files with compiled code.
 SUFFIX = ".kernel"
 _DIGEST_BYTES = hashlib.sha256().digest_size
-#: So many folders are kept, one per text of the kernels, compiler and processor; and so many kernels of queries' texts.
-_MOST_FOLDERS, _MOST_TEXTS = 12, 600
-#: Folders with kernels of queries' texts begin like this.
-TEXTS = "texts-"
+#: So many folders are kept, one per compiler and processor, with so many files of kernels and of queries' texts.
+_MOST_FOLDERS, _MOST_KERNELS, _MOST_TEXTS = 8, 4_000, 600
+#: Folders with kernels, and with kernels of queries' texts, begin like this.
+KERNELS, TEXTS = "kernels-", "texts-"
 
 
 def read_kept(group: str, name: str) -> bytes | None:
@@ -27,12 +27,13 @@ def read_kept(group: str, name: str) -> bytes | None:
         path = folder / group / (name + SUFFIX)
         content = read_trusted(path)
         if content is not None:
-            _note_use(path if group.startswith(TEXTS) else path.parent)
+            _note_use(path)
+            _note_use(path.parent)
             return content
     return None
 
 
-@lru_cache(2 * _MOST_TEXTS)
+@lru_cache(_MOST_KERNELS)
 def _note_use(entry: Path) -> None:
     """Once per process: a file or folder that is in use is not old, whenever it was written. It may be root's."""
     with suppress(OSError):
@@ -75,8 +76,7 @@ def write_kept(group: str, name: str, content: bytes) -> None:
         except OSError:
             new.unlink(missing_ok=True)
             raise
-        if group.startswith(TEXTS):
-            _drop_oldest(list((folder / group).iterdir()), _MOST_TEXTS)
+        _drop_oldest(list((folder / group).iterdir()), _MOST_TEXTS if group.startswith(TEXTS) else _MOST_KERNELS)
 
 
 def _drop_oldest(entries: list[Path], most: int) -> None:

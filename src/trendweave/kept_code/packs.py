@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 
-from trendweave.kept_code.files import SUFFIX, is_kept, read_trusted, write_kept
+from trendweave.kept_code.files import KERNELS, SUFFIX, is_kept, read_trusted, write_kept
 from trendweave.kept_code.folders import kernel_folders
 from trendweave.kept_code.machine import machine_key
 
@@ -13,26 +15,31 @@ from trendweave.kept_code.machine import machine_key
 PACK = "kernels.pack"
 
 
-def count_kernels(sources: str) -> int:
-    """How many kernels are kept that were compiled for this machine from the sources with this digest."""
-    group = f"{sources[:20]}-{machine_key()}"
-    return len({path.name for folder in kernel_folders() for path in (folder / group).glob("*" + SUFFIX)})
+def list_kernels(prefixes: tuple[str, ...] | None = None) -> set[str]:
+    """Names of files with code for this machine, of all kernels or of those with these prefixes."""
+    return {path.name for path in _files_of(prefixes)}
 
 
-def pack_kernels(sources: str) -> bytes:
-    """All kernels that were compiled on this machine from the sources with this digest, as a zip."""
-    group = f"{sources[:20]}-{machine_key()}"
+def pack_kernels(prefixes: tuple[str, ...]) -> bytes:
+    """The code of these kernels for this machine, as a zip."""
     packed = io.BytesIO()
     seen: set[str] = set()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for folder in kernel_folders():
-            for path in sorted((folder / group).glob("*" + SUFFIX)):
-                content = None if path.name in seen else read_trusted(path)
-                if content is not None:
-                    seen.add(path.name)
-                    # The same bytes for the same kernels, whenever they are packed.
-                    archive.writestr(zipfile.ZipInfo(f"{group}/{path.name}"), content, zipfile.ZIP_DEFLATED)
+        for path in _files_of(prefixes):
+            content = None if path.name in seen else read_trusted(path)
+            if content is not None:
+                seen.add(path.name)
+                # The same bytes for the same kernels, whenever they are packed.
+                archive.writestr(zipfile.ZipInfo(f"{path.parent.name}/{path.name}"), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
+
+
+def _files_of(prefixes: tuple[str, ...] | None) -> Iterator[Path]:
+    wanted = None if prefixes is None else frozenset(prefixes)
+    for folder in kernel_folders():
+        for path in sorted((folder / f"{KERNELS}{machine_key()}").glob("*" + SUFFIX)):
+            if wanted is None or path.name.rpartition("-")[0] in wanted:
+                yield path
 
 
 def unpack_kernels(packed: bytes) -> int:

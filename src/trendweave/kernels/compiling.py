@@ -15,22 +15,17 @@ from typing import Any
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
-from trendweave.kept_code import fingerprint_of, keep_compiled
-
-#: Folders of kernels. All of them are one: a change of any file makes all compiled code outdated.
-FOLDERS = ("kernels", "programs/operators/kernels", "store/kernels")
-#: Found when kernels are imported: files that change while a program runs do not change what it has imported.
-FINGERPRINT = fingerprint_of("trendweave", FOLDERS)
+from trendweave.kept_code import keep_compiled
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:
-    """Kept as long as all kernels stay the same. Nobody calls kernels by pointers, so none are made for that."""
+    """Kept as long as it is made of the same. Nobody calls kernels by pointers, so none are made for that."""
     options |= {"nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
     if isinstance(compiled, Dispatcher):
         compiler: Any = compiled._compiler  # type: ignore[attr-defined]
         compiler.fold_argument_types = _without_literals(compiler.fold_argument_types)
-    return keep_compiled(compiled, FINGERPRINT)
+    return keep_compiled(compiled)
 
 
 def _without_literals(fold: Callable) -> Callable:

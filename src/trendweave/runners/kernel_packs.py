@@ -5,16 +5,15 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from trendweave.kept_code import MODULE, PACK, unpack_kernels
-from trendweave.kept_code import pack_kernels as pack_sources
-from trendweave.kernels.compiling import FINGERPRINT
+from trendweave.kept_code import MODULE, PACK, prefixes_of_kernels, unpack_kernels
+from trendweave.kept_code import pack_kernels as pack_files
 
 __all__ = ["pack_kernels", "unpack_kernels", "write_kernel_module"]
 
 
 def pack_kernels() -> bytes:
     """All kernels that are compiled on this machine, as a zip; `trendweave.warm_up()` compiles what is missing."""
-    return pack_sources(FINGERPRINT)
+    return pack_files(prefixes_of_kernels())
 
 
 def write_kernel_module(path: str | Path) -> None:

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from time import perf_counter
 
-from trendweave.kept_code import count_kernels, kernel_folder
+from trendweave.kept_code import kernel_folder, list_kernels, prefixes_of_kernels
 from trendweave.kernels import warm_up_folding, warm_up_shared
-from trendweave.kernels.compiling import FINGERPRINT
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
 from trendweave.runners.kernel_packs import write_kernel_module
@@ -51,7 +50,7 @@ def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]]
     Returns:
         What was done, which prints as one line.
     """
-    start, before = perf_counter(), count_kernels(FINGERPRINT)
+    start, before = perf_counter(), list_kernels()
     for work in (
         *(warm_up_shared, run_trend_queries, run_interval_queries, warm_up_folding),
         *(warm_up_windows, warm_up_joins, run_rarer_queries, run_situated_queries),
@@ -60,8 +59,8 @@ def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]]
         work()
     if pack is not None:
         write_kernel_module(pack)
-    kernels = count_kernels(FINGERPRINT)
-    return WarmUp(kernels, kernels - before, perf_counter() - start, kernel_folder())
+    kernels = list_kernels(prefixes_of_kernels())
+    return WarmUp(len(kernels), len(kernels - before), perf_counter() - start, kernel_folder())
 
 
 @cache
