@@ -52,7 +52,7 @@ def test_the_kind_is_told_by_clauses(text: str, kind: str) -> None:
 @pytest.mark.parametrize("asked", [trendweave.query(TREND), trendweave.workload({"a": TREND})], ids=["one", "many"])
 def test_events_in_the_place_of_a_format_are_told_their_name(asked: Any) -> None:
     for events in (EVENTS.to_pandas(), EVENTS, [{"time": 1}]):
-        with pytest.raises(OptionError, match=r"not (DataFrame|Table|list)\n  way out: .*explain\(events=\.\.\.\)"):
+        with pytest.raises(OptionError, match=r"not (DataFrame|Table|list)\n  hint: .*explain\(events=\.\.\.\)"):
             asked.explain(events)
 
 

@@ -1,6 +1,6 @@
 """One hierarchy of errors, by the stage that found the problem.
 
-An error carries every problem that was found, not only the first: each has a stable code, a message, a way out
+An error carries every problem that was found, not only the first: each has a stable code, a message, a hint
 and, where it comes from query text, the place in that text.
 """
 
@@ -143,8 +143,8 @@ CODES: dict[str, str] = {
     "TW414": "option does not go with the query",
     "TW415": "condition on earlier events would be looked at for too many pairs",
     "TW416": "device is not there",
-    "TW422": "work that is not done on a graphics card",
-    "TW423": "memory of the graphics card is not enough",
+    "TW422": "work that is not done on a GPU",
+    "TW423": "memory of the GPU is not enough",
     "TW424": "Spark is too old for it; or the Python of its workers is another one, lacks packages, or has another "
     "Trendweave",
     "TW431": "another writer changes the store",
@@ -156,12 +156,12 @@ CODES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: what, where and the way out.
+    """One thing that is wrong: what, where and the hint.
 
     Attributes:
         code: A stable code, such as "TW301"; `CODES` says what each means.
         message: What is wrong.
-        hint: The way out; empty where there is none.
+        hint: The hint; empty where there is none.
         line: The line of the query text, counted from 1; None where the problem has no place in it.
         column: The column of that line, counted from 1.
         length: How many characters are meant.
@@ -196,7 +196,7 @@ class Problem:
         if source is not None and self.line is not None and self.column is not None:
             parts.extend(_underline(source, self.line, self.column, self.length))
         if self.hint:
-            parts.append(f"  way out: {self.hint}")
+            parts.append(f"  hint: {self.hint}")
         return "\n".join(parts)
 
 

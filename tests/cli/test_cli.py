@@ -62,7 +62,7 @@ def test_a_wrong_query_is_told_on_stderr() -> None:
         "TW201: unknown variable T (line 1, column 48)\n"
         "    RETURN COUNT(*) PATTERN Stock S+ WHERE [x] AND T.price > 5\n"
         "                                                   ^^^^^^^\n"
-        "  way out: the pattern has S\n"
+        "  hint: the pattern has S\n"
     )
 
 

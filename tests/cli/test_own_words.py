@@ -38,17 +38,17 @@ def test_arguments_become_options(python: str, command: str) -> None:
 @pytest.mark.parametrize(
     ("query", "options", "said"),
     [
-        ("RETURN COUNT(*) PATTERN A+", ("--time", "when"), "  way out: name it with --time\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--time", "when"), "  hint: name it with --time\n"),
         (
             "RETURN COUNT(*) PATTERN A+",
             ("--numbers", "int64"),
-            "  way out: ask for --numbers decimal or text or log2\n",
+            "  hint: ask for --numbers decimal or text or log2\n",
         ),
         ("RETURN TRENDS PATTERN A+", ("--max-trends", "7"), "trends to show; --max-trends is 7\n"),
-        ("RETURN COUNT(*) PATTERN A+", ("--time", "timee"), "  way out: did you mean --time time?\n"),
-        ("RETURN COUNT(*) PATTERN A+", ("--type", "typ"), "  way out: did you mean --type type?\n"),
-        ("RETURN COUNT(*) PATTERN A+", ("--type", "my kin"), "  way out: did you mean --type 'my kind'?\n"),
-        ("RETURN SUM(a.y) PATTERN A a WHERE a.tme > 1", (), "  way out: did you mean time?\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--time", "timee"), "  hint: did you mean --time time?\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--type", "typ"), "  hint: did you mean --type type?\n"),
+        ("RETURN COUNT(*) PATTERN A+", ("--type", "my kin"), "  hint: did you mean --type 'my kind'?\n"),
+        ("RETURN SUM(a.y) PATTERN A a WHERE a.tme > 1", (), "  hint: did you mean time?\n"),
     ],
 )
 def test_errors_of_a_run(query: str, options: tuple[str, ...], said: str, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_without_pyspark(query_file: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         "Spark is not installed: there is no Python package pyspark\n"
-        "  way out: pip install 'trendweave[spark]', or use --runner local\n"
+        "  hint: pip install 'trendweave[spark]', or use --runner local\n"
     )
 
 
@@ -209,6 +209,6 @@ def test_without_java(query_file: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         f"Spark needs Java, version 17 or newer: there is none in {tmp_path}\n"
-        "  way out: install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one, "
+        "  hint: install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one, "
         "or use --runner local\n"
     )

@@ -248,7 +248,7 @@ def test_errors_of_workers_arrive_as_they_are(folder: Folder, name: str) -> None
     assert (code, out) == (1, "")
     said = err[err.index("execution error") :]
     assert said.startswith("execution error\nTW402: key (none), times 2013-02-04 10:00:00+00:00 to ")
-    assert said.endswith('  way out: ask for numbers="text" or "log2"\n')
+    assert said.endswith('  hint: ask for numbers="text" or "log2"\n')
     assert len(said.splitlines()) == 3
     assert "Traceback" not in err
     assert "\tat " not in err
@@ -274,7 +274,7 @@ def test_what_goes_wrong_is_told_shortly(folder: Folder, name: str, said: str) -
     code, out, err = folder.outcomes[name]
     assert (code, out) == (1, "")
     assert said in err
-    assert "way out: " in err
+    assert "hint: " in err
     assert "Traceback" not in err
     assert "\tat " not in err
     assert len(err) < 3_000

@@ -1,4 +1,4 @@
-"""What Spark says of workers that cannot work, as one line and a way out."""
+"""What Spark says of workers that cannot work, as one line and a hint."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Driver stacktrace: SQLSTATE: XXKST
     [
         (
             "RuntimeError: TW424: the Python of executors, /usr/bin/python3, has no numba; install it there, or so",
-            "TW424: the Python of executors, /usr/bin/python3, has no numba\n  way out: install it there, or so",
+            "TW424: the Python of executors, /usr/bin/python3, has no numba\n  hint: install it there, or so",
         ),
         (
             "ModuleNotFoundError: No module named 'pyarrow.lib'",
             "TW424: the Python of Spark's workers has no pyarrow\n"
-            "  way out: install it there, or set PYSPARK_PYTHON to one, a path that every worker has",
+            "  hint: install it there, or set PYSPARK_PYTHON to one, a path that every worker has",
         ),
         (
             "pyspark.errors.exceptions.base.PySparkImportError: [PACKAGE_NOT_INSTALLED] Pandas >= 2.2.0 must be "
             "installed; however, it was not found.",
             "TW424: the Python of Spark's workers has no pandas\n"
-            "  way out: install it there, or set PYSPARK_PYTHON to one, a path that every worker has",
+            "  hint: install it there, or set PYSPARK_PYTHON to one, a path that every worker has",
         ),
         (
             "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has "
             "different version: 3.9 than that in driver: 3.12, PySpark cannot run with different minor versions.",
             "TW424: Spark's workers are Python 3.9, this is 3.12\n"
-            "  way out: set PYSPARK_PYTHON to one, a path that every worker has",
+            "  hint: set PYSPARK_PYTHON to one, a path that every worker has",
         ),
         ("trendweave.errors.ExecutionError: execution error\nTW405: much", "execution error\nTW405: much"),
         ("ZeroDivisionError: division by zero", None),

@@ -78,11 +78,11 @@ def test_a_file_is_no_store(folder: Path, arguments: tuple[str, ...]) -> None:
     result = trendweave(*arguments)
     assert result.returncode == 1
     assert "TW331: quotes.parquet is a file, and a store is a folder\n" in result.stderr
-    assert "way out: give the folder of the store; --events of trendweave run reads a file\n" in result.stderr
+    assert "hint: give the folder of the store; --events of trendweave run reads a file\n" in result.stderr
 
 
 def test_a_store_that_is_there_is_told_in_words_of_the_command(folder: Path) -> None:
     for _ in range(2):
         result = trendweave("store", "create", "store", "--like", "quotes.parquet")
     assert "TW333: store has files already\n" in result.stderr
-    assert "way out: add events with trendweave store append, or use another path\n" in result.stderr
+    assert "hint: add events with trendweave store append, or use another path\n" in result.stderr

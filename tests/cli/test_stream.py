@@ -290,7 +290,7 @@ def test_what_goes_wrong_is_told_shortly(outcomes: dict[str, Outcome], name: str
     code, out, errors = outcomes[name]
     assert (code, out) == (1, ""), errors
     assert said in errors
-    assert "way out: " in errors
+    assert "hint: " in errors
     assert "Traceback" not in errors
     assert "\tat " not in errors
     assert len(errors) < 3_000

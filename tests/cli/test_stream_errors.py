@@ -27,7 +27,7 @@ Caused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This
 """
 OURS = """trendweave.errors.DataError: data error
 TW311: the checkpoint was made for another query
-  way out: start with a new checkpoint
+  hint: start with a new checkpoint
 """
 
 
@@ -43,7 +43,7 @@ def test_the_last_cause_is_told(text: str, told: str) -> None:
     with pytest.raises(Failure) as raised, explain_stream_errors():
         raise PySparkException(HEAD + text + TAIL)
     assert str(raised.value).splitlines()[0] == f"the stream failed: {told}"
-    assert "way out: " in str(raised.value)
+    assert "hint: " in str(raised.value)
 
 
 def test_errors_of_our_own_are_told_as_they_are() -> None:
@@ -52,15 +52,15 @@ def test_errors_of_our_own_are_told_as_they_are() -> None:
     assert str(raised.value).splitlines() == [
         "data error",
         "TW311: the checkpoint was made for another query",
-        "  way out: start with a new checkpoint",
+        "  hint: start with a new checkpoint",
     ]
 
 
 def test_the_states_that_spark_adds_to_a_message_are_left_out() -> None:
-    """Also where they follow the way out on its line, as they do where a task of a stream fails."""
+    """Also where they follow the hint on its line, as they do where a task of a stream fails."""
     with pytest.raises(Failure) as raised, explain_stream_errors():
         raise PySparkException(HEAD + WORKER + OURS.rstrip() + TAIL)
-    assert str(raised.value).splitlines()[-1] == "  way out: start with a new checkpoint"
+    assert str(raised.value).splitlines()[-1] == "  hint: start with a new checkpoint"
     with pytest.raises(Failure) as raised, explain_spark_errors():
         raise PySparkException("[PATH_NOT_FOUND] Path does not exist: /x. SQLSTATE: 42K03")
     assert str(raised.value).splitlines()[0] == "Spark failed: [PATH_NOT_FOUND] Path does not exist: /x."

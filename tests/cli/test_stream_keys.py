@@ -84,5 +84,5 @@ def test_a_key_of_no_column(spark: SparkSession) -> None:
 
     asked = trendweave.query(GROUPED)
     rows = asked.run(spark.createDataFrame([], COLUMNS))
-    with pytest.raises(DataError, match=r"unknown column compani in --out-key\n  way out: did you mean company\?"):
+    with pytest.raises(DataError, match=r"unknown column compani in --out-key\n  hint: did you mean company\?"):
         make_keys(rows.columns, describe_answers(asked, rows, "time", "type"), ("compani",))

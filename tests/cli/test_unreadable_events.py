@@ -1,4 +1,4 @@
-"""Events that cannot be taken are refused with the cause, and with a way out that leads away from it."""
+"""Events that cannot be taken are refused with the cause, and with a hint that leads away from it."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def test_what_spark_cannot_read(message: str, shown: str, hint: str) -> None:
     assert hint in problem.hint
 
 
-def test_a_pandas_on_spark_frame_is_refused_with_the_way_out() -> None:
+def test_a_pandas_on_spark_frame_is_refused_with_the_hint() -> None:
     frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
-    with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  way out: .*to_spark\(\)"):
+    with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  hint: .*to_spark\(\)"):
         trendweave.query("RETURN COUNT(*) PATTERN A+").run(frame)
 
 
 def test_a_store_refuses_it_in_the_same_words(tmp_path: Path) -> None:
     frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
     store = trendweave.EventStore.create(tmp_path / "store", {"time": pa.int64(), "type": pa.string()})
-    with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  way out: .*to_spark\(\)"):
+    with pytest.raises(DataError, match=r"TW308: the events are a pandas-on-Spark frame\n  hint: .*to_spark\(\)"):
         store.append(frame)

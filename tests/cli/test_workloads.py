@@ -79,7 +79,7 @@ def test_what_is_wrong_is_told_with_the_query(rules: Path, tmp_path: Path) -> No
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         "planning error\nTW201: unknown variable Z (query bad, line 2, column 18)\n"
-        "    PATTERN A+ WHERE Z.x > 1\n                     ^^^\n  way out: the pattern has A\n"
+        "    PATTERN A+ WHERE Z.x > 1\n                     ^^^\n  hint: the pattern has A\n"
     )
     result = trendweave("run", str(tmp_path / "none.json"), "--events", "x.csv", "--runner", "local")
     assert result.returncode == 2

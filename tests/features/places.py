@@ -118,7 +118,7 @@ def _told_as_in_process() -> Iterator[None]:
     try:
         yield
     except PythonException as error:
-        told = re.findall(r"^(TW\d+): (?:key .*?, times .*? to .*?: )?(.*)\n  way out: (.*)$", str(error), re.MULTILINE)
+        told = re.findall(r"^(TW\d+): (?:key .*?, times .*? to .*?: )?(.*)\n  hint: (.*)$", str(error), re.MULTILINE)
         if not told:
             raise
         kind = DataError if told[0][0].startswith("TW3") else ExecutionError

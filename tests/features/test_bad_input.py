@@ -292,14 +292,12 @@ def test_a_missing_time_or_type(run):
     ids=lambda times: str(times.type),
 )
 def test_what_is_no_time(run, times):
-    way_out = {
+    hint = {
         "string": "give time_format='iso'",
         "date32[day]": "give time_format='iso', which takes a date",
         "decimal128(20, 0)": "cast it to a whole number: .*, and give time_unit",
     }
-    with pytest.raises(
-        DataError, match=way_out.get(str(times.type), "use a timestamp or a number of seconds")
-    ) as refused:
+    with pytest.raises(DataError, match=hint.get(str(times.type), "use a timestamp or a number of seconds")) as refused:
         run(COUNT, at(times))
     assert codes(refused) == ["TW303"]
 

@@ -32,7 +32,7 @@ def test_a_task_works_on_the_card_that_it_is_given() -> None:
 
 def test_what_is_not_done_names_the_device_that_does_it() -> None:
     with pytest.raises(ExecutionError, match=r"TW422: texts are not compared(.|\n)*device='threads'"):
-        refuse_work("texts are not compared on a graphics card", "threads")
+        refuse_work("texts are not compared on a GPU", "threads")
 
 
 def test_too_little_memory_is_told() -> None:

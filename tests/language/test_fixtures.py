@@ -67,7 +67,7 @@ def test_error_text_points_at_the_place() -> None:
         "TW201: unknown variable stok (line 3, column 7)\n"
         "    WHERE stok.price > 5\n"
         "          ^^^^^^^^^^\n"
-        "  way out: did you mean stock?"
+        "  hint: did you mean stock?"
     )
 
 

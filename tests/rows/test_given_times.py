@@ -119,7 +119,7 @@ def test_numbers_are_read(kind: pa.DataType, unit: str, value: float, micros: in
         (pa.string(), "ms", None, "time_unit is for numbers"),
         (pa.string(), "ms", None, "give time_format instead; of numbers that are text, cast it to a whole number"),
         (pa.decimal128(20, 0), "ms", None, "time_unit is for whole numbers and floats"),
-        (pa.decimal128(20, 0), "ms", None, "way out: cast it to a whole number"),
+        (pa.decimal128(20, 0), "ms", None, "hint: cast it to a whole number"),
         (pa.decimal128(20, 0), None, "iso", "cast it to a whole number: .*, and give time_unit"),
         (pa.timestamp("us"), "ms", None, "leave time_unit out"),
         (pa.float64(), "ns", None, "cast it to int64"),
@@ -145,7 +145,7 @@ def test_numbers_that_are_text_are_told_how_to_be_read(text: str) -> None:
         DataError, match=r"of numbers since 1970 that are text, cast it to a whole number: .* time_unit"
     ):
         read_column(column, "time", read_time_options(None, "iso"))
-    with pytest.raises(DataError, match="way out: write '%d"):
+    with pytest.raises(DataError, match="hint: write '%d"):
         read_column(pa.chunked_array([["20240506"]]), "time", read_time_options(None, "iso"))
 
 

@@ -66,7 +66,7 @@ def test_paths_of_files_give_arrow_tables(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "way_out"),
+    ("events", "hint"),
     [
         ({"time": [1], "type": ["A"]}, "pyarrow.table"),
         (iter([{"time": 1}]), "push()"),
@@ -79,13 +79,13 @@ def test_paths_of_files_give_arrow_tables(tmp_path: Path, ending: str) -> None:
     ],
     ids=("dictionary", "iterator", "empty list", "numbers", "number", "no file", "folder", "other file"),
 )
-def test_what_is_no_table_is_answered(events: Any, way_out: str) -> None:
+def test_what_is_no_table_is_answered(events: Any, hint: str) -> None:
     with pytest.raises(DataError) as refused:
         COUNT.run(events)
 
     (problem,) = refused.value.problems
     assert problem.code == "TW308"
-    assert way_out in problem.hint
+    assert hint in problem.hint
 
 
 def test_an_array_of_json_is_told_from_lines(tmp_path: Path) -> None:

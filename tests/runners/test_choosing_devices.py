@@ -242,7 +242,7 @@ def test_explain_names_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "of 160,000 events (running sums" in told
     assert "cpu (one core): about" in told
     assert "threads (4 cores): about" in told
-    assert "gpu (a card): not taken: there is no card, or no CuPy" in told
+    assert "gpu (a GPU): not taken: there is no GPU, or no CuPy" in told
     assert query.explain(rows=100_000_000).startswith("device: threads, of 100,000,000 events")
     without = trendweave.query("RETURN COUNT(*) PATTERN SEQ(A, B)")
     assert "threads (4 cores): not taken: there are no keys, and time is not cut" in without.explain(rows=10**8)
@@ -371,7 +371,7 @@ def test_events_that_one_core_is_soon_done_with_are_not_looked_at(monkeypatch: p
 
 def test_a_card_is_looked_for_when_it_would_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(1, "a card"))
+    monkeypatch.setattr(choosing, "find_machine", lambda: Machine(1, "a GPU"))
     monkeypatch.setattr(choosing.card, "has_card", lambda: asked.append(1) is not None)
     events = make_events(100_000)
     query = trendweave.query("RETURN COUNT(*) PATTERN A+ WHERE A.v < NEXT(A).v AND A.k < NEXT(A).k")

@@ -133,7 +133,7 @@ def test_a_task_uses_the_card_that_spark_gave_it(
 def test_cards_refuse_intervals_and_workloads() -> None:
     """Nothing of them would run on a card, so they do not run elsewhere in silence."""
     matches = trendweave.query("FROM S DEFINE X AS v > 1, Y AS v > 3 PATTERN X before Y")
-    with pytest.raises(ExecutionError, match="queries over intervals are not computed on a graphics card"):
+    with pytest.raises(ExecutionError, match="queries over intervals are not computed on a GPU"):
         bind(matches.plan, EVENTS.schema, "time", None, Settings(device="gpu"))
     with (
         using_card(cast("Any", object())),

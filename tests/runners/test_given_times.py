@@ -164,7 +164,7 @@ def test_stores_take_it_where_events_come_in(tmp_path: Path) -> None:
         QUERY.run(store, **options)
 
 
-def test_text_without_a_format_shows_the_way_out() -> None:
+def test_text_without_a_format_shows_the_hint() -> None:
     with pytest.raises(DataError, match="time_format='iso'"):
         QUERY.run(in_text()[0])
 

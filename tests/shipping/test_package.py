@@ -121,5 +121,5 @@ def test_the_command_tells_what_it_wrote(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_command_tells_why_nothing_was_written(tmp_path: Path) -> None:
     done = command.trendweave("package", "--out", str(tmp_path / "nowhere" / "trendweave.zip"))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"there is no folder {tmp_path / 'nowhere'}\n  way out: ")
+    assert done.stderr.startswith(f"there is no folder {tmp_path / 'nowhere'}\n  hint: ")
     assert os.listdir(tmp_path) == []

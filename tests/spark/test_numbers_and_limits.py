@@ -77,7 +77,7 @@ def test_a_count_beyond_38_digits_names_window_key_and_times(keys: DataFrame) ->
 
     assert "trendweave.errors.ExecutionError: execution error\nTW402: key name=key 1, times 3600 to 3799: count" in text
     assert "count needs 61 digits at window_start 3600, window_end 7200, name key 1; decimal128(38, 0)" in text
-    assert 'way out: ask for numbers="text" or "log2"' in text
+    assert 'hint: ask for numbers="text" or "log2"' in text
 
 
 def test_a_task_with_several_keys_names_the_first_and_the_last(spark: SparkSession, keys: DataFrame) -> None:
@@ -99,7 +99,7 @@ def test_a_key_with_too_many_events_is_named(spark: SparkSession, keys: DataFram
     with settings(spark, rowsAtOnce=rows_at_once, maxRowsOfAKey=TOO_MANY - 1):
         text = failure("RETURN COUNT(*) PATTERN S+ WHERE [name]", keys.where("name = 'key 2'"))
         assert "TW405: key name=key 2, times 7200 to 7399 has more than 199 events" in text
-        assert "way out: split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRows" in text
+        assert "hint: split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRows" in text
         assert "TW405: key (none), times 0 to 199" in failure(
             "RETURN COUNT(*) PATTERN S+ WITHIN 1 hour SLIDE 1 hour", keys.where("name = 'key 0'")
         )

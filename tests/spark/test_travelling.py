@@ -64,8 +64,8 @@ def test_without_what_travels(task: object, tmp_path: Path, lacks: str) -> None:
 def test_without_what_must_be_installed(task: object, tmp_path: Path) -> None:
     python = make_python(tmp_path / "python", without=("pyarrow",))
     _, said = run_there(python, task, tmp_path, PYTHONPATH=str(_SOURCES))
-    way_out = "install it there, or set PYSPARK_PYTHON to a Python that has it"
-    assert said == f"RuntimeError: TW424: the Python of executors, {python}, has no pyarrow; {way_out}"
+    hint = "install it there, or set PYSPARK_PYTHON to a Python that has it"
+    assert said == f"RuntimeError: TW424: the Python of executors, {python}, has no pyarrow; {hint}"
 
 
 def test_with_another_trendweave(monkeypatch: pytest.MonkeyPatch) -> None:

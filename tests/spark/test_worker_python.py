@@ -58,9 +58,7 @@ def test_no_python_at_all() -> None:
 
 
 @pytest.mark.spark
-def test_runs_are_refused_with_the_way_out(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_runs_are_refused_with_the_hint(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     query = trendweave.query("RETURN COUNT(*) PATTERN A+")
     events = spark.createDataFrame([(1, "A")], "time long, type string")
     command = make_python(tmp_path, "echo 3.7")
@@ -70,7 +68,7 @@ def test_runs_are_refused_with_the_way_out(
     assert str(caught.value).splitlines() == [
         "execution error",
         f"TW424: Spark's workers would be {command}, Python 3.7, and not this Python {OURS}",
-        f"  way out: set PYSPARK_PYTHON={sys.executable} before the session is made, and make it anew",
+        f"  hint: set PYSPARK_PYTHON={sys.executable} before the session is made, and make it anew",
     ]
 
 
@@ -83,6 +81,6 @@ def test_without_pandas(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(worker_python, "find_spec", find_all_but_pandas)
     with pytest.raises(
-        ExecutionError, match=r"pandas, which is not installed\n  way out: pip install 'trendweave\[spark\]'"
+        ExecutionError, match=r"pandas, which is not installed\n  hint: pip install 'trendweave\[spark\]'"
     ):
         trendweave.query("RETURN COUNT(*) PATTERN A+").run(events)

@@ -1,4 +1,4 @@
-"""What a stream cannot do is said when the query is put on it, with the way out, and not after an hour."""
+"""What a stream cannot do is said when the query is put on it, with the hint, and not after an hour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stream(streaming: SparkSession, tmp_path: Path) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("query", "options", "code", "way_out"),
+    ("query", "options", "code", "hint"),
     [
         (QUERY, {"watermark": "5 seconds"}, "TW409", "add WITHIN"),
         (NEGATED, {"watermark": "5 seconds", "early": True}, "TW409", "leave early out"),
@@ -37,12 +37,12 @@ def stream(streaming: SparkSession, tmp_path: Path) -> DataFrame:
         (SLIDING, {"watermark": "5 seconds", "buckets": 0}, "TW408", "at least 1"),
     ],
 )
-def test_code_and_way_out(stream: DataFrame, query: str, options: dict[str, Any], code: str, way_out: str) -> None:
+def test_code_and_hint(stream: DataFrame, query: str, options: dict[str, Any], code: str, hint: str) -> None:
     with pytest.raises(TrendweaveError) as refused:
         trendweave.query(query).run(stream, **options)
 
     assert [problem.code for problem in refused.value.problems] == [code]
-    assert way_out in refused.value.problems[0].hint
+    assert hint in refused.value.problems[0].hint
 
 
 def test_all_problems_at_once_with_another_state_store(streaming: SparkSession, stream: DataFrame) -> None:

@@ -168,7 +168,7 @@ def test_unknown_names_have_near_ones() -> None:
         (COUNT, "TW171: a text alone is the path of a folder or a file, and this is a query"),
         ("no/such/rules", "TW171: no/such/rules cannot be read: there is no such file or folder"),
         ({"a": 5}, r"TW171: a query is a text or a trendweave.Query, not int \(query a\)"),
-        ({"a": {"qery": COUNT}}, r"TW171: a rule has no qery \(query a\)\n  way out: did you mean query?"),
+        ({"a": {"qery": COUNT}}, r"TW171: a rule has no qery \(query a\)\n  hint: did you mean query?"),
         ({"a": {"version": "1"}}, r"TW171: a rule has no query \(query a\)"),
         ({"a": {"query": COUNT, "version": 1.1}}, "TW171: a version is a text or a whole number, not 1.1"),
         ({"a": {"query": COUNT, "description": 1}}, "TW171: a description is a text, not 1"),
@@ -234,7 +234,7 @@ def test_one_bad_rule_among_a_thousand_is_named() -> None:
     assert (problem.query, problem.line, problem.column) == ("rule 577", 1, 34)
     assert str(caught.value) == (
         "planning error\nTW201: unknown variable Z (query rule 577, line 1, column 34)\n"
-        "    RETURN COUNT(*) PATTERN A+ WHERE Z.x > 577\n" + " " * 37 + "^^^\n  way out: the pattern has A"
+        "    RETURN COUNT(*) PATTERN A+ WHERE Z.x > 577\n" + " " * 37 + "^^^\n  hint: the pattern has A"
     )
 
 

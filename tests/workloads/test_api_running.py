@@ -255,9 +255,8 @@ def test_a_column_with_two_types_names_both_queries() -> None:
     with pytest.raises(DataError) as caught:
         made.run(EVENTS)
     assert [(problem.code, problem.query) for problem in caught.value.problems] == [("TW314", "b"), ("TW314", "c")]
-    assert (
-        "TW314: column top is double here and int64 in query a (query b)\n  way out: rename one of them with AS"
-        in str(caught.value)
+    assert "TW314: column top is double here and int64 in query a (query b)\n  hint: rename one of them with AS" in str(
+        caught.value
     )
     # Counts and averages are of one type where counts are floats.
     same = trendweave.workload({"a": "RETURN COUNT(*) AS n PATTERN A+", "b": "RETURN AVG(A.x) AS n PATTERN A+"})
@@ -271,7 +270,7 @@ def test_a_column_called_query_is_refused() -> None:
     made = trendweave.workload(
         {"a": "RETURN query, COUNT(*) PATTERN A+ GROUP-BY query", "b": "RETURN COUNT(*) PATTERN A+"}
     )
-    with pytest.raises(DataError, match=r"TW315: .* \(query a\)\n  way out: rename it with AS"):
+    with pytest.raises(DataError, match=r"TW315: .* \(query a\)\n  hint: rename it with AS"):
         made.run(events)
     renamed = made.with_query("a", "RETURN query AS asked, COUNT(*) PATTERN A+ GROUP-BY query")
     assert renamed.run(events).column_names[:2] == ["query", "window_start"]

@@ -225,7 +225,7 @@ def calibrate() -> None:
     from trendweave import calibrate as measure
 
     costs = measure()
-    print("nanoseconds on one core, and on a card where there is one")
+    print("nanoseconds on one core, and on a GPU where there is one")
     print(f"  a run: {costs.call:,.0f}; an event that is read: {costs.read:.3g}, that is kept: {costs.row:.3g}")
     for kind, price in costs.units.items():
         on_card = costs.card_units.get(kind)

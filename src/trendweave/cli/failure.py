@@ -15,6 +15,6 @@ class Failure(Exception):
 
         Args:
             message: What it was.
-            hint: The way out, where there is one.
+            hint: The hint, where there is one.
         """
-        super().__init__(f"{message}\n  way out: {hint}" if hint else message)
+        super().__init__(f"{message}\n  hint: {hint}" if hint else message)

@@ -114,7 +114,7 @@ ExchangeOption = Annotated[
 ]
 DeviceOption = Annotated[
     Device | None,
-    typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a card (gpu), or the fastest."),
+    typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a GPU (gpu), or the fastest."),
 ]
 MaxTrends = Annotated[
     int | None,

@@ -105,7 +105,7 @@ def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFr
 
 
 def find_hint(message: str) -> str:
-    """Find the way out where Spark's message tells the cause; an empty text where it does not."""
+    """Find the hint where Spark's message tells the cause; an empty text where it does not."""
     if "TIMESTAMP(NANOS" not in message:
         return ""
     return "Spark reads no Parquet times in nanoseconds: write them in microseconds, or use --runner local"

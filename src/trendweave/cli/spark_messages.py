@@ -24,12 +24,12 @@ def find_worker_message(text: str) -> str | None:
         return strip_states(found[-1])
     if found := _LACKS.findall(text):
         message, _, hint = strip_states(found[-1]).partition("; ")
-        return f"{message}\n  way out: {hint}"
+        return f"{message}\n  hint: {hint}"
     if other := _OTHER_PYTHON.search(text):
-        return f"TW424: Spark's workers are Python {other[1]}, this is {other[2]}\n  way out: {_PYTHON_HINT}"
+        return f"TW424: Spark's workers are Python {other[1]}, this is {other[2]}\n  hint: {_PYTHON_HINT}"
     if missing := _NO_MODULE.search(text):
         name = (missing[1] or missing[2]).lower()
-        return f"TW424: the Python of Spark's workers has no {name}\n  way out: install it there, or {_PYTHON_HINT}"
+        return f"TW424: the Python of Spark's workers has no {name}\n  hint: install it there, or {_PYTHON_HINT}"
     return None
 
 

@@ -209,10 +209,10 @@ def _on_all_cores(work: Work, machine: Machine, costs: Costs) -> Estimate:
 
 def _on_card(work: Work, machine: Machine, costs: Costs) -> Estimate:
     if machine.card is None:
-        return Estimate("gpu", float("inf"), "there is no card, or no CuPy")
+        return Estimate("gpu", float("inf"), "there is no GPU, or no CuPy")
     unserved = [one.kind for one in work.all_units if one.kind not in costs.card_units]
     if work.not_on_card is not None or unserved:
-        return Estimate("gpu", float("inf"), work.not_on_card or f"no card does this: {unserved[0]}")
+        return Estimate("gpu", float("inf"), work.not_on_card or f"no GPU does this: {unserved[0]}")
     start = 0.0 if machine.warm else costs.card_start
     there = work.bytes * costs.card_byte + sum(one.on_card * costs.card_units[one.kind] for one in work.all_units)
     return Estimate("gpu", (costs.call + costs.card_call + start + prepare_rows(work, costs) + there) / 1e9)
@@ -222,7 +222,7 @@ def tell_choice(choice: Choice, machine: Machine) -> list[str]:
     """The devices with their estimated seconds, and the reason for the first, as lines of text."""
     work = choice.work
     lines = [f"device: {choice.device}, of {work.rows:,} events ({work.kind}, {work.units:,.0f} units of work)"]
-    names = {"cpu": "one core", "threads": f"{machine.cores} cores", "gpu": machine.card or "a card"}
+    names = {"cpu": "one core", "threads": f"{machine.cores} cores", "gpu": machine.card or "a GPU"}
     for one in choice.estimates:
         told = f"not taken: {one.why_not}" if one.why_not is not None else f"about {_seconds(one.seconds)}"
         lines.append(f"  {one.device} ({names[one.device]}): {told}")

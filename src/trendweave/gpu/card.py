@@ -108,9 +108,9 @@ class CupyCard:
             self._number = self.xp.cuda.Device().id if number is None else number
             count = self.xp.cuda.runtime.getDeviceCount()
         except self.xp.cuda.runtime.CUDARuntimeError as error:
-            _refuse(f"no graphics card can be used: {error}", "use device='cpu' or 'threads'")
+            _refuse(f"no GPU can be used: {error}", "use device='cpu' or 'threads'")
         if not 0 <= self._number < count:
-            _refuse(f"there is no graphics card {self._number}; there are {count}", "cards are counted from 0")
+            _refuse(f"there is no GPU {self._number}; there are {count}", "GPUs are counted from 0")
         self.use()
         properties = self.xp.cuda.runtime.getDeviceProperties(self._number)
         self.name = properties["name"].decode()
@@ -236,7 +236,7 @@ def refuse_work(what: str, device: str = "cpu") -> NoReturn:
     """Raise the error for what no card does here.
 
     Args:
-        what: As a sentence without its end: `texts are not compared on a graphics card`.
+        what: As a sentence without its end: `texts are not compared on a GPU`.
         device: The one that serves it.
     """
     raise ExecutionError([Problem("TW422", what, f"use device={device!r}")])

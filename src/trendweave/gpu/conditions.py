@@ -18,7 +18,7 @@ def require_compiled(found: Compiled | NotCompiled) -> Compiled:
         ExecutionError: There is none, so that no card can evaluate it.
     """
     if isinstance(found, NotCompiled):
-        message = f"this condition is not evaluated on a graphics card: {found.reason}"
+        message = f"this condition is not evaluated on a GPU: {found.reason}"
         raise ExecutionError([Problem("TW422", message, "use device='threads' or 'cpu'")])
     return found
 

@@ -9,7 +9,7 @@ from trendweave.language.outline import QueryKind, find_clauses
 
 
 class Habit(NamedTuple):
-    """Where it stands in the text, what is wrong, and the way out."""
+    """Where it stands in the text, what is wrong, and the hint."""
 
     start: int
     end: int

@@ -56,7 +56,7 @@ def span_of(text: str, start: int, end: int) -> Span:
 
 
 def describe_syntax_error(error: UnexpectedInput, text: str, kind: QueryKind) -> Problem:
-    """The problem that a reader sees, with a near keyword or what was expected as the way out."""
+    """The problem that a reader sees, with a near keyword or what was expected as the hint."""
     foreign = find_foreign_clause(text, kind)
     if foreign is not None and foreign.start <= (error.pos_in_stream or len(text)):
         span = span_of(text, foreign.start, foreign.start + len(foreign.keyword))

@@ -57,7 +57,7 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
             return bind_trends(plan, events, time, type_, *asked)
         case IntervalPlan():
             if wishes.device == "gpu":
-                refuse_work("queries over intervals are not computed on a graphics card", "threads")
+                refuse_work("queries over intervals are not computed on a GPU", "threads")
             return bind_intervals(plan, events, time, type_)
         case SituatedPlan():
             return _bind_situated(plan, events, time, type_, wishes)

@@ -108,8 +108,8 @@ def _unite(
     if known.type != column.type:
         what = f"column {path[0]}" if len(path) == 1 else f"{path[-1]} in the events of column {path[0]}"
         message = f"{what} is {_written(column)} here and {_written(known)} in query {owners[path]}"
-        way_out = f"rename one of them with AS, such as AS {path[0]}_2" if len(path) == 1 else "show it in one of them"
-        problems.append(Problem("TW314", message, way_out, query=name))
+        hint = f"rename one of them with AS, such as AS {path[0]}_2" if len(path) == 1 else "show it in one of them"
+        problems.append(Problem("TW314", message, hint, query=name))
     return known
 
 

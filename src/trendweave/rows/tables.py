@@ -112,7 +112,7 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if isinstance(events, list | tuple) and all(isinstance(event, Mapping) for event in events):
         return _read_mappings(events), _as_mappings
     message = f"events cannot be read from {type(events).__name__}"
-    raise DataError([Problem("TW308", message, _way_out(events))])
+    raise DataError([Problem("TW308", message, _hint(events))])
 
 
 def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -124,7 +124,7 @@ def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.table({name: pa.array([event.get(name) for event in events]) for name in names})
 
 
-def _way_out(events: Any) -> str:
+def _hint(events: Any) -> str:
     """How events of another kind become such as are read."""
     if isinstance(events, Mapping):
         return "of columns by name, make a table: pyarrow.table(events)"

@@ -81,7 +81,7 @@ class AskedRules:
         from trendweave.runners.metrics import Metrics
 
         if settings.device == "gpu":
-            message = "workloads are not computed on a graphics card"
+            message = "workloads are not computed on a GPU"
             raise ExecutionError([Problem("TW422", message, "use device='threads', or run queries one by one")])
         raise_problems(check_order(settings.order_by, schema_of(schema)))
         programs: dict[str, Program] = {}

@@ -79,7 +79,7 @@ def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output
 
 def run_local(program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu") -> pa.Table:
     """Result rows; the number of dropped rows is in the metadata of the schema, and in the metrics that are asked.
-    Ctrl-C ends it, but on a graphics card, whose memory belongs to the thread that asked for it."""
+    Ctrl-C ends it, but on a GPU, whose memory belongs to the thread that asked for it."""
     run = _run if device == "gpu" else interruptible(_run)
     return run(program, events, metrics, device)
 

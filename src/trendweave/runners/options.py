@@ -84,7 +84,7 @@ class Options(TypedDict, total=False):
     Without it, and where these are equal too, events of one time never follow each other. Windows go by times alone.
     Queries that look for trends, everywhere."""
     device: Device | None
-    """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a card), or "auto",
+    """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a GPU), or "auto",
     whichever is estimated to be the fastest. The rows are the same. Everywhere."""
     chunks: str | None
     """The length of chunks of time, such as "2 hours", or "auto" (the default), or "off". Spark batch."""

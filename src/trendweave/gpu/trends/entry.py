@@ -81,10 +81,10 @@ def aggregate(
 def check_served(template: Template, selection: Selection) -> None:
     """Refuse what no card does."""
     if selection is Selection.NEXT:
-        refuse_work("trends by skip-till-next-match are not aggregated on a graphics card")
+        refuse_work("trends by skip-till-next-match are not aggregated on a GPU")
     states = len(template.state_variable)
     if states > MOST_STATES:
-        refuse_work(f"patterns of {states} states are not aggregated on a graphics card, only of up to {MOST_STATES}")
+        refuse_work(f"patterns of {states} states are not aggregated on a GPU, only of up to {MOST_STATES}")
 
 
 def _aggregate_part(

@@ -19,7 +19,7 @@ Length = tuple[str, int]
 
 
 def time_hint(found: ColumnType) -> str:
-    """The way out where a column of times has another kind.
+    """The hint where a column of times has another kind.
 
     Args:
         found: The type of the column.

@@ -17,7 +17,7 @@ from trendweave.programs.program import Program
 
 def find_missing_card() -> str | None:
     """What is missing for runs on a card in this process; None where there is one."""
-    return None if card.has_card() else "there is no card here, or no CuPy: a run in this process fails with TW416"
+    return None if card.has_card() else "there is no GPU here, or no CuPy: a run in this process fails with TW416"
 
 
 def check_card(program: Program) -> None:
@@ -52,4 +52,4 @@ def _check_join(join: WindowJoin) -> None:
     columns = side_columns(join.sides, join.events)
     if parts and not any(isinstance(compile_condition(part, columns), Compiled) for part in parts):
         shown = " AND ".join(map(print_expression, parts))
-        card.refuse_work(f"no part of {shown} is evaluated on a graphics card", "threads")
+        card.refuse_work(f"no part of {shown} is evaluated on a GPU", "threads")

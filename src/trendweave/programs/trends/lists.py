@@ -331,14 +331,14 @@ def _check_number_to_look_at(listing: TrendListing) -> None:
 
 
 def describe_too_many_to_look_at(number: str, most: int, plan: Plan) -> Problem:
-    """Say how many trends would have to be looked at to choose among them, and the ways out."""
+    """Say how many trends would have to be looked at to choose among them, and what helps."""
     what = "complete trends" if plan.complete else "trends"
     ways = "a tighter window or predicate leaves fewer; max_trends= allows a hundred times as many to be looked at"
     return Problem("TW412", f"there are {number} {what} to choose among; at most {most:,} are looked at", ways)
 
 
 def describe_too_many(number: str, most: int, plan: Plan) -> Problem:
-    """Say how many trends there are, how many may be shown, and the ways out."""
+    """Say how many trends there are, how many may be shown, and what helps."""
     what = "complete trends" if plan.complete else "trends"
     ways = (
         "LIMIT 10, SAMPLE 10 or LONGEST 10 shows some of them, a tighter window or predicate leaves fewer, "

@@ -172,7 +172,7 @@ class TrendLists(BoundTrends):
         """The trends of prepared rows in batches. They are counted here."""
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
-                refuse_work("a match of events next to each other is not served on a graphics card")
+                refuse_work("a match of events next to each other is not served on a GPU")
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)

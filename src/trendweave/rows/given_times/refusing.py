@@ -12,7 +12,7 @@ Family: TypeAlias = Literal["text", "whole numbers", "decimals", "dates", "times
 
 
 def refuse_written(written: Written, family: Family) -> tuple[str, str] | None:
-    """Why a column is not read by `time_format`, and the way out; None where it is.
+    """Why a column is not read by `time_format`, and the hint; None where it is.
 
     Args:
         written: How times are written.
@@ -38,7 +38,7 @@ def refuse_written(written: Written, family: Family) -> tuple[str, str] | None:
 
 
 def refuse_unit(family: Family) -> tuple[str, str]:
-    """Why a column that holds no numbers is not read by `time_unit`, and the way out.
+    """Why a column that holds no numbers is not read by `time_unit`, and the hint.
 
     Args:
         family: What the column holds.

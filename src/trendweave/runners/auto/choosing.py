@@ -60,7 +60,7 @@ def find_machine() -> Machine:
     cores = count_cores()
     if card.is_warm():
         return Machine(cores, card.find_card().name, warm=True)
-    return Machine(cores, "a card" if _may_have_card() else None)
+    return Machine(cores, "a GPU" if _may_have_card() else None)
 
 
 @cache
@@ -174,7 +174,7 @@ def _find_tasks(program: Program, sample: Sample) -> list[Task]:
     """All that is to be done for a program."""
     tasks = [task for plan in _plans(program) for task in find_tasks(plan, sample)]
     if isinstance(program, Shared):
-        return [replace(task, not_on_card="workloads are not computed on a card") for task in tasks]
+        return [replace(task, not_on_card="workloads are not computed on a GPU") for task in tasks]
     return tasks
 
 
@@ -282,7 +282,7 @@ def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:
         except ExecutionError as error:
             if device != "gpu" or not _REFUSED & {problem.code for problem in error.problems}:
                 raise
-            _LOG.info("the card does not do this (%s); another device does", error.problems[0].message)
+            _LOG.info("the GPU does not do this (%s); another device does", error.problems[0].message)
     return work(last)
 
 

@@ -51,11 +51,11 @@ def find_task(plan: object, sample: Sample) -> Task:
     match plan:
         case SituatedPlan():
             inner = find_task(plan.trend, sample)
-            return Task(inner.kind, inner.units, "situations are not found on a card")
+            return Task(inner.kind, inner.units, "situations are not found on a GPU")
         case Plan():
             return _of_trends(plan, sample, kept)
         case IntervalPlan():
-            return Task("intervals", kept, "patterns over intervals are not matched on a card")
+            return Task("intervals", kept, "patterns over intervals are not matched on a GPU")
         case FilterPlan():
             return Task("filter", float(sample.rows) * _nodes(plan))
         case AggregatePlan():
@@ -64,7 +64,7 @@ def find_task(plan: object, sample: Sample) -> Task:
             return Task("windows", units, card_units=kept * by_key**2)  # it brings rows together
         case JoinPlan():
             return _of_join(plan, sample, kept)
-    return Task("others", kept, "no card does this")
+    return Task("others", kept, "no GPU does this")
 
 
 def find_tasks(plan: object, sample: Sample) -> list[Task]:
@@ -106,7 +106,7 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
     transitions = max(1, len(steps))
     if plan.finds_trends:
         unserved = why_not_linked(plan)
-        refused = None if unserved is None else f"{unserved} is not served on a card"
+        refused = None if unserved is None else f"{unserved} is not served on a GPU"
         if ways & _SCANNED:
             # Events of one type are compared with those of another in each window.
             types = len({variable.type for variable in plan.variables})

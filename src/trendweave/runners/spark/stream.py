@@ -72,7 +72,7 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
 
 
 def _check(program: Program, events: DataFrame, settings: Settings) -> None:
-    """Everything that can be known to be wrong before the stream starts, with the way out."""
+    """Everything that can be known to be wrong before the stream starts, with the hint."""
     problems = []
     never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
     for name in never:

@@ -69,7 +69,7 @@ export class Live {
   }
 
   complain(message, hint) {
-    $("live").replaceChildren(make("p", { class: "stopped" }, message, hint ? make("br") : null, hint ? `way out: ${hint}` : null));
+    $("live").replaceChildren(make("p", { class: "stopped" }, message, hint ? make("br") : null, hint ? `hint: ${hint}` : null));
     this.state = null;
     $("live-said").textContent = message;
   }

@@ -1,4 +1,4 @@
-// What is wrong, as a terminal would tell it: the line, carets under the place, and a way out.
+// What is wrong, as a terminal would tell it: the line, carets under the place, and a hint.
 
 import { $, make } from "./elements.js";
 
@@ -24,7 +24,7 @@ export function ageProblems() {
 function lines(text) {
   return text.split("\n").map((line, number) => {
     if (number === 0) return make("span", { class: "told" }, line);
-    if (line.startsWith("  way out:")) return make("span", { class: "told way-out" }, line);
+    if (line.startsWith("  hint:")) return make("span", { class: "told hint" }, line);
     return make("span", { class: /^\s*\^+$/.test(line) ? "caret" : "" }, line + "\n");
   });
 }

@@ -27,7 +27,7 @@ class ColumnsOnCard:
         compiled = test.compiled
         if compiled is None:
             shown = " AND ".join(print_expression(part) for part in test.others)
-            refuse_work(f"no part of {shown} is evaluated on a graphics card", "threads")
+            refuse_work(f"no part of {shown} is evaluated on a GPU", "threads")
         self.card = card
         own, other = ("left", "right") if candidates.of_left else ("right", "left")
         arrays = iter(test.arrays({own: candidates.probes, other: candidates.members}))

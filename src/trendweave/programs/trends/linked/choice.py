@@ -51,13 +51,13 @@ def link_trends(task: PartitionTask, layout: Layout, memory: int) -> SegmentGrap
     reason = why_not_linked(task.plan)
     if task.options.device == "gpu":
         if reason is not None:
-            refuse_work(f"{reason} is not served on a graphics card")
+            refuse_work(f"{reason} is not served on a GPU")
         card = find_card()
         try:
             with memory_told(card):
                 return count_linked(task, layout, memory, CardLinks(card))
         except NotLinkedError as error:
-            refuse_work(f"{error} is not served on a graphics card")
+            refuse_work(f"{error} is not served on a GPU")
     if reason is not None or not _pays(task, layout):
         return None
     try:

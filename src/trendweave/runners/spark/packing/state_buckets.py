@@ -53,7 +53,7 @@ class StateBuckets:
 
 
 def describe_misfit(stored: int, wanted: int) -> tuple[str, str]:
-    """What is wrong where a state has other buckets than a stream, and the way out.
+    """What is wrong where a state has other buckets than a stream, and the hint.
 
     Args:
         stored: Of the state, as `StateBuckets.stored`.
