@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -51,12 +52,57 @@ def test_rows_are_those_of_a_run_on_all_events(drawn: tuple[Query, list[dict[str
     expected = engine.run(table.filter(pa.array(kept, pa.bool_())))
     with TemporaryDirectory() as folder:
         cut = data.draw(hs.integers(0, len(many)))
-        for number, part in enumerate((table.slice(0, cut), table.slice(cut))):
-            pq.write_table(part, Path(folder) / f"{number}.parquet", row_group_size=data.draw(hs.integers(1, 3)))
-        store = EventStore.over(folder)
+        parts, size = (table.slice(0, cut), table.slice(cut)), data.draw(hs.integers(1, 3))
+        keys = data.draw(hs.sampled_from([(), ("k",), ("g",), ("k", "g"), ("s",)]))
+        if keys:
+            folder = str(Path(folder) / "store")
+            store = EventStore.create(
+                folder, table.schema, type=None, keys=keys, buckets=data.draw(hs.integers(2, 4)), group_rows=size
+            )
+            for part in parts:
+                store.append(part)
+        else:
+            for number, part in enumerate(parts):
+                pq.write_table(part, Path(folder) / f"{number}.parquet", row_group_size=size)
+            store = EventStore.over(folder)
         store = store.build_index() if data.draw(hs.integers(0, 3)) else store
         found = engine.run(store, using="index", between=(low, high))
         assert_same_rows(expected.to_pylist(), found.to_pylist(), full_text(query))
+
+
+SIX = [(1, "a", 1), (2, "b", 0), (3, "c", 2), (4, "d", 0), (5, "e", 1), (6, "f", 0)]
+
+
+def test_situations_of_several_buckets(tmp_path: Path) -> None:
+    """Whatever lies in which bucket: conditions are about all events of a time."""
+    table = pa.table(
+        {name: list(values) for name, values in zip(("time", "k", "x"), zip(*SIX, strict=True), strict=True)}
+    )
+    store = EventStore.create(tmp_path / "store", table.schema, type=None, keys=["k"], buckets=2)
+    store.append(table)
+    assert len(store.files) == 2
+    query = trendweave.query("FROM R DEFINE P AS x > 0, Q AS x > 1 PATTERN P before Q WITHIN 10 seconds")
+    expected = query.run(table).to_pylist()
+    assert len(expected) == 1
+    for using in ("index", "auto", "replay"):
+        assert query.run(store, using=using).to_pylist() == expected
+    assert query.run(store, using="index", between=(4, 7)).num_rows == 0
+
+
+def test_many_events_in_buckets_are_planned_and_explained(tmp_path: Path) -> None:
+    """So many that reading all of them is worth a plan."""
+    number = 400_000
+    times = np.arange(number)
+    busy = (times // 100) % 1000 == 7
+    table = pa.table({"time": times, "k": times % 13, "x": np.where(busy, times % 5, 0)})
+    store = EventStore.create(tmp_path / "store", table.schema, type=None, keys=["k"], buckets=4)
+    store.append(table)
+    query = trendweave.query("FROM R DEFINE P AS x > 0, Q AS x = 2 PATTERN P contains Q WITHIN 10 seconds")
+    expected = query.run(table).to_pylist()
+    assert expected
+    for using in ("index", "auto"):
+        assert_same_rows(expected, query.run(store, using=using).to_pylist())
+    assert "light index" in query.explain(store)
 
 
 def quiet_and_busy() -> pa.Table:

@@ -33,7 +33,7 @@ def find_sections(plans: Sequence[Plan], store: EventStore, low: int | None, hig
     """The sections that have events between two times, both included; None: no bound.
 
     Args:
-        plans: Of the queries that run.
+        plans: Of the queries for trends that run; none for situations, which are looked for in all buckets at once.
         store: The events.
         low: The first time.
         high: The last time.
@@ -60,8 +60,9 @@ def _only(section: Section) -> Section:
 
 
 def is_apart(plans: Sequence[Plan], store: EventStore) -> bool:
-    """Whether no trend has events of two buckets: queries ask all keys of buckets to be equal."""
-    if not store.keys:
+    """Whether no trend has events of two buckets: queries ask all keys of buckets to be equal. Without queries for
+    trends buckets are read together."""
+    if not store.keys or not plans:
         return False
     keys = {(name,) for name in store.keys}
     return all(keys <= {key.path for key in plan.partition_key} for plan in plans)
