@@ -133,3 +133,27 @@ def test_with_skip_till_next_match_groups_of_one_variable_are_refused(run):
     with pytest.raises(PlanningError) as refused:
         run("RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS skip-till-next-match GROUP-BY B.k", stream("a1", k=[1]))
     assert codes(refused) == ["TW223"]
+
+
+def groups(rows):
+    return {row["k"]: row["count"] for row in rows}
+
+
+def test_with_skip_till_next_match_groups_of_what_only_begins(run):
+    """None of these events is ever skipped, so that it does not matter which group it has."""
+    events = stream("a1 a2 b3 b4 a5", k=[1, 2, 7, 8, None])
+    query = "RETURN A.k, COUNT(*) PATTERN {} SEMANTICS skip-till-next-match GROUP-BY A.k"
+    assert groups(run(query.format("A"), events)) == {1: 1, 2: 1, None: 1}
+    # (a1 b3), (a1 b3 b4) and the same of a2
+    assert groups(run(query.format("SEQ(A, B+)"), events)) == {1: 2, 2: 2}
+    # (b3), (b4) and (b3 b4) have no A.
+    assert groups(run(query.format("SEQ(A?, B+)"), events)) == {1: 2, 2: 2, None: 3}
+
+
+def test_with_skip_till_next_match_what_could_follow_a_group_is_not_skipped(run):
+    # An n lies before a3, so that c5 has to follow it, and b4, which could follow if there were no n, stands between.
+    query = """RETURN F.k, COUNT(*) PATTERN SEQ(F, (SEQ(NOT N, A, B) OR SEQ(A, C)))
+        SEMANTICS skip-till-next-match GROUP-BY F.k"""
+    assert groups(run(query, stream("f1 n2 a3 c5", k=[1, 2, 3, 4]))) == {1: 1}
+    assert groups(run(query, stream("f1 n2 a3 b4 c5", k=[1, 2, 3, 4, 5]))) == {}
+    assert groups(run(query, stream("f1 f2 a3 b4 c5", k=[1, 2, 3, 4, 5]))) == {1: 1, 2: 1}

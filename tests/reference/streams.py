@@ -670,3 +670,24 @@ def crossed_cases(draw: DrawFn, lists: bool, windowed: bool = False, **options: 
     if windowed and query.window is None:
         query = replace(query, window=Sliding(10, draw(st.sampled_from([10, 3, 5]))))
     return query, draw(fruitful_streams(pattern) if fruitful else event_streams(pattern))
+
+
+@st.composite
+def groups_of_beginnings(draw: DrawFn, lists: bool, **options: bool) -> tuple[Query, list[dict]]:
+    """Queries under skip-till-next-match with groups by attributes of a variable that only begins trends, whose events
+    are thus never skipped; and streams for them."""
+    first, other = Event("A", "f"), Event(draw(st.sampled_from("ABC")), "h")
+    rest = draw(st.one_of(st.none(), patterns(negation=_rarely(draw, 3)), st.sampled_from(FRUITFUL)))
+    if rest is not None and any(leaf.name == leaf.type for leaf, _ in leaves(rest)):
+        rest = draw(st.sampled_from([plus(_B), star(_A), seq(_A, option(_B)), seq(_B, _C)]))
+    begin = draw(st.sampled_from([first, first, either(first, other), option(first)]))
+    begin = first if rest is None or (can_be_empty(rest) and can_be_empty(begin)) else begin
+    pattern = begin if rest is None else seq(begin, rest)
+    query = draw(queries(conjunction=False, lists=lists, anchors=_rarely(draw, 3), pattern=pattern, **options))
+    groups = tuple(Attribute(name, "f") for name in draw(st.sampled_from([("g",), ("k",), ("g", "k")])))
+    if _rarely(draw, 4):
+        groups += (Attribute("s"),)
+    equivalence = tuple(attribute for attribute in query.equivalence if attribute.variable != "f")
+    return replace(query, group_by=groups, equivalence=equivalence, strategy=NEXT_MATCH), draw(
+        fruitful_streams(pattern)
+    )

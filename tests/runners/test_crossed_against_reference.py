@@ -11,13 +11,15 @@ from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
 from tests.reference.results import rows
-from tests.reference.streams import crossed_cases
+from tests.reference.streams import crossed_cases, groups_of_beginnings
 from tests.reference.trend_rows import shown_text, trend_rows
 from tests.runners.pieces import in_pieces
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as list_planned
+
+Case = tuple[Query, list[dict]]
 
 
 def list_text(query: Query) -> str:
@@ -50,6 +52,27 @@ def test_aggregates_piece_by_piece(case: tuple[Query, list[dict]], data: hs.Data
 @examples(50)
 def test_lists_piece_by_piece(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
+    asked = list_planned(list_text(query))
+    assert counted(in_pieces(asked, events, data)) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+@given(groups_of_beginnings(lists=False), groups_of_beginnings(lists=False, windowed=True), hs.data())
+@examples(60)
+def test_groups_by_what_only_begins(case: Case, windowed: Case, data: hs.DataObject) -> None:
+    """Under skip-till-next-match, where none of the events that have the groups is ever skipped."""
+    query, events = case
+    assert_same_rows(rows(query, events), rows_of(planned(query).run(table_of(events))), text(query))
+    query, events = windowed
+    assert_same_rows(rows(query, events), in_pieces(planned(query), events, data), text(query))
+
+
+@given(groups_of_beginnings(lists=True), groups_of_beginnings(lists=True, windowed=True, choice=True), hs.data())
+@examples(60)
+def test_lists_of_groups_by_what_only_begins(case: Case, windowed: Case, data: hs.DataObject) -> None:
+    query, events = case
+    asked = list_planned(list_text(query))
+    assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
+    query, events = windowed
     asked = list_planned(list_text(query))
     assert counted(in_pieces(asked, events, data)) == counted(trend_rows(query, events, PLAIN)), str(asked)
 

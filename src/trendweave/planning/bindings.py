@@ -67,17 +67,20 @@ def _restrict(template: Template, wanted: tuple[str, ...], bound: tuple[str, ...
         if state in guards and len(seen) == len(wanted)
     ]
     states = [State(number, variable[state], template.states[state].type) for number, (state, _) in enumerate(order)]
-    return _keep_useful_states(Template(tuple(states), tuple(starts), tuple(transitions), tuple(ends)))
+    left = {step.source for step in template.transitions} | set(guards)
+    blocking = {number for number, (state, _) in enumerate(order) if state not in left}
+    return _keep_useful_states(Template(tuple(states), tuple(starts), tuple(transitions), tuple(ends)), blocking)
 
 
-def _keep_useful_states(template: Template) -> Template:
-    """Only the states from which a trend can still end."""
+def _keep_useful_states(template: Template, blocking: set[int]) -> Template:
+    """Only the states from which a trend can still end, and those behind them whose events are not skipped."""
     useful = {end.state for end in template.ends}
     growing = True
     while growing:
         more = {step.source for step in template.transitions if step.target in useful} - useful
         useful |= more
         growing = bool(more)
+    useful |= {step.target for step in template.transitions if step.source in useful and step.target in blocking}
     number = {state: index for index, state in enumerate(sorted(useful))}
     return Template(
         tuple(State(number[s.number], s.variable, s.type) for s in template.states if s.number in useful),

@@ -74,7 +74,7 @@ def make_plan(query: st.QueryTree, problems: list[Problem]) -> p.Plan | None:
     partition_key, bound_keys = _plan_keys(predicates, groups)
     if strategy == "skip-till-next-match":
         bound_keys = _remember_keys(bound_keys, groups, variables, orders, predicates)
-    _check_bound_keys(query, bound_keys, variables, strategy, problems)
+    _check_bound_keys(query, bound_keys, variables, templates, problems)
     needed = _needed_columns(variables, predicates, (*partition_key, *bound_keys), outputs.aggregates)
     for variable, paths in match_paths(match_conditions).items():
         needed[variables.types[variable]] |= paths
@@ -273,15 +273,18 @@ def _check_bound_keys(
     query: st.QueryTree,
     bound_keys: tuple[p.KeyColumn, ...],
     variables: Variables,
-    strategy: str,
+    templates: tuple[p.Template, ...],
     problems: list[Problem],
 ) -> None:
-    """Keys of one variable split trends apart; not all that queries can say goes together with that."""
-    if not bound_keys:
-        return
-    name = f"{bound_keys[0].variable}.{'.'.join(bound_keys[0].path)}"
-    path = ".".join(bound_keys[0].path)
-    if strategy == "skip-till-next-match" and any(key.variable in variables.positive for key in bound_keys):
+    """Keys of one variable split trends apart; not all that queries can say goes together with that.
+
+    Under skip-till-next-match an event that follows another one, and has another value, would not be skipped. Where a
+    variable only begins trends, none of its events is ever skipped."""
+    following = {template.states[step.target].variable for template in templates for step in template.transitions}
+    skipped = [key for key in bound_keys if key.variable in following and key.variable in variables.positive]
+    if query.strategy == "skip-till-next-match" and skipped:
+        path = ".".join(skipped[0].path)
+        name = f"{skipped[0].variable}.{path}"
         message = f"skip-till-next-match cannot be combined with groups by {name}, an attribute of one variable"
         hint = f"group by {path} of all events, or use [{name}] alone"
         problems.append(problem_at(query.span, "TW223", message, hint))
