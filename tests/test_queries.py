@@ -176,6 +176,19 @@ def test_wrong_options_are_our_errors_in_every_place(
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("name", [7, 0, True, b"type", ["type"], {"type": 1}, 1.5])
+@pytest.mark.parametrize("method", ["run", "iter", "schema", "incremental", "push"])
+def test_columns_of_time_and_type_are_names(method: str, name: Any) -> None:
+    everything = (trendweave.query(TREND), trendweave.workload({"a": TREND}), trendweave.operators.filter("v > 1"))
+    for asked in everything if method != "push" else everything[:2]:
+        with pytest.raises(OptionError, match="TW408: time names a column, not"):
+            getattr(asked, method)(EVENTS, time=name)
+        with pytest.raises(OptionError, match=r"type names a column, not .*\n.*name a column.*type=None"):
+            getattr(asked, method)(EVENTS, type=name)
+    with pytest.raises(OptionError, match="type names a column, not"):
+        trendweave.query(TREND).explain(events=EVENTS, type=name)
+
+
 def test_an_option_of_another_place_says_where_it_belongs() -> None:
     query = trendweave.query(TREND)
     with pytest.raises(OptionError, match="only Spark DataFrames take the options chunks"):

@@ -373,5 +373,5 @@ def near_names(name: str, known: Iterable[str]) -> str:
     choices: dict[str, str] = {}
     for candidate in known:
         choices.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), choices, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(name).lower(), choices, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(choices[match] for match in close)}?" if close else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from trendweave.errors import DataError, Problem, near_names
+from trendweave.errors import DataError, OptionError, Problem, near_names
 
 
 class Auto(Enum):
@@ -24,6 +24,19 @@ class Auto(Enum):
 #: store, the column `type` if there is one.
 AUTO: Final = Auto.AUTO
 TypeColumn: TypeAlias = "str | Auto | None"
+
+
+def check_column_names(time: object, type_: object) -> None:
+    """Raise an OptionError where what is to name the column of the time or of the type is no name."""
+    hint = 'name a column, such as {0}="{0}"'
+    problems = (
+        [] if isinstance(time, str) else [Problem("TW408", f"time names a column, not {time!r}", hint.format("time"))]
+    )
+    if not (type_ is None or type_ is AUTO or isinstance(type_, str)):
+        hint += ", or give type=None where all rows are of one type"
+        problems.append(Problem("TW408", f"type names a column, not {type_!r}", hint.format("type")))
+    if problems:
+        raise OptionError(problems)
 
 
 class Kind(Enum):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
 from trendweave.errors import LanguageError, OptionError, Problem, near_names, raise_problems
-from trendweave.events import AUTO, TypeColumn, schema_of
+from trendweave.events import AUTO, TypeColumn, check_column_names, schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.language.not_a_query import check_is_text, find_path
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
@@ -332,6 +332,9 @@ class _Asked:
     time: str
     type: str | None
 
+    def __post_init__(self) -> None:
+        check_column_names(self.time, self.type)
+
     @property
     def time_columns(self) -> tuple[str, ...]:
         return find_time_columns(self.query.plan, self.time)
@@ -354,7 +357,7 @@ class _Asked:
     def check(self, schema: Any) -> None:
         from trendweave.planning.checks import check_query
 
-        problems = check_query(self.query.tree, self.query.plan, schema_of(schema), str(self.time), self.type)
+        problems = check_query(self.query.tree, self.query.plan, schema_of(schema), self.time, self.type)
         raise_problems(problems, self.query.source)
 
     def bind(self, schema: pa.Schema, settings: Settings) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,23 @@ def test_lists_of_dictionaries_give_lists() -> None:
     assert operators.filter("x = 3").run(events) == [{"time": 2, "type": "A", "x": 3}]
     assert len(pairs.run(events, events)) == 1
     assert COUNT.incremental(events).schema == COUNT.schema(events)
+
+
+@pytest.mark.parametrize("first", [datetime(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23)])
+def test_times_that_python_has_not_are_told(first: datetime) -> None:
+    """A window that an event of the first year lies in may begin before it, and one of the last year end behind it."""
+    events = [{"time": first + timedelta(seconds=number), "type": "A"} for number in range(2)]
+    text = "RETURN COUNT(*) AS n PATTERN A+ WITHIN 7 days"
+    assert [row["n"] for row in trendweave.query(text).run(events)] == [1, 3]
+    windows = trendweave.query(f"{text} SLIDE 7 days")
+    with pytest.raises(DataError, match=r"TW310: .*years 1 to 9999\n.*give events as an Arrow table"):
+        windows.run(events)
+    assert windows.run(pa.Table.from_pylist(events)).column("n").to_pylist() == [3]
+    session = windows.push(pa.Table.from_pylist(events).schema)
+    session.send_table(pa.Table.from_pylist(events))
+    if first.year == 1:
+        with pytest.raises(DataError, match="TW310"):
+            session.send({"time": first + timedelta(days=30), "type": "A"})
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json", "jsonl", "arrow", "feather"])
@@ -161,6 +179,21 @@ def test_csv_is_read_by_the_separator_of_its_header(tmp_path: Path, separator: s
     assert table.column_names == ["time", "type", "x, y; z"]
     assert table.to_pydict() == {"time": [1, 2], "type": ["A", "A"], "x, y; z": [2, None]}
     assert COUNT.run(path).column("count").to_pylist() == [3]
+
+
+def test_an_empty_cell_of_csv_is_null_with_and_without_quotes(tmp_path: Path) -> None:
+    """As Spark reads it."""
+    path = tmp_path / "events.csv"
+    path.write_text('time,type,x,s\n1,A,"",""\n2,A,,\n3,"","1","a"\n4,A,"2"," "\n')
+    found = read_file(path)
+    assert found.to_pydict() == {
+        "time": [1, 2, 3, 4],
+        "type": ["A", "A", None, "A"],
+        "x": [None, None, 1, 2],
+        "s": [None, None, "a", " "],
+    }
+    missing = trendweave.query("RETURN COUNT(*) AS n PATTERN A WHERE A.s IS NULL").run(path, numbers="int64")
+    assert missing.column("n").to_pylist() == [2]
 
 
 @pytest.mark.parametrize(

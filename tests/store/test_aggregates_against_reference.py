@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trendweave
 from tests.profiles import examples
 from tests.reference.stored_aggregates import aggregate_by_events, aggregate_by_groups, aggregate_by_time
 from tests.store.random_stores import Folders, Written, stores
+from trendweave.errors import OptionError, TrendweaveError
 from trendweave.store.event_store import EventStore
 
 WANTED = [
@@ -196,3 +198,20 @@ def test_the_index_is_used(tmp_path: Path) -> None:
     assert plan.way == "index"
     assert (plan.groups.size, plan.of_groups, plan.of_rows) == (0, 5, 20_000)
     assert str(plan).startswith("index: ")
+
+
+def test_what_cannot_be_asked_is_told_once(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"time": [1, 2], "x": [1, 2], "k": ["a", "b"]}), tmp_path / "a.parquet")
+    store = EventStore.over(tmp_path)
+    for text in ("SUM(nope)", "COUNT(*), SUM(nope)", "SUM(nope), COUNT(*)"):
+        with pytest.raises(TrendweaveError) as told:
+            store.aggregate(text)
+        assert [problem.code for problem in told.value.problems] == ["TW301"], text
+    for text in ("", " ", "COUNT(*),", "SUM(x) COUNT(*)"):
+        with pytest.raises(TrendweaveError) as told:
+            store.aggregate(text)
+        assert [problem.code for problem in told.value.problems] == ["TW101"], text
+    with pytest.raises(OptionError, match=r"windows of events have no groups.*\n.*ops\.window_aggregate"):
+        store.aggregate("SUM(x)", within="1 events", slide="1 events", by="k")
+    each = trendweave.operators.window_aggregate("SUM(x) AS s", rows=1, keys="k").run(store)
+    assert each.select(["k", "s"]).to_pydict() == {"k": ["a", "b"], "s": [Decimal(1), Decimal(2)]}

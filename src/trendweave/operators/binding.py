@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import DataError, OptionError, Problem, TrendweaveError, raise_problems
-from trendweave.events import AUTO, Kind, Schema, TypeColumn, schema_of
+from trendweave.events import AUTO, Kind, Schema, TypeColumn, check_column_names, schema_of
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning import IntervalPlan, QueryPlan, SituatedPlan
 from trendweave.planning.checks import check_query
@@ -44,6 +44,9 @@ class Asked:
     type: TypeColumn
     merged: bool = False
     usual_type: str = "type"
+
+    def __post_init__(self) -> None:
+        check_column_names(self.time, self.type)
 
     @property
     def time_columns(self) -> tuple[str, ...]:

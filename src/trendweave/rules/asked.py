@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError, raise_problems, raise_together, tell_once
-from trendweave.events import AUTO, Schema, TypeColumn, schema_of
+from trendweave.events import AUTO, Schema, TypeColumn, check_column_names, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
 from trendweave.queries import find_time_columns
 from trendweave.rules.rule import Rule
@@ -38,6 +38,9 @@ class AskedRules:
     time: str
     type: TypeColumn
     of_trends: str | None = "type"
+
+    def __post_init__(self) -> None:
+        check_column_names(self.time, self.type)
 
     @property
     def time_columns(self) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ class AskedRules:
         for rule in rules:
             tree, plan = rule.query.tree, rule.query.plan
             try:
-                problems = check_query(tree, plan, columns, str(self.time), self._type_column(plan))
+                problems = check_query(tree, plan, columns, self.time, self._type_column(plan))
                 raise_problems(problems, rule.query.source)
             except TrendweaveError as error:
                 errors.append(error.about(rule.name))

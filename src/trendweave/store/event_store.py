@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from trendweave.errors import DataError, ExecutionError, OptionError, Problem, raise_problems
-from trendweave.events import AUTO, TypeColumn
+from trendweave.events import AUTO, TypeColumn, check_column_names
 from trendweave.language.durations import read_duration
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.reading import read_schema
@@ -86,6 +86,7 @@ class EventStore(Snapshot):
         Raises:
             DataError: There is nothing to read, or the columns are not there.
         """
+        check_column_names(time, type)
         place = find_place(path, filesystem)
         known = load_declaration(place)
         files = _list(place)
@@ -140,6 +141,7 @@ class EventStore(Snapshot):
         Raises:
             DataError: There is a store already, or a column is missing.
         """
+        check_column_names(time, type)
         place = find_place(path, filesystem)
         columns = arrow_schema(pa.schema(dict(schema)) if isinstance(schema, Mapping) else schema)
         columns = read_schema(columns, (time,), read_time_options(time_unit, time_format))
@@ -357,7 +359,8 @@ class EventStore(Snapshot):
             using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
             spark: A session whose tasks read what has to be read; else this process does.
             by: Columns that events are grouped by. Blocks whose events are all of one group are taken whole: those of a
-                folder, and those in which a column has one value; of others the rows are read.
+                folder, and those in which a column has one value; of others the rows are read. With windows of time;
+                windows of so many events of each key are those of `trendweave.operators.window_aggregate`.
 
         Returns:
             A row per window (and group) that has an event, in order; of windows of events, a row per full window.
@@ -367,9 +370,13 @@ class EventStore(Snapshot):
         """
         question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
-            if spark is not None or by:
-                hint = "leave spark= and by= out"
-                raise OptionError([Problem("TW408", "windows of events are answered in this process", hint)])
+            if by:
+                message = "windows of events have no groups: by= leaves open whether it is events of a group that count"
+                hint = "use the operator, which counts those of each key: ops.window_aggregate(..., rows=, keys=)"
+                raise OptionError([Problem("TW408", message, hint)])
+            if spark is not None:
+                message = "windows of events are answered in this process"
+                raise OptionError([Problem("TW408", message, "leave spark= out")])
             return answer_counted(self, question, using)
         plan = make_plan(self, question, using, self.costs)
         if spark is None:

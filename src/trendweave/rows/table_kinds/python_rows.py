@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+
+from trendweave.errors import DataError, Problem
 
 
 def as_python_rows(table: pa.Table) -> list[dict[str, Any]]:
@@ -15,20 +19,36 @@ def as_python_rows(table: pa.Table) -> list[dict[str, Any]]:
 
     Args:
         table: The rows.
+
+    Raises:
+        DataError: A time is one that Python has not.
     """
-    try:
-        return table.to_pylist()
-    except ValueError:  # without pandas Arrow refuses what is finer than a microsecond
-        columns = [[value for chunk in column.chunks for value in _values(chunk)] for column in table.columns]
-        return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    with _known_to_python():
+        try:
+            return table.to_pylist()
+        except ValueError:  # without pandas Arrow refuses what is finer than a microsecond
+            columns = [[value for chunk in column.chunks for value in _values(chunk)] for column in table.columns]
+            return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def as_python_value(value: pa.Scalar) -> Any:
     """One value; see `as_python_rows`."""
+    with _known_to_python():
+        try:
+            return value.as_py()
+        except ValueError:
+            return _values(pa.array([value.value], pa.int64()).cast(value.type))[0]
+
+
+@contextmanager
+def _known_to_python() -> Iterator[None]:
+    """Say what Python cannot: the edge of a window may lie before its first year, or behind its last one."""
     try:
-        return value.as_py()
-    except ValueError:
-        return _values(pa.array([value.value], pa.int64()).cast(value.type))[0]
+        yield
+    except OverflowError:
+        message = "times are out of range: those of Python's datetime lie in the years 1 to 9999"
+        hint = "give events as an Arrow table (send_table in a session), and rows are one"
+        raise DataError([Problem("TW310", message, hint)]) from None
 
 
 def _values(array: pa.Array) -> list[Any]:

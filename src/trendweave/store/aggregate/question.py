@@ -53,7 +53,7 @@ def read_question(text: str, schema: pa.Schema) -> tuple[Wanted, ...]:
     wanted: list[Wanted] = []
     problems: list[Problem] = []
     place = 0
-    while place < len(text) or not wanted:
+    while place < len(text) or not place:
         found = _PART.match(text, place)
         if found is None or (found.end() < len(text) and text[found.end()] != ","):
             hint = "write for example COUNT(*), AVG(price) AS mean"
