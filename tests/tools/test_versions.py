@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,22 @@ def test_what_cannot_be_installed_is_told(
     assert command.main(["--brief"]) == 0
     assert "NONE OF ITS TESTS RAN: there is no python0.0 on this machine" in capsys.readouterr().out
     assert command.main(["spark-1.0"]) == 2
+
+
+@pytest.mark.parametrize(("pandas", "warned_of"), [("2.3.3", False), ("3.0.0", True)])
+def test_the_extra_spark_has_the_pandas_that_pyspark_supports(
+    pandas: str, warned_of: bool, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Where PySpark supports a newer one, the bound in pyproject.toml moves with it."""
+    import pandas as installed
+    from packaging.requirements import Requirement
+    from pyspark.sql.pandas.utils import require_minimum_pandas_version
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    [bound] = [found for text in extras["spark"] if (found := Requirement(text)).name == "pandas"]
+    monkeypatch.setattr(installed, "__version__", pandas)
+
+    require_minimum_pandas_version()
+
+    assert any("pandas" in str(warning.message) for warning in recwarn) == warned_of
+    assert bound.specifier.contains(pandas) != warned_of
