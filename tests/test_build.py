@@ -125,6 +125,7 @@ SAME: list[tuple[Callable[[], Query], str]] = [
                 b.attr("A.s").like("a%"),
                 1 + x * 2 - x / 3 > 4 - -x % 5,
                 b.call("coalesce", x, 0) == b.cast(b.attr("A.s"), "double"),
+                b.case((x > 3, 1), (x > 2, b.attr("A.y")), otherwise=0) == b.case((x == 1, "a")),
                 b.attr("A.t") < datetime(2024, 1, 1, 12, tzinfo=UTC),
                 b.attr("A.d") == date(2024, 1, 1),
                 b.attr("A.g") < timedelta(minutes=5),
@@ -134,6 +135,7 @@ SAME: list[tuple[Callable[[], Query], str]] = [
         "PATTERN A SEMANTICS contiguous WHERE (A.x >= 1 AND A.x <= -2.5 OR NOT A.x != 3) AND A.x IN (1, 2) AND "
         "A.x BETWEEN 0 AND 9 AND A.x IS NULL AND A.`odd.name` IS NOT NULL AND A.s LIKE 'a%' AND "
         "1 + A.x * 2 - A.x / 3 > 4 - -A.x % 5 AND COALESCE(A.x, 0) = CAST(A.s AS DOUBLE) AND "
+        "CASE WHEN A.x > 3 THEN 1 WHEN A.x > 2 THEN A.y ELSE 0 END = CASE WHEN A.x = 1 THEN 'a' END AND "
         "A.t < TIMESTAMP '2024-01-01 12:00:00' AND A.d = DATE '2024-01-01' AND A.g < 5 minutes AND A.flag = TRUE",
     ),
 ]
@@ -215,6 +217,8 @@ def test_python_cannot_decide_a_condition() -> None:
         (lambda: b.same(), "same has no attributes"),
         (lambda: b.call(3), "call: function is a string, not int"),
         (lambda: b.cast(x, None), "cast: type is a string, not NoneType"),
+        (lambda: b.case(), "case has no branches"),
+        (lambda: b.case((1, 2)), "case: branch is a condition and a value, not tuple"),
         (lambda: intervals.define(3), "define: name is a string, not int"),
         (lambda: intervals.define("A", "x > 1"), "define: condition is a condition, not str"),
         (lambda: intervals.define("A", x > 1, at_least=5), "define: at_least is a length of time, not int"),

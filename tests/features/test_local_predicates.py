@@ -44,6 +44,11 @@ NAN, INF = math.nan, math.inf
         ("A.x = NULL", ""),
         ("A.x != NULL", ""),
         ("ABS(A.x - 3) <= 1", "a2 a3 a4"),
+        ("CASE WHEN A.x > 3 THEN 1 WHEN A.x > 2 THEN 2.5 ELSE 0 END >= 1", "a3 a4"),
+        ("CASE A.x WHEN 1 THEN 'one' WHEN 3 THEN 'three' ELSE 'other' END != 'other'", "a1 a3"),
+        ("CASE A.x WHEN 1 THEN 1 WHEN 3 THEN 3 END IS NULL", "a2 a4 a5"),
+        ("CASE WHEN A.x > 2 THEN TRUE WHEN A.x > 1 THEN NULL ELSE A.x IS NULL END", "a3 a4 a5"),
+        ("CASE WHEN A.x > 1 THEN A.x / (A.x - 2) END > 1", "a3 a4"),
     ],
 )
 def test_whole_numbers(run, condition, kept):

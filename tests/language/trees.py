@@ -15,6 +15,8 @@ names = hs.sampled_from(
         "price",
         "Stock",
         "select",
+        "case",
+        "End",
         "next",
         "TRENDS",
         "limit",
@@ -107,6 +109,9 @@ def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st
         hs.builds(st.RLike, inner, hs.text("ab.'", max_size=5), hs.booleans()),
         hs.builds(_call, hs.sampled_from(sorted(SCALAR_FUNCTIONS)), some),
         hs.builds(st.Cast, inner, hs.sampled_from(["BIGINT", "DOUBLE"])),
+        hs.builds(
+            st.Case, hs.lists(hs.builds(st.When, inner, inner), min_size=1, max_size=2).map(tuple), hs.none() | inner
+        ),
     )
 
 

@@ -93,6 +93,13 @@ def largest(values: list[Scalar]) -> Scalar:
     return best
 
 
+def first_true(branches: list[tuple[bool | None, Scalar]], otherwise: Scalar = None) -> Scalar:
+    """CASE: the value of the first branch whose condition is true. Next to a double, all values are doubles."""
+    taken = next((value for condition, value in branches if condition), otherwise)
+    doubles = any(isinstance(value, float) for value in (otherwise, *(value for _, value in branches)))
+    return float(taken) if doubles and isinstance(taken, int) else taken
+
+
 def calculate(left: Scalar, operator: str, right: Scalar) -> Scalar:
     """Arithmetic. With NULL on either side, on integer overflow and on division by zero the result is NULL."""
     if left is None or right is None:

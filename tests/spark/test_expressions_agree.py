@@ -402,9 +402,16 @@ def columns(*names: str) -> some.SearchStrategy[st.Expression]:
 
 
 def picks(kind: some.SearchStrategy[st.Expression]) -> some.SearchStrategy[st.Expression]:
-    """Functions that return one of their arguments."""
+    """Functions that return one of their arguments, and CASE."""
     of_several = some.sampled_from(["COALESCE", "GREATEST", "LEAST", "NULLIF"])
-    return some.builds(st.Call, of_several, some.tuples(kind, kind))
+    case = some.builds(st.Case, some.lists(whens(kind), min_size=1, max_size=2).map(tuple), some.none() | kind)
+    return some.builds(st.Call, of_several, some.tuples(kind, kind)) | case
+
+
+def whens(kind: some.SearchStrategy[st.Expression]) -> some.SearchStrategy[st.When]:
+    tests = columns("flag") | literals([True, False, None])
+    compared = some.builds(st.Comparison, some.sampled_from(["<", "=", "!="]), kind, kind)
+    return some.builds(st.When, tests | compared, kind)
 
 
 def literals(values: list[Any]) -> some.SearchStrategy[st.Expression]:

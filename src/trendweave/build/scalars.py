@@ -374,6 +374,27 @@ def cast(value: Value, type: str) -> Scalar:
     return Scalar(st.Cast(lit(value).tree, CAST_TYPES[name]))
 
 
+def case(*branches: tuple[Scalar, Value], otherwise: Value = None) -> Scalar:
+    """The value of the first branch whose condition is true: `case((attr("S.ok"), 1), otherwise=0)`.
+
+    Args:
+        *branches: Conditions with their values, at least one.
+        otherwise: The value where no condition is true; NULL unless given.
+
+    Raises:
+        ArgumentError: There are no branches, or one is no condition with a value.
+    """
+    hint = 'write case((attr("S.x") > 3, 1), otherwise=0)'
+    if not branches:
+        raise ArgumentError([Problem("TW116", "case has no branches", hint)])
+    whens = []
+    for branch in branches:
+        if not isinstance(branch, tuple) or len(branch) != 2 or not isinstance(branch[0], Scalar):
+            raise refuse("case: branch", branch, "a condition and a value", hint)
+        whens.append(st.When(branch[0].tree, lit(branch[1]).tree))
+    return Scalar(st.Case(tuple(whens), None if otherwise is None else lit(otherwise).tree))
+
+
 def all_of(*parts: Scalar) -> Scalar:
     """All conditions hold: AND.
 

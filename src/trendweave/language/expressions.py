@@ -222,6 +222,28 @@ class Cast(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class When(Node):
+    """`WHEN condition THEN value`, a branch of CASE."""
+
+    condition: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """`CASE WHEN ... THEN ... ELSE ... END`: the value of the first branch whose condition is true."""
+
+    whens: tuple[When, ...]
+    otherwise: Expression | None = None
+
+    @property
+    def values(self) -> tuple[Expression, ...]:
+        """What it can give, in the order of the text; NULL where there is no ELSE."""
+        last = Literal(None) if self.otherwise is None else self.otherwise
+        return (*(when.value for when in self.whens), last)
+
+
+@dataclass(frozen=True, slots=True)
 class Equivalence(Node):
     """`[company, P.vehicle]`."""
 
@@ -250,6 +272,7 @@ Expression: TypeAlias = (
     | RLike
     | Call
     | Cast
+    | Case
     | Equivalence
 )
 

@@ -18,7 +18,7 @@ _RESERVED = frozenset((
     "RETURN", "EACH", "TRENDS", "COMPLETE", "AS", "PATTERN", "SEQ", "NOT", "AND", "OR", "SEMANTICS", "WHERE",
     "GROUP", "GROUPBY", "WITHIN", "SLIDE", "IN", "BETWEEN", "IS", "NULL", "LIKE", "TRUE", "FALSE", "NEXT", "CAST",
     "TIMESTAMP", "DATE", "LIMIT", "LONGEST", "SAMPLE", "SEED", "ROWS", "DISTINCT", "HAVING", "ORDER", "ORDERBY",
-    "AFTER", "SHORTEST", "SESSION", "RLIKE", "ASC", "DESC",
+    "AFTER", "SHORTEST", "SESSION", "RLIKE", "ASC", "DESC", "CASE",
 ))
 # fmt: on
 #: Further ones, of the text that is being printed.
@@ -205,6 +205,10 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"{name}({', '.join(map(print_expression, arguments))})", _SCALAR
         case st.Cast(operand=operand, type=target):
             return f"CAST({print_expression(operand)} AS {target})", _SCALAR
+        case st.Case(whens=whens, otherwise=otherwise):
+            branches = [f"WHEN {print_expression(one.condition)} THEN {print_expression(one.value)}" for one in whens]
+            branches += [] if otherwise is None else [f"ELSE {print_expression(otherwise)}"]
+            return f"CASE {' '.join(branches)} END", _SCALAR
         case st.Equivalence(attributes=attributes):
             return f"[{', '.join(map(print_expression, attributes))}]", _COMPARE
 

@@ -44,7 +44,6 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
         "write WITHIN 10 minutes SLIDE 10 minutes for windows side by side, and a shorter SLIDE for windows that "
         "overlap",
     ),
-    (r"\bCASE\s+WHEN\b", "there is no CASE", "join conditions with AND and OR, or use COALESCE, GREATEST and LEAST"),
     (r"\bILIKE\b", "there is no ILIKE", "write LOWER(x) LIKE 'a%'"),
     (r"=~|~\*?(?=\s*')", "a regular expression is tested with RLIKE", "write x RLIKE 'regex'"),
     (r"&&", "conditions are joined with AND", "write AND"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeAlias, cast
 
@@ -245,6 +246,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def event(self, meta: Meta, children: list[Any]) -> st.Pattern:
         return st.EventPattern(*map(str, children), span=_span(meta))
 
+    def label(self, meta: Meta, children: list[Any]) -> str:
+        return str(children[0])
+
     def sequence(self, meta: Meta, children: list[Any]) -> st.Pattern:
         return st.Sequence(_nodes(children), span=_span(meta))
 
@@ -367,6 +371,31 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             hint = near_names(target, CAST_TYPES) or f"the types are {', '.join(sorted(set(CAST_TYPES.values())))}"
             self._problem(target.span, "TW114", f"CAST does not know the type {target}", hint)
         return st.Cast(operand, name or "DOUBLE", span=_span(meta))
+
+    def when(self, meta: Meta, children: list[Any]) -> st.When:
+        condition, value = _nodes(children)
+        return st.When(condition, value, span=_span(meta))
+
+    when_equal = when
+
+    def otherwise(self, meta: Meta, children: list[Any]) -> st.Expression:
+        return cast("st.Expression", children[1])
+
+    def searched_case(self, meta: Meta, children: list[Any]) -> st.Expression:
+        parts = _nodes(children)
+        whens = tuple(part for part in parts if isinstance(part, st.When))
+        return st.Case(whens, parts[-1] if len(parts) > len(whens) else None, span=_span(meta))
+
+    def simple_case(self, meta: Meta, children: list[Any]) -> st.Expression:
+        """`CASE x WHEN v` is `CASE WHEN x = v`, as in SQL."""
+        operand, *parts = _nodes(children)
+        compared = [
+            replace(part, condition=st.Comparison("=", operand, part.condition, span=part.condition.span))
+            if isinstance(part, st.When)
+            else part
+            for part in parts
+        ]
+        return self.searched_case(meta, compared)
 
     def call(self, meta: Meta, children: list[Any]) -> st.Expression:
         name, *arguments = _nodes(children)

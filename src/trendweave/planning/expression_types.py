@@ -83,6 +83,8 @@ class ExpressionTypes:
             case st.Cast(operand=operand, type=target):
                 self._only(expression, operand, _NUMBERS | {Kind.STRING, Kind.BOOLEAN}, "CAST")
                 return Kind.INTEGER if target == "BIGINT" else Kind.FLOAT
+            case st.Case():
+                return self._case(expression)
             case st.Equivalence():
                 raise AssertionError("equivalences stand outside of expressions")
 
@@ -159,6 +161,33 @@ class ExpressionTypes:
         )
         return None
 
+    def _case(self, case: st.Case) -> Kind | None:
+        for when in case.whens:
+            self._only(when.condition, when.condition, {Kind.BOOLEAN}, "WHEN")
+        kinds = [self.kind_of(value) for value in case.values]
+        known = [(value, kind) for value, kind in zip(case.values, kinds, strict=True) if kind is not Kind.NULL]
+        if None in kinds:
+            return None
+        for value, kind in known[1:]:
+            if not all(self._go_together(kind, other) for _, other in known):
+                first, its_kind = known[0]
+                shown = f"{print_expression(first)} is {its_kind.value if its_kind else ''}"
+                shown += f", {print_expression(value)} is {kind.value if kind else ''}"
+                message = f"the branches of CASE give different kinds of values: {shown}"
+                hint = "give values of one kind; CAST turns text into numbers"
+                self._problems.append(problem_at(value.span or case.span, "TW305", message, hint))
+                return None
+        return self._common_kind([kind for _, kind in known if kind is not None])
+
+    @staticmethod
+    def _common_kind(kinds: list[Kind]) -> Kind:
+        """The kind in which values meet that go together."""
+        if len(set(kinds)) <= 1:
+            return kinds[0] if kinds else Kind.NULL
+        if set(kinds) <= _MOMENTS:
+            return Kind.TIMESTAMP
+        return Kind.FLOAT if set(kinds) & {Kind.FLOAT, Kind.DURATION} else Kind.DECIMAL
+
     def _call(self, call: st.Call) -> Kind | None:
         first, *others = call.arguments
         match call.function:
@@ -194,9 +223,7 @@ class ExpressionTypes:
                 kinds = [kind for kind in map(self.kind_of_quietly, call.arguments) if kind is not Kind.NULL]
                 if None in kinds:
                     return None
-                if len(set(kinds)) > 1 and set(kinds) <= _NUMBERS:
-                    return Kind.FLOAT if Kind.FLOAT in kinds else Kind.DECIMAL
-                return kinds[0] if kinds else Kind.NULL
+                return self._common_kind([kind for kind in kinds if kind is not None])
 
     def kind_of_quietly(self, expression: st.Expression) -> Kind | None:
         """The kind again, without reporting the same problems twice."""

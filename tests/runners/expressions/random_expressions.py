@@ -52,9 +52,16 @@ def literals(*values: Any) -> Expressions:
 
 
 def picks(kind: Expressions) -> Expressions:
-    """Functions that return one of their arguments."""
+    """Functions that return one of their arguments, and CASE."""
     of_several = some.sampled_from(["COALESCE", "GREATEST", "LEAST", "NULLIF"])
-    return some.builds(st.Call, of_several, some.tuples(kind, kind))
+    case = some.builds(st.Case, some.lists(whens(kind), min_size=1, max_size=2).map(tuple), some.none() | kind)
+    return some.builds(st.Call, of_several, some.tuples(kind, kind)) | case
+
+
+def whens(kind: Expressions) -> some.SearchStrategy[st.When]:
+    tests = columns("flag") | literals(True, False, None)
+    compared = some.builds(st.Comparison, some.sampled_from(["<", "=", "!="]), kind, kind)
+    return some.builds(st.When, tests | compared, kind)
 
 
 def whole_numbers(depth: int) -> Expressions:
@@ -66,6 +73,7 @@ def whole_numbers(depth: int) -> Expressions:
         leaves,
         some.builds(st.Arithmetic, some.sampled_from("+-*%"), below, below),
         some.builds(st.Negative, below),
+        picks(below),
         some.builds(st.Cast, numbers(depth - 1) | conditions(depth - 1), some.just("BIGINT")),
         some.builds(st.Call, some.sampled_from(["CEIL", "FLOOR"]), some.tuples(numbers(depth - 1))),
         some.builds(st.Call, some.sampled_from(["ABS", "SIGN", "ROUND"]), some.tuples(below)),

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.reference.scalars import ARITHMETIC, COMPARISONS, calculate, holds
+from tests.reference.scalars import ARITHMETIC, COMPARISONS, calculate, first_true, holds
 from tests.runners import row_expression
 from tests.runners.expressions.values import HIGH, INF, LOW, NAN, check, same_values
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true, make_columns_comparable
@@ -73,6 +73,23 @@ def test_numbers_agree_with_the_reference(
     for operator in ARITHMETIC:
         found = evaluate(st.Arithmetic(operator, a, b), rows).to_pylist()
         assert same_values(found, [calculate(one, operator, other) for one, other in pairs]), operator
+
+
+@given(first=columns_of_numbers, second=columns_of_numbers, data=some.data())
+def test_case_agrees_with_the_reference(
+    first: tuple[pa.DataType, list[Any]], second: tuple[pa.DataType, list[Any]], data: some.DataObject
+) -> None:
+    """Between columns of one type: a reference value does not know that its column has doubles."""
+    flags = data.draw(some.lists(some.sampled_from([True, False, None]), min_size=4, max_size=4))
+    rows = pa.table(
+        {"p": pa.array(flags, pa.bool_()), "a": pa.array(first[1], first[0]), "b": pa.array(second[1], second[0])}
+    )
+    expression = row_expression("CASE WHEN e.p THEN e.a WHEN e.a < e.b THEN e.b ELSE 7 END")
+    lines = zip(flags, first[1], second[1], strict=True)
+    expected = [first_true([(p, a), (holds(a, "<", b), b)], 7) for p, a, b in lines]
+    if pa.float64() in (first[0], second[0]):
+        expected = [None if value is None else float(value) for value in expected]
+    assert same_values(evaluate(expression, rows).to_pylist(), expected)
 
 
 @given(left=some.lists(some.none() | some.text(max_size=3), min_size=4, max_size=4), data=some.data())

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from trendweave.expressions.arrow.common_types import convert_to_common_type, make_comparable
-from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, STRING, Value, keep_where
+from trendweave.expressions.arrow.values import FLOAT, INTEGER, NO_ANSWER, NULL, STRING, Value, keep_where
 
 
 def invert_if(negated: bool, condition: Value) -> Value:
@@ -114,6 +114,24 @@ def take_first_valid(values: list[Value]) -> Value:
         The value.
     """
     return pc.coalesce(*convert_to_common_type(values))
+
+
+def take_first_true(conditions: list[Value], values: list[Value]) -> Value:
+    """CASE: take the value of the first condition that is true.
+
+    Args:
+        conditions: True, False or NULL.
+        values: One for each condition, and one where none is true.
+
+    Returns:
+        The value.
+    """
+    *values, taken = convert_to_common_type(values)
+    if types.is_null(taken.type):
+        return NULL
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        taken = pc.if_else(pc.coalesce(condition, pa.scalar(False)), value, taken)
+    return taken
 
 
 def take_unless_equal(values: list[Value]) -> Value:

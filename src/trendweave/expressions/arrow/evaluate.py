@@ -26,6 +26,7 @@ from trendweave.expressions.arrow.conditions import (
     is_between,
     is_in_list,
     least,
+    take_first_true,
     take_first_valid,
     take_unless_equal,
 )
@@ -196,6 +197,9 @@ class _Evaluation:
             case st.Cast(operand=operand, type=target):
                 value = self.value(operand)
                 return self._as_integer(value) if target == "BIGINT" else self._as_float(value)
+            case st.Case(whens=whens, values=values):
+                conditions = [self._condition(when.condition) for when in whens]
+                return take_first_true(conditions, [self.value(value) for value in values])
             case st.Call(function="DATE_TRUNC", arguments=(st.Literal(value=unit), moment)):
                 value = self.value(moment)
                 if types.is_null(value.type):

@@ -136,6 +136,16 @@ def take_first_valid(steps: Steps, values: Sequence[Typed]) -> Typed:
     return first
 
 
+def take_first_true(steps: Steps, conditions: Sequence[Typed], values: Sequence[Typed]) -> Typed:
+    """CASE: the value of the first condition that is true; the last value where none is."""
+    *values, taken = to_common_kind(steps, values)
+    if taken.kind is Kind.NULL:
+        return NULL
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        taken = choose(steps, is_true(steps, condition), value, taken)
+    return taken
+
+
 def take_unless_equal(steps: Steps, values: Sequence[Typed]) -> Typed:
     """NULLIF: the first of two, in its own kind."""
     first, second = values

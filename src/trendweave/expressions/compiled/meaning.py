@@ -75,6 +75,9 @@ class Meaning:
             case st.Cast(operand=operand, type=target):
                 cast = of_numbers.cast_to_integer if target == "BIGINT" else of_numbers.cast_to_float
                 return cast(steps, self.value(operand))
+            case st.Case(whens=whens, values=values):
+                conditions = self._conditions(tuple(when.condition for when in whens))
+                return of_conditions.take_first_true(steps, conditions, [self.value(value) for value in values])
             case st.Call(function=function, arguments=arguments):
                 return self._call(function, [self.value(argument) for argument in arguments])
         raise CannotCompile(_NAMES.get(type(expression).__name__, type(expression).__name__))

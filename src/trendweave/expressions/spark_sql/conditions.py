@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from trendweave.events import Kind
-from trendweave.expressions.spark_sql.common_kinds import convert_to_common_kind
-from trendweave.expressions.spark_sql.values import NO_ANSWER, Sql, write_text
+from trendweave.expressions.spark_sql.common_kinds import convert_to_common_kind, find_common_kind
+from trendweave.expressions.spark_sql.values import NO_ANSWER, NULL, Sql, write_text
 from trendweave.language.regular_expressions import translate
 
 
@@ -71,6 +71,24 @@ def is_in_list(value: Sql, options: list[Sql]) -> Sql:
         return NO_ANSWER
     first, *others = (item.text for item in convert_to_common_kind([value, *options]))
     return Sql(f"({first} IN ({', '.join(others)}))", Kind.BOOLEAN)
+
+
+def take_first_true(conditions: list[Sql], values: list[Sql]) -> Sql:
+    """CASE: take the value of the first condition that is true.
+
+    Args:
+        conditions: Text with its kind.
+        values: One for each condition, and one where none is true.
+
+    Returns:
+        The value.
+    """
+    kind = find_common_kind(values)
+    if kind is Kind.NULL:
+        return NULL
+    *values, otherwise = convert_to_common_kind(values)
+    branches = [f"WHEN {one.text} THEN {value.text}" for one, value in zip(conditions, values, strict=True)]
+    return Sql(f"(CASE {' '.join(branches)} ELSE {otherwise.text} END)", kind)
 
 
 def match_like(value: Sql, pattern: str) -> Sql:

@@ -13,6 +13,7 @@ from trendweave.expressions.spark_sql.conditions import (
     is_in_list,
     match_like,
     match_regex,
+    take_first_true,
 )
 from trendweave.expressions.spark_sql.functions import call, cast
 from trendweave.expressions.spark_sql.numbers import calculate, negate
@@ -89,6 +90,9 @@ class _Translation:
                 return invert_if(negated, match_regex(self.sql(operand), pattern))
             case st.Cast(operand=operand, type=target):
                 return cast(self.sql(operand), target)
+            case st.Case(whens=whens, values=values):
+                conditions = [self._condition(when.condition) for when in whens]
+                return take_first_true(conditions, [self.sql(value) for value in values])
             case st.Call(function=function, arguments=arguments):
                 return call(function, [self.sql(argument) for argument in arguments])
         raise AssertionError(f"{type(expression).__name__} is not an expression on one row")
