@@ -14,6 +14,10 @@ OLDEST := spark-3.5
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# Python keeps what it has compiled of our modules: each of the many processes that Spark and the tests start would
+# otherwise compile all of them again, for a second of CPU.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Spark starts the Java found by tools/ensure_java.py, and workers that are the same Python as the driver.
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 

@@ -15,7 +15,7 @@ from hypothesis import settings
 import trendweave
 from tests import preloading_daemon
 from tests.profiles import PROFILE
-from tests.scheduling import SparkBesideTheRest, compile_kernels
+from tests.scheduling import SparkBesideTheRest
 from tests.streaming import kafka_setup
 
 if TYPE_CHECKING:
@@ -86,13 +86,6 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Package:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkBesideTheRest | None:
     return SparkBesideTheRest(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Before the first test, as the time that a test may take is not for compiling."""
-    if any(item.get_closest_marker("spark") for item in session.items):
-        compile_kernels()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

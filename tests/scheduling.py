@@ -1,14 +1,12 @@
 """Which process runs which tests, where there are several: one begins with those on Spark, the others with the rest.
 
 Tests on Spark often wait, for tasks to start and for micro-batches, so beside them there is to be one that computes.
-One JVM then serves most of them, and what it has learned is not learned again. Kernels that were never compiled are
-compiled by the first process (`compile_kernels`), while others begin with tests that need none. Whoever has nothing
-left takes what the others have.
+One JVM then serves most of them, and what it has learned is not learned again. Kernels are compiled by the tests that
+first need them. Whoever has nothing left takes what the others have.
 """
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,11 +57,3 @@ def _turn(unit: str) -> int:
     late = ("features",) if unit.endswith(ON_SPARK) else ()
     folder = unit.split("/")[1]
     return 0 if folder in soon and not unit.endswith(_WITH_KERNELS) else 2 if folder in late else 1
-
-
-def compile_kernels() -> None:
-    """All that queries need, in the first of several processes, while others begin with tests that need none."""
-    if os.environ.get("PYTEST_XDIST_WORKER") == FIRST:
-        from trendweave import warm_up
-
-        warm_up()

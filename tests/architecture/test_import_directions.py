@@ -25,7 +25,7 @@ ROOMS: dict[str, set[str]] = {
     "events": {"errors"},
     "table_files": {"errors"},
     "devices": {"errors"},
-    "language": {"errors"},
+    "language": {"errors", "kept_code"},
     "planning": {"errors", "events", "language", "pictures"},
     "sharing": {"errors", "language", "pictures", "planning"},
     "expressions": {"errors", "events", "language", "planning.plan", "kept_code"},
@@ -46,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
         *("runners", "devices", "pictures", "progress"),
     },
-    "places": {"errors", "devices", "pictures", "progress", "rows", "programs", "runners", "store"},
+    "places": {"errors", "devices", "kept_code", "pictures", "progress", "rows", "programs", "runners", "store"},
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "operators": {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
@@ -83,7 +83,7 @@ ROOMS: dict[str, set[str]] = {
     # What a version of Spark lacks is asked for in one place; far times of its rows are told of as elsewhere.
     "cli": {
         *("__init__", "consoles", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
-        *("rows.given_times", "runners.spark.versions"),
+        *("rows.given_times", "runners.spark.versions", "kept_code.waiting"),
     },
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),

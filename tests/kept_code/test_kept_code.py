@@ -18,19 +18,9 @@ import numba
 import pytest
 
 import trendweave
-from trendweave.kept_code import (
-    cache,
-    files,
-    folders,
-    handed_over,
-    keep_compiled,
-    keep_compiled_text,
-    machine,
-    pack_kernels,
-    packs,
-    prefixes_of_kernels,
-    unpack_kernels,
-)
+from trendweave.kept_code import cache, files, folders, handed_over, machine, packs
+from trendweave.kept_code.cache import keep_compiled, keep_compiled_text, prefixes_of_kernels
+from trendweave.kept_code.packs import pack_kernels, unpack_kernels
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.runners import kernel_packs
 from trendweave.runners.warm_up import WarmUp
@@ -321,9 +311,7 @@ def test_kernels_are_the_same_in_a_copy_and_in_a_zip(tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "trendweave"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     zipped = shutil.make_archive(str(tmp_path / "zipped"), "zip", copy.parent)
-    program = (
-        "from trendweave.kept_code import prefixes_of_kernels; import trendweave.kernels; print(prefixes_of_kernels())"
-    )
+    program = "import trendweave.kernels; from trendweave.kept_code import cache; print(cache.prefixes_of_kernels())"
     found = set()
     for number, where in enumerate((PACKAGE.parent, copy.parent, zipped)):
         variables = os.environ | {"PYTHONPATH": str(where), "PYTHONHASHSEED": str(number + 1)}

@@ -54,7 +54,7 @@ def test_long_compiling_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: py
     _compile_and_be_told()
     _compile_and_be_told()
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("trendweave: compiling for this machine")
+    assert line.startswith("trendweave: compiling this kind of query for this machine takes")
     assert str(folders.kernel_folder()) in line
 
 
@@ -99,3 +99,23 @@ def _wait_for(done: Callable[[], bool]) -> None:
     end = time.monotonic() + 30
     while not done() and time.monotonic() < end:
         time.sleep(0.001)
+
+
+def test_a_driver_is_told_where_nothing_is_compiled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting.tell_driver.cache_clear()
+    waiting.tell_driver()
+    waiting.tell_driver()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("trendweave: tasks compile the first query of a kind for ")
+    (folder / "kernels-here").mkdir(parents=True)
+    (folder / "kernels-here" / "loop.kernel").touch()
+    waiting.tell_driver.cache_clear()
+    waiting.tell_driver()
+    assert capsys.readouterr().err == ""
+
+
+def test_seconds_of_compiling_add_up() -> None:
+    for _ in range(2):
+        with waiting.compiling("0000001"):
+            time.sleep(0.01)
+    assert waiting.seconds_of_compiling() >= 0.02

@@ -144,15 +144,15 @@ def fold_rows():
 
 if __name__ == "__main__":
     kernels = all_kernels()
-    trendweave.kernels.warm_up()
+    trendweave.kernels.warm_up.warm_up()
     report = {"warm_up": loaded_and_compiled(kernels)}
     ask_common_queries()
     report["queries"] = loaded_and_compiled(kernels)
-    trendweave.kernels.warm_up_shared()
+    trendweave.kernels.warm_up.warm_up_shared()
     report["warm_up_shared"] = loaded_and_compiled(kernels)
     ask_many_queries()
     report["many_queries"] = loaded_and_compiled(kernels)
-    trendweave.kernels.warm_up_folding()
+    trendweave.kernels.warm_up.warm_up_folding()
     report["warm_up_folding"] = loaded_and_compiled(kernels)
     fold_rows()
     report["folded"] = loaded_and_compiled(kernels)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernels import warm_up_folding, warm_up_shared
+from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.text import Text
 
-from trendweave import IntervalPlan, Query, Workload, plot
+from trendweave import IntervalPlan, Query, Workload
 from trendweave.cli import files
 from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
@@ -171,6 +171,8 @@ def draw(run: FileRun, result: pa.Table) -> None:
         if find_kind(result.schema) is None:
             message = "--show draws windows, numbers, trends and situations, and the rows have none of them"
             raise Failure(message, "leave --show out, or RETURN TRENDS or a number")
+        from trendweave import plot  # pictures are imported by those who want one
+
         plot(result, run.asked, numbers=run.numbers).save(run.show)
         return
     from trendweave.pictures import TimeLine, draw_time_line, draw_trends

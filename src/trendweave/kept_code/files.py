@@ -17,8 +17,8 @@ SUFFIX = ".kernel"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: So many folders are kept, one per compiler and processor, with so many files of kernels and of queries' texts.
 _MOST_FOLDERS, _MOST_KERNELS, _MOST_TEXTS = 8, 4_000, 600
-#: Folders with kernels, and with kernels of queries' texts, begin like this.
-KERNELS, TEXTS = "kernels-", "texts-"
+#: Folders with kernels, and with kernels of queries' texts, begin like this; tables of parsers have one of their own.
+KERNELS, TEXTS, TABLES = "kernels-", "texts-", "tables"
 
 
 def read_kept(group: str, name: str) -> bytes | None:

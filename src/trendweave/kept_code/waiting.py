@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import IO
 
-from trendweave.kept_code.folders import kernel_folder
+from trendweave.kept_code.files import KERNELS
+from trendweave.kept_code.folders import kernel_folder, kernel_folders
 
 try:
     import fcntl
@@ -23,6 +25,8 @@ PATIENCE = 2.0
 _PAUSE = 5.0
 #: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
 _LONGEST_WAIT = 120.0
+#: The longest was seen for lists of trends with conditions on other events, on a busy machine.
+_RANGE = "5 seconds to 2 minutes"
 #: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
 _VARIABLE = "TRENDWEAVE_PROGRESS"
 
@@ -31,6 +35,7 @@ class _Teller:
     """Says that time goes into compiling, once for a query or several that follow each other."""
 
     def __init__(self) -> None:
+        self.total = 0.0
         self._spent = 0.0
         self._told = False
         self._ended = 0.0
@@ -49,21 +54,41 @@ class _Teller:
             timer.cancel()
             self._ended = time.monotonic()
             self._spent += self._ended - start
+            self.total += self._ended - start
 
     def _tell(self) -> None:
-        if self._told or os.environ.get(_VARIABLE, "").lower() in ("0", "off", "false", "no"):
+        if self._told:
             return
         folder = kernel_folder()
-        kept = "and cannot be kept: no folder to write to"
-        if folder is not None:
-            kept = f"once for each kind of query, and is kept in {folder}"
-        with suppress(OSError, ValueError, AttributeError):
-            print(f"trendweave: compiling for this machine takes some seconds, {kept}", file=sys.stderr, flush=True)
+        kept = "each time: there is no folder to keep it in" if folder is None else f"once, and is kept in {folder}"
+        _print(f"compiling this kind of query for this machine takes {_RANGE}, {kept}")
         self._told = True
 
 
 _TELLER = _Teller()
 _STATE = threading.local()
+
+
+def seconds_of_compiling() -> float:
+    """How long this process has compiled, or has waited for another that did."""
+    return _TELLER.total
+
+
+@cache
+def tell_driver() -> None:
+    """Say on the driver that tasks will compile, where this machine has nothing compiled: tasks write it to logs."""
+    folders = [entry for folder in kernel_folders() for entry in folder.glob(f"{KERNELS}*") if any(entry.iterdir())]
+    if not folders:
+        _print(
+            f"tasks compile the first query of a kind for {_RANGE}, once on each machine; "
+            "`trendweave package --with-kernels` ships what is compiled"
+        )
+
+
+def _print(line: str) -> None:
+    if os.environ.get(_VARIABLE, "").lower() not in ("0", "off", "false", "no"):
+        with suppress(OSError, ValueError, AttributeError):
+            print(f"trendweave: {line}", file=sys.stderr, flush=True)
 
 
 @contextmanager

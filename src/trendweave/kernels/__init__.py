@@ -17,10 +17,9 @@ from trendweave.kernels.inputs import (
     Template,
     Way,
 )
-from trendweave.kernels.warm_up import warm_up, warm_up_folding, warm_up_shared
 
 __all__ = [
     "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "Measure", "PairTest",
     "QueryLanes", "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts",
-    "split_queries", "warm_up", "warm_up_folding", "warm_up_shared",
+    "split_queries",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
-from trendweave.kept_code import keep_compiled
+from trendweave.kept_code.cache import keep_compiled
 
 
 def _kept_on_disk(function: Callable, **options: Any) -> Any:

@@ -7,16 +7,21 @@ finds.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import lark
 from lark import Lark, UnexpectedInput
 from lark.exceptions import VisitError
 
 from trendweave.errors import LanguageError, Problem
+from trendweave.kept_code.files import TABLES, read_kept, write_kept
 from trendweave.language.interval_tree import IntervalTree
 from trendweave.language.interval_tree_builder import IntervalTreeBuilder
 from trendweave.language.outline import QueryKind, tell_kind
@@ -98,7 +103,24 @@ def _grammar(kind: QueryKind) -> Lark:
     start, names = _STARTS[kind]
     room = files("trendweave.language")
     rules = "\n".join(room.joinpath(f"{name}.lark").read_text(encoding="utf-8") for name in names)
-    return Lark(rules, parser="lalr", start=start, propagate_positions=True)
+    return _load_parser(rules, start)
+
+
+def _load_parser(rules: str, start: str) -> Lark:
+    """The parser of a grammar; its tables, which take a tenth of a second to make, are kept beside compiled kernels."""
+    made_of = repr((rules, start, lark.__version__, sys.version_info[:2]))
+    name = f"{start}-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
+    tables = read_kept(TABLES, name)
+    if tables is not None:
+        try:
+            return Lark.load(io.BytesIO(tables))
+        except Exception:  # tables that cannot be read are made anew
+            pass
+    parser = Lark(rules, parser="lalr", start=start, propagate_positions=True)
+    written = io.BytesIO()
+    parser.save(written)
+    write_kept(TABLES, name, written.getvalue())
+    return parser
 
 
 _BRACKETS_AND_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/|[()]""")

@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 from time import perf_counter
 
-from trendweave.kept_code import kernel_folder, list_kernels, prefixes_of_kernels
-from trendweave.kernels import warm_up_folding, warm_up_shared
+from trendweave.kept_code.cache import prefixes_of_kernels
+from trendweave.kept_code.folders import kernel_folder
+from trendweave.kept_code.packs import list_kernels
+from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
 from trendweave.runners.kernel_packs import write_kernel_module

@@ -54,7 +54,7 @@ def load_kept(source: str, name: str) -> Any:
         source: Defines the function, and all that it calls.
         name: The name of the function.
     """
-    from trendweave.kept_code import keep_compiled_text
+    from trendweave.kept_code.cache import keep_compiled_text
 
     # What is kept names the module that it was made in.
     module_name = f"trendweave_{name}_{hashlib.sha256(source.encode()).hexdigest()[:32]}"
