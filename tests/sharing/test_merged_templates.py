@@ -171,7 +171,7 @@ def test_who_counts_trends_does_not_pay_for_a_sum() -> None:
 
 # ------------------------------------------------------------------------------------------------ what is alone
 
-NOTHING = "no other query has a part of its pattern under the same keys"
+NOTHING = "of the queries that could be merged with it, none has a part of its pattern under the same keys"
 ALONE = {
     f"RETURN TRENDS(B.x) PATTERN SEQ(A, B+) {WINDOW}": "it shows trends one by one",
     f"RETURN COUNT(*) PATTERN SEQ(A, B+) SEMANTICS contiguous {WINDOW}": "its strategy is contiguous",
@@ -179,7 +179,7 @@ ALONE = {
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 65 hours SLIDE 1 hour": "an event lies in more than 64 of its windows",
     "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN SESSION 20 seconds": "its windows depend on the events",
     f"RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.x < NEXT(B).x {WINDOW}": (
-        "it compares neighbouring events as no other query does"
+        "it compares neighbouring events, and no other query could share the search for them"
     ),
     f"RETURN COUNT(*) PATTERN SEQ(A, B+, NOT C) {WINDOW}": "it has NOT at the beginning or the end",
     f"RETURN COUNT(*) PATTERN SEQ(A, NOT SEQ(C, D), B+) {WINDOW}": "it has NOT of more than one event",
@@ -195,6 +195,108 @@ def test_why_a_query_is_alone(text: str) -> None:
     plan = plan_sharing([*shared, trendweave.query(text).plan])
     assert [unit.members for unit in plan.units] == [(0, 1), (2,)]
     assert plan.units[1].reason == ALONE[text]  # type: ignore[union-attr]
+
+
+RULE = {
+    "return": "COUNT(*)",
+    "pattern": "SEQ(A a, B b+)",
+    "where": "b.x < NEXT(b).x AND a.x > 1",
+    "semantics": "",
+    "group": "",
+    "window": "WITHIN 20 seconds SLIDE 10 seconds",
+}
+WITHOUT_EDGES = {**RULE, "where": "a.x > 1"}
+NEXT_MATCH = {**WITHOUT_EDGES, "semantics": "SEMANTICS skip-till-next-match"}
+SEARCH = "of the queries that could share its search for neighbours, none"
+MERGED = "of the queries that could be merged with it,"
+#: Two rules, of which the second differs in one thing, and why each is alone; None where they are computed together.
+PAIRS: list[tuple[dict[str, str], str, str, str | None, str | None]] = [
+    (RULE, "window", "WITHIN 30 seconds SLIDE 10 seconds", f"{SEARCH} has its windows", f"{SEARCH} has its windows"),
+    (RULE, "window", "WITHIN 20 seconds SLIDE 5 seconds", f"{SEARCH} has its windows", f"{SEARCH} has its windows"),
+    (RULE, "window", "", f"{SEARCH} has its windows", f"{SEARCH} has its windows"),
+    (RULE, "window", "WITHIN 20 seconds", "no other query could share", "its windows depend on the events"),
+    (RULE, "where", "b.x > NEXT(b).x AND a.x > 1", "asks the same of two events", "asks the same of two events"),
+    (RULE, "where", "b.x < NEXT(b).x AND a.x > 2", None, None),
+    (
+        RULE,
+        "semantics",
+        "SEMANTICS skip-till-next-match",
+        f"{SEARCH} has its strategy",
+        "its strategy is skip-till-next",
+    ),
+    (RULE, "group", "GROUP-BY g", f"{SEARCH} has its keys", f"{SEARCH} has its keys"),
+    (RULE, "pattern", "SEQ(C a, D b+)", "asks the same of two events", "asks the same of two events"),
+    (RULE, "return", "COUNT(*), MAX(b.y)", None, None),
+    (RULE, "return", "EACH LENGTH", "no other query could share", "it shows trends one by one"),
+    (WITHOUT_EDGES, "window", "WITHIN 30 seconds SLIDE 5 seconds", None, None),
+    (
+        WITHOUT_EDGES,
+        "window",
+        "",
+        f"{MERGED} those under its keys have no windows",
+        "those under its keys have windows",
+    ),
+    (
+        WITHOUT_EDGES,
+        "window",
+        "WITHIN 20 seconds",
+        "no other query could be merged",
+        "its windows depend on the events",
+    ),
+    (WITHOUT_EDGES, "where", "a.x > 2", None, None),
+    (
+        WITHOUT_EDGES,
+        "semantics",
+        "SEMANTICS contiguous",
+        "no other query could be merged",
+        "its strategy is contiguous",
+    ),
+    (WITHOUT_EDGES, "group", "GROUP-BY g", f"{MERGED} none has a part", f"{MERGED} none has a part"),
+    (WITHOUT_EDGES, "pattern", "SEQ(C a, D b+)", f"{MERGED} none has a part", f"{MERGED} none has a part"),
+    (WITHOUT_EDGES, "return", "COUNT(*), MAX(b.y), SUM(b.x), MIN(b.z)", "none with such aggr", "none with such aggr"),
+    (
+        NEXT_MATCH,
+        "window",
+        "WITHIN 30 seconds SLIDE 10 seconds",
+        f"{SEARCH} has its windows",
+        f"{SEARCH} has its windows",
+    ),
+    (
+        NEXT_MATCH,
+        "window",
+        "WITHIN 20 seconds",
+        "its strategy is skip-till-next-match",
+        "its windows depend on the events",
+    ),
+    (NEXT_MATCH, "where", "a.x > 2", None, None),
+    (
+        NEXT_MATCH,
+        "semantics",
+        "SEMANTICS contiguous",
+        "its strategy is skip-till-next-match",
+        "its strategy is contiguous",
+    ),
+    (NEXT_MATCH, "group", "GROUP-BY g", f"{SEARCH} has its keys", f"{SEARCH} has its keys"),
+    (NEXT_MATCH, "pattern", "SEQ(C a, D b+)", "asks the same of two events", "asks the same of two events"),
+]
+
+
+@pytest.mark.parametrize(("rule", "clause", "other", "why", "why_other"), PAIRS)
+def test_two_rules_that_differ_in_one_thing(
+    rule: dict[str, str], clause: str, other: str, why: str | None, why_other: str | None
+) -> None:
+    """The reason names that thing, or is about a rule by itself."""
+    texts = [
+        "RETURN {return} PATTERN {pattern} WHERE {where} {semantics} {group} {window}".format(**one)
+        for one in (rule, {**rule, clause: other})
+    ]
+    units = plan_sharing([trendweave.query(text).plan for text in texts]).units
+    if why is None or why_other is None:
+        assert [unit.members for unit in units] == [(0, 1)]
+        return
+    assert [unit.members for unit in units] == [(0,), (1,)]
+    for unit, told in zip(units, (why, why_other), strict=True):
+        assert told in unit.reason  # type: ignore[union-attr]
 
 
 def test_words() -> None:

@@ -43,7 +43,8 @@ def test_text_tells_what_is_together_and_why_others_are_alone() -> None:
         "together 2: one merged template, 2 different queries",
         "together 3: one lane per query, 2 different queries",
         "together 4: alike but for constants, 9 different queries",
-        "alone: it compares neighbouring events as no other query does",
+        "alone: of the queries that could share its search for neighbours, none with its windows and keys asks "
+        "the same of two events",
         "alone: it shows trends one by one",
         "alone: it is no query about trends",
     ]

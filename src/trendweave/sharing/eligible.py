@@ -27,10 +27,10 @@ def why_not_merged(plan: QueryPlan) -> str | None:
         return "it shows trends one by one"
     if plan.finds_trends:
         return "its trends are found one by one"
-    if plan.strategy != "skip-till-any-match":
-        return f"its strategy is {plan.strategy}"
     if not isinstance(plan.window, SlidingWindow | WholeInput):
         return "its windows depend on the events"
+    if plan.strategy != "skip-till-any-match":
+        return f"its strategy is {plan.strategy}"
     if isinstance(plan.window, SlidingWindow) and plan.window.length > _MOST_WINDOWS * plan.window.slide:
         return f"an event lies in more than {_MOST_WINDOWS} of its windows"
     if plan.is_conjunction:
@@ -51,14 +51,14 @@ def _is_supported(column: AggregateColumn) -> bool:
 def _why_not_its_template(plan: Plan) -> str | None:
     template = plan.template
     pairs = template.neighbours()
-    if any((edge.comparisons or edge.general) and (edge.earlier, edge.later) in pairs for edge in plan.edges):
-        return "it compares neighbouring events as no other query does"
     edges = [start.guard for start in template.starts] + [end.guard for end in template.ends]
     if plan.window_apart or any(not guard.always_open for guard in edges):
         return "it has NOT at the beginning or the end"
     steps = template.transitions
     if any(step.closed != NEVER for step in steps) or not all(_is_plain(plan, step.guard) for step in steps):
         return "it has NOT of more than one event"
+    if any((edge.comparisons or edge.general) and (edge.earlier, edge.later) in pairs for edge in plan.edges):
+        return "it compares neighbouring events"
     return None
 
 

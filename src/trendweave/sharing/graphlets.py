@@ -88,15 +88,18 @@ def _find_sharing(merged: MergedQueries) -> set[int]:
     return sharing
 
 
+def measures_of(plan: Plan) -> frozenset[tuple[str, Path | None]]:
+    """What is measured of the trends of a query: kinds of numbers, and what they are of."""
+    return frozenset((kind, column.path) for column in plan.aggregates for kind in measured_kinds(column))
+
+
 def _by_measures(plans: Sequence[QueryPlan], members: Sequence[int]) -> list[list[int]]:
     """Put queries together that measure much the same. Nobody should pay for what only others measure."""
     alike: dict[frozenset[tuple[str, Path | None]], list[int]] = defaultdict(list)
     for member in members:
         plan = plans[member]
         assert isinstance(plan, Plan), "others are not merged"
-        alike[frozenset((kind, column.path) for column in plan.aggregates for kind in measured_kinds(column))].append(
-            member
-        )
+        alike[measures_of(plan)].append(member)
     crowds: list[tuple[frozenset[tuple[str, Path | None]], list[int]]] = []
     for measured, crowd in sorted(alike.items(), key=lambda found: -len(found[1])):
         for number, (theirs, others) in enumerate(crowds):

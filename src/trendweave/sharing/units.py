@@ -9,8 +9,8 @@ from typing import ClassVar, TypeAlias
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.sharing.company import Company
 from trendweave.sharing.constants import Alike, share_constants
-from trendweave.sharing.eligible import why_not_merged
 from trendweave.sharing.graphlets import Graphlets, share_graphlets
 from trendweave.sharing.lanes import Lanes, share_lanes
 
@@ -60,14 +60,21 @@ def plan_sharing(
         groups.setdefault(None if apart is None else apart[number], []).append(number)
     units: list[Unit] = []
     for left in groups.values():
+        members = left
         if apart is not None:
             kept = [member for member in left if member in folded or _carries(plans[member])]
             units += [Alone(member, _CARRIES) for member in kept]
-            left = [member for member in left if member not in set(kept)]
+            members = left = [member for member in left if member not in set(kept)]
+        of_group: list[Unit] = []
         for rule in RULES:
             found, left = rule(plans, left)
-            units += found
-        units += [Alone(member, why_not_merged(plans[member]) or _NOTHING_COMMON) for member in left]
+            of_group += found
+        if left:
+            looked_up = {member for unit in of_group if isinstance(unit, Alike) for member in unit.members}
+            company = Company([plans[member] for member in members if member not in looked_up])
+            lanes = [unit for unit in of_group if isinstance(unit, Lanes)]
+            of_group += [Alone(member, company.why_alone(plans[member], lanes)) for member in left]
+        units += of_group
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 
@@ -113,4 +120,3 @@ def folds_alone(unit: Unit, plans: Sequence[QueryPlan]) -> bool:
 
 #: In the order in which they are tried.
 RULES: tuple[Rule, ...] = (share_lanes, share_constants, share_graphlets)
-_NOTHING_COMMON = "no other query has a part of its pattern under the same keys"
