@@ -138,6 +138,22 @@ SAME: list[tuple[Callable[[], Query], str]] = [
         "CASE WHEN A.x > 3 THEN 1 WHEN A.x > 2 THEN A.y ELSE 0 END = CASE WHEN A.x = 1 THEN 'a' END AND "
         "A.t < TIMESTAMP '2024-01-01 12:00:00' AND A.d = DATE '2024-01-01' AND A.g < 5 minutes AND A.flag = TRUE",
     ),
+    (
+        lambda: b.query(
+            b.plus(A),
+            returns=b.each(
+                b.nth("A.x", 2),
+                b.nth("A.x", -1, "last"),
+                b.collect_list("A.x"),
+                b.collect_set("A.s", "kinds"),
+                b.median("A.x"),
+                b.percentile("A.x", 0.95, "p95"),
+            ),
+            where=[b.value_of(b.nth("A.x", 1)) < b.value_of(b.median("A.x"))],
+        ),
+        "RETURN EACH A[2].x, A[-1].x AS last, COLLECT_LIST(A.x), COLLECT_SET(A.s) AS kinds, MEDIAN(A.x), "
+        "PERCENTILE(A.x, 0.95) AS p95 PATTERN A+ WHERE A[1].x < MEDIAN(A.x)",
+    ),
 ]
 
 
@@ -155,6 +171,9 @@ def test_built_and_written_queries_are_equal(built: Callable[[], Query], text: s
         (lambda: b.query(b.star(A)), "TW206"),
         (lambda: b.query(A, where=[b.attr("Z.x") > 1]), "TW201"),
         (lambda: b.query(A, returns=[b.first("A.x")]), "TW110"),
+        (lambda: b.nth("A.x", 0), "TW113"),
+        (lambda: b.nth("A", 1), "TW113"),
+        (lambda: b.percentile("A.x", 1.5), "TW260"),
         (lambda: b.query(A, semantics="any"), "TW111"),
         (lambda: b.query(A, within="10 parsecs"), "TW106"),
         (lambda: b.query(A, within="ten minutes"), "TW107"),

@@ -42,7 +42,7 @@ CODES: dict[str, str] = {
     "TW107": "duration is zero, negative or too fine",
     "TW108": "unknown function",
     "TW109": "wrong number of arguments",
-    "TW110": "unknown aggregate",
+    "TW110": "unknown aggregate, or one of a single trend over all trends",
     "TW111": "unknown event selection strategy",
     "TW112": "quantifier bounds are the wrong way round",
     "TW113": "literal is not valid",

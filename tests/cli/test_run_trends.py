@@ -13,9 +13,11 @@ import pytest
 from tests.cli.command import trendweave
 from trendweave import query
 from trendweave.cli.files import write_table
-from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.pictures.trends import MOST_GROUPS, MOST_TRENDS, draw_trends
 
+#: What one trend lists, as a line of CSV.
+LISTED = ',,"[3]","[""<&>"",""q""]"'
 EVENTS = pa.table({"time": [1, 2, 3], "type": ["A", "A", "B"], "x": [3, None, 1], "s": ["<&>", "q", "r"]})
 
 
@@ -43,6 +45,14 @@ def test_trends_are_printed_readably(events: Path) -> None:
 def test_one_row_per_trend_needs_no_text(events: Path) -> None:
     result = run("RETURN EACH FIRST(A.x) AS low, COUNT(A) PATTERN SEQ(A+, B) LONGEST 1", events)
     assert result.stdout.splitlines()[1:] == [",,3,2"]
+
+
+def test_lists_of_values_are_json_in_csv(events: Path, tmp_path: Path) -> None:
+    query = "RETURN EACH COLLECT_LIST(A.x) AS x, COLLECT_SET(A.s) AS s PATTERN SEQ(A+, B) LONGEST 1"
+    result = run(query, events)
+    assert result.stdout.splitlines()[1] == LISTED
+    assert run(query, events, "--out", str(tmp_path / "lists.csv")).returncode == 0
+    assert (tmp_path / "lists.csv").read_text().splitlines()[1] == LISTED
 
 
 def test_files_keep_the_list_where_they_can(events: Path, tmp_path: Path) -> None:
@@ -109,4 +119,4 @@ def test_what_cannot_be_drawn_is_told(events: Path, text: str, options: tuple[st
 
 
 def test_other_tables_stay_what_they_are() -> None:
-    assert write_trends_as_text(EVENTS) is EVENTS
+    assert write_lists_as_text(EVENTS) is EVENTS

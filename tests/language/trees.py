@@ -6,7 +6,7 @@ from hypothesis import strategies as hs
 from hypothesis.strategies import SearchStrategy
 
 from trendweave.language import syntax_tree as st
-from trendweave.language.functions import AGGREGATES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
+from trendweave.language.functions import AGGREGATES, EACH_AGGREGATES, NTH, SCALAR_FUNCTIONS, STRATEGIES
 
 names = hs.sampled_from(
     [
@@ -71,12 +71,28 @@ literals = hs.one_of(
     hs.floats(allow_nan=False, allow_infinity=False),
     hs.text(hs.characters(exclude_categories=["Cs"]), max_size=8),
 ).map(st.Literal)
+
+
+def _aggregate(function: str, argument: st.Attribute | None) -> st.Aggregate:
+    """A percentile has a share, which is part of it."""
+    return (
+        st.Aggregate(function, argument or st.Attribute(("A",)), parameter=0.25)
+        if function == "PERCENTILE"
+        else st.Aggregate(function, argument)
+    )
+
+
+def _nth(variable: str, path: tuple[str, ...], number: int) -> st.Aggregate:
+    return st.Aggregate(NTH, st.Attribute((variable, *path)), parameter=number)
+
+
 scalars = hs.one_of(
     literals,
     attributes,
     hs.builds(st.NextAttribute, names, paths),
     hs.builds(st.PreviousAttribute, names, paths),
-    hs.builds(st.Aggregate, hs.sampled_from(EACH_AGGREGATES), attributes),
+    hs.builds(_aggregate, hs.sampled_from(EACH_AGGREGATES), attributes),
+    hs.builds(_nth, names, paths, hs.integers(-3, 10**18 - 1).filter(bool)),
     hs.integers(-(10**15), 10**16).map(st.TimestampLiteral),
     hs.integers(-100_000, 100_000).map(st.DateLiteral),
     durations,
@@ -122,7 +138,7 @@ equivalences = hs.lists(attributes, min_size=1, max_size=3).map(lambda parts: st
 
 
 def _return(kind: st.ReturnKind, known: tuple[str, ...]) -> SearchStrategy[st.Return]:
-    aggregates = hs.builds(st.Aggregate, hs.sampled_from(known), hs.none() | attributes)
+    aggregates = hs.builds(_aggregate, hs.sampled_from(known), hs.none() | attributes)
     distinct = hs.builds(st.Aggregate, hs.just("COUNT"), attributes, hs.just(True))
     quotients = hs.builds(st.Arithmetic, hs.sampled_from("+-*/"), aggregates, aggregates | attributes)
     values = aggregates | distinct | attributes | quotients

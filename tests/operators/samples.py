@@ -19,6 +19,8 @@ CHAINS = {
     "windows and a match": "FILTER heat > 0 | AGGREGATE AVG(heat) AS mean OVER 2 ROWS BY machine | MATCH RETURN "
     "machine, COUNT(*) AS rises, MAX(S.time) AS time PATTERN S{2,3} WHERE [machine] AND S.mean < NEXT(S).mean GROUP-BY "
     "machine WITHIN 30 seconds SLIDE 10 seconds | AGGREGATE SUM(rises) AS rises OVER 1 minute BY machine",
+    "lists of a match": "MATCH RETURN EACH S[2].time AS time, COLLECT_LIST(S.heat) AS heats, MEDIAN(S.n) AS middle "
+    "PATTERN S{2} WHERE [machine] SEMANTICS contiguous WITHIN 30 seconds SLIDE 10 seconds | FILTER middle > 1",
 }
 
 

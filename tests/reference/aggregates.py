@@ -41,17 +41,56 @@ def aggregate(wanted: Aggregate, found: list[Trend], events: list[Row]) -> Scala
 
 
 def of_one_trend(wanted: Output, trend: Trend, events: list[Row]) -> Scalar:
-    """An aggregate of one trend, its length, or the first or last value of a variable's events."""
+    """An aggregate of one trend, its length, or what its events of one variable are: one of them, their values, their
+    percentile."""
     if isinstance(wanted, Calculated):
         return evaluate(wanted.value, lambda leaf: of_one_trend(leaf, trend, events))
     if wanted.function == LENGTH:
         return len(trend)
-    if wanted.function not in ("FIRST", "LAST"):
-        return aggregate(wanted, [trend], events)
-    values = [events[index][wanted.attribute] for index, variable in trend if variable == wanted.variable]
+    values = [events[index].get(wanted.attribute) for index, variable in trend if variable == wanted.variable]
+    known = [value for value in values if value is not None]
+    match wanted.function:
+        case "FIRST":
+            return nth(values, 1)
+        case "LAST":
+            return nth(values, -1)
+        case "NTH":
+            return nth(values, wanted.parameter)
+        case "COLLECT_LIST":
+            return known
+        case "COLLECT_SET":
+            return firsts(known)
+        case "MEDIAN":
+            return percentile(known, 0.5)
+        case "PERCENTILE":
+            return percentile(known, wanted.parameter)
+    return aggregate(wanted, [trend], events)
+
+
+def nth(values: list[Scalar], number: int) -> Scalar:
+    """The second event is that of number 2, the last but one that of number -2."""
+    place = number - 1 if number > 0 else len(values) + number
+    return values[place] if 0 <= place < len(values) else None
+
+
+def firsts(values: list[Scalar]) -> list[Scalar]:
+    """Of equal values the first."""
+    seen: dict[object, Scalar] = {}
+    for value in values:
+        seen.setdefault(identity(value), value)
+    return list(seen.values())
+
+
+def percentile(values: list[int | float], share: float) -> float | None:
+    """As Spark SQL's `percentile`: on the straight line between the two values around the place of the share."""
     if not values:
         return None
-    return values[0] if wanted.function == "FIRST" else values[-1]
+    ordered = sorted(values, key=lambda value: (is_nan(value), 0 if is_nan(value) else value))
+    place = (len(ordered) - 1) * share
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    if low == high or math.floor(place) == math.ceil(place):
+        return float(low)
+    return (math.ceil(place) - place) * low + (place - math.floor(place)) * high
 
 
 def total(values: list[int | float]) -> int | float:

@@ -56,6 +56,8 @@ def same_value(left: Any, right: Any, relative_tolerance: float = RELATIVE_TOLER
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)
         return math.isclose(left, right, rel_tol=relative_tolerance)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same_value, left, right))
     return left == right
 
 

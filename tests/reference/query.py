@@ -65,8 +65,9 @@ LENGTH = "LENGTH"
 class Aggregate:
     """`COUNT(*)` (no variable), `COUNT(S)` (no attribute), `SUM(S.price)`; `name` is what `AS` gives it.
 
-    Of one trend also `FIRST(S.x)`, `LAST(S.x)` and `LENGTH`; of several, `AVG(LENGTH)`. In a condition on a whole match
-    `plain` is the LAST that is written as `S.x`.
+    Of one trend also `FIRST(S.x)`, `LAST(S.x)`, `S[2].x` (NTH), `MEDIAN(S.x)`, `PERCENTILE(S.x, 0.9)`,
+    `COLLECT_LIST(S.x)`, `COLLECT_SET(S.x)` and `LENGTH`; of several, `AVG(LENGTH)`. `parameter` is the number of
+    NTH and the share of PERCENTILE. In a condition on a whole match `plain` is the LAST that is written as `S.x`.
     """
 
     function: str
@@ -75,6 +76,7 @@ class Aggregate:
     name: str | None = None
     plain: bool = False
     distinct: bool = False
+    parameter: int | float | None = None
 
     @property
     def column(self) -> str:
@@ -382,6 +384,10 @@ def output_text(output: Output) -> str:
             written = f"{function}({output.attribute or '*'})"
         case Aggregate(function=function, variable=variable, attribute=None):
             written = f"{function}({variable})"
+        case Aggregate(function="NTH", variable=variable, attribute=attribute, parameter=number):
+            written = f"{variable}[{number}].{attribute}"
+        case Aggregate(function="PERCENTILE", variable=variable, attribute=attribute, parameter=share):
+            written = f"PERCENTILE({variable}.{attribute}, {share})"
         case Aggregate(function=function, variable=variable, attribute=attribute, distinct=distinct):
             written = f"{function}({'DISTINCT ' if distinct else ''}{variable}.{attribute})"
     return written if output.name is None else f"{written} AS {output.name}"

@@ -390,7 +390,21 @@ def calculations(draw: DrawFn, variables: Sequence[str], of_one: bool = False) -
         Aggregate("COUNT", draw(variable), draw(attribute), "different", distinct=True),
         Aggregate("STDDEV", draw(variable), draw(st.sampled_from(NUMBERS)), "deviation"),
     ]
+    if of_one:
+        possible += values_of_one(draw(variable), draw(attribute), draw(st.sampled_from(NUMBERS)))
     return tuple(draw(st.lists(st.sampled_from(possible), min_size=1, unique=True)))
+
+
+def values_of_one(variable: str, attribute: str, number: str) -> list[Aggregate]:
+    """What one trend says of its events of one variable: single ones, all values, and what lies between them."""
+    return [
+        Aggregate("NTH", variable, attribute, "second", parameter=2),
+        Aggregate("NTH", variable, attribute, "last_but_one", parameter=-2),
+        Aggregate("COLLECT_LIST", variable, attribute, "listed"),
+        Aggregate("COLLECT_SET", variable, attribute, "listed_once"),
+        Aggregate("MEDIAN", variable, number, "median"),
+        Aggregate("PERCENTILE", variable, number, "percentile", parameter=0.9),
+    ]
 
 
 @cache
@@ -432,13 +446,18 @@ def whole_conditions(draw: DrawFn, pattern: Pattern) -> Whole:
     shape = draw(st.sampled_from(["count", "aggregate", "aggregate and event", "ends"]))
     if shape == "count":
         return Whole(Aggregate("COUNT", one), comparison, Constant(draw(st.integers(0, 3))))
-    calculated = Aggregate(draw(st.sampled_from(["SUM", "MIN", "MAX", "AVG"])), one, draw(st.sampled_from(NUMBERS)))
+    calculated = Aggregate(
+        draw(st.sampled_from(["SUM", "MIN", "MAX", "AVG", "MEDIAN"])), one, draw(st.sampled_from(NUMBERS))
+    )
     if shape == "aggregate":
         return Whole(calculated, comparison, draw(limits()))
     event = Aggregate("LAST", other, draw(st.sampled_from(NUMBERS)), plain=True)
     if shape == "aggregate and event":
         return Whole(calculated, comparison, event)
     end = Aggregate(draw(st.sampled_from(["FIRST", "LAST"])), one, draw(st.sampled_from(NUMBERS)))
+    if draw(st.integers(0, 3)) == 0:
+        second = Aggregate("NTH", one, end.attribute, parameter=draw(st.sampled_from([1, 2, -2])))
+        return Whole(second, comparison, event)
     never_before = one != other and not can_follow_all(pattern, other, frozenset([one]))
     if never_before and can_follow_all(pattern, one, frozenset([other])):
         return Whole(end, comparison, event)

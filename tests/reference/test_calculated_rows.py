@@ -21,6 +21,7 @@ from .query import (
     Order,
     Query,
     Sliding,
+    output_text,
     text,
 )
 from .ranking import assert_first_rows, assert_in_order
@@ -155,3 +156,25 @@ def test_query_text():
         "ORDER BY COUNT(*) DESC, A.k",
         "LIMIT 2",
     ]
+
+
+def test_events_by_number_lists_and_percentiles_of_one_trend():
+    # (a1), (a2), (b3) stand for themselves; of the second event, the last but one, all values, each value once.
+    wanted = (
+        Aggregate("NTH", "A", "x", "second", parameter=2),
+        Aggregate("NTH", "A", "x", "before", parameter=-3),
+        Aggregate("COLLECT_LIST", "A", "x", "all"),
+        Aggregate("COLLECT_SET", "A", "x", "once"),
+        Aggregate("MEDIAN", "A", "x", "median"),
+        Aggregate("PERCENTILE", "A", "x", "low", parameter=0.25),
+        Aggregate("COLLECT_LIST", "B", "x", "none"),
+        Aggregate("MEDIAN", "B", "x", "nothing"),
+    )
+    query = Query(seq(*[A] * 4, star(B)))
+    (row,) = each_rows(query, stream("a1 a2 a3 a4", x=[4, None, 1, 4]), wanted)
+    expected = {"second": None, "before": None, "all": [4, 1, 4], "once": [4, 1], "median": 4.0, "low": 2.5}
+    assert row == BASE | expected | {"none": [], "nothing": None}
+    (row,) = each_rows(Query(seq(A, A)), stream("a1 a2", x=[math.nan, 2.0]), wanted[3:5])
+    assert math.isnan(row["median"])
+    assert row["once"][1] == 2.0
+    assert "A[2].x AS second, A[-3].x AS before" in ", ".join(map(output_text, wanted))

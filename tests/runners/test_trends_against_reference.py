@@ -15,8 +15,8 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.pattern import Event, Not, Or, Pattern, Repeat, Seq, variable_types
-from tests.reference.query import Aggregate, Attribute, Moving, Query, Sliding
-from tests.reference.streams import event_streams, queries_and_streams
+from tests.reference.query import Aggregate, Attribute, Moving, Query, Sliding, output_text
+from tests.reference.streams import event_streams, queries_and_streams, values_of_one
 from tests.reference.trend_rows import each_rows, named_attributes, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
@@ -134,13 +134,9 @@ def test_one_row_per_trend(case: tuple[Query, list[dict]]) -> None:
         Aggregate("FIRST", one, "s"), Aggregate("LAST", other, "y"), Aggregate("FIRST", other, "time"),
         Aggregate("COUNT", one), Aggregate("SUM", one, "x"), Aggregate("SUM", other, "y", "sum_of_doubles"),
         Aggregate("AVG", other, "x"), Aggregate("MIN", one, "y"), Aggregate("MAX", other, "x"),
+        *values_of_one(other, "s", "y"),
     )  # fmt: skip
-    listed = [
-        f"{a.function}({a.variable}{'' if a.attribute is None else '.' + a.attribute})"
-        + ("" if a.name is None else f" AS {a.name}")
-        for a in outputs
-    ]
-    asked = planned(shown_text(query, f"EACH {', '.join(listed)}"))
+    asked = planned(shown_text(query, f"EACH {', '.join(map(output_text, outputs))}"))
     assert counted(rows_of(asked.run(table_of(events)))) == counted(each_rows(query, events, outputs)), str(asked)
 
 

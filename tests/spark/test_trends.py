@@ -19,6 +19,7 @@ from tests.runners.reference_tables import rows_of
 from tests.runners.test_trends_against_reference import PLAIN, counted, place_of, places, planned
 from tests.spark.comparing import assert_as_local, frame_from, settings
 from tests.spark.test_batch_against_reference import frame_of
+from trendweave.cli.trend_text import write_lists_as_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,8 @@ WINDOW = "WITHIN 12 seconds SLIDE 4 seconds"
         "RETURN EACH g, FIRST(A.time), MAX(A.time), COUNT(A), SUM(A.x), AVG(A.x) PATTERN A+ WHERE [k] GROUP-BY g "
         + WINDOW,
         "RETURN TRENDS PATTERN A{2} WHERE [k] WITHIN 9 seconds",
+        "RETURN EACH g, COLLECT_LIST(A.time) AS at, COLLECT_SET(A.x) AS s, A[2].x, A[-2].time AS before, MEDIAN(A.x), "
+        f"PERCENTILE(A.x, 0.9) AS high PATTERN A+ WHERE [k] AND A[1].x <= MEDIAN(A.x) GROUP-BY g {WINDOW}",
     ],
 )
 def test_the_same_rows_columns_and_types_as_in_process(
@@ -84,6 +87,16 @@ def test_the_same_rows_columns_and_types_as_in_process(
     assert counted(found.to_pylist()) == counted(expected.to_pylist())
     assert expected.num_rows
     assert asked.schema(frame) == asked.run(frame).schema
+
+
+def test_lists_are_json_in_csv(spark: SparkSession, tmp_path: Path, events: pa.Table) -> None:
+    from trendweave.cli.spark_files import write_rows
+
+    asked = trendweave.query("RETURN EACH COLLECT_LIST(A.x) AS x, COLLECT_SET(A.g) AS g PATTERN A{3} WITHIN 2 seconds")
+    write_rows(asked.run(frame_from(spark, events, tmp_path)), str(tmp_path / "out"), "csv")
+    found = spark.read.option("header", True).csv(str(tmp_path / "out")).select("x", "g").toArrow()
+    assert counted(found.to_pylist()) == counted(write_lists_as_text(asked.run(events)).select(["x", "g"]).to_pylist())
+    assert found.num_rows
 
 
 def test_choices_count_per_window_and_group_across_keys(spark: SparkSession, tmp_path: Path, events: pa.Table) -> None:

@@ -33,7 +33,7 @@ QUERIES = {
     "calm": "RETURN k, COUNT(*) PATTERN SEQ(A, NOT C, D) WHERE [k] GROUP-BY k WITHIN SESSION 2 seconds",
     "whole": "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k",
     # Others.
-    "each": "RETURN EACH FIRST(A.v) AS f, LAST(B.v) AS l PATTERN SEQ(A, B) WHERE [g] AND A.v > 30 WITHIN 3 seconds",
+    "each": "RETURN EACH A[1].v AS f, COLLECT_SET(B.v) AS l PATTERN SEQ(A, B) WHERE [g] AND A.v > 30 WITHIN 3 seconds",
     "lists": f"RETURN TRENDS(v) PATTERN SEQ(A, B, C) WHERE [h, g] AND A.v > 25 AND C.v > 25 {WINDOW}",
     "intervals": "FROM events PARTITION BY h DEFINE Low AS v < 25, High AS v > 20 "
     "PATTERN Low before; meets; overlaps High WITHIN 30 seconds RETURN h, AVG(High.v) AS high",

@@ -25,7 +25,10 @@ NEGATION = "RETURN g, COUNT(*) PATTERN SEQ(A+, NOT B, A C) WHERE [g] AND C.x > 5
 QUALIFIED = "RETURN g, COUNT(*), AVG(P.y) PATTERN SEQ(A P+, B) WHERE [P.k, g] GROUP-BY g WITHIN 6 s SLIDE 3 s"
 NEXT_MATCH = "RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE [k] SEMANTICS skip-till-next-match WITHIN 9 s SLIDE 3 s"
 CONTIGUOUS = "RETURN k, COUNT(*) PATTERN (SEQ(A+, B))+ GROUP-BY k SEMANTICS contiguous WITHIN 20 s SLIDE 10 s"
-EACH = "RETURN EACH FIRST(A.x) AS low, LAST(B.s) AS last, COUNT(A) PATTERN SEQ(A+, B) WHERE [k] WITHIN 9 s SLIDE 3 s"
+EACH = (
+    "RETURN EACH FIRST(A.x) AS low, LAST(B.s) AS last, COUNT(A), COLLECT_LIST(A.x) AS all, COLLECT_SET(A.s) AS once, "
+    "A[2].x, MEDIAN(A.x) AS median PATTERN SEQ(A+, B) WHERE [k] AND A[-1].x >= MEDIAN(A.x) WITHIN 9 s SLIDE 3 s"
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -29,7 +29,7 @@ RULES = {
     "pairs": f"RETURN COUNT(*) PATTERN SEQ(A a, A b) WHERE [k] AND a.x > 3 {WINDOW}",
     "other keys": f"RETURN g, COUNT(*) PATTERN A+ WHERE [g] GROUP-BY g {WINDOW}",
     "no keys": "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 4 seconds SLIDE 2 seconds",
-    "each": "RETURN EACH FIRST(A.x) AS f, LAST(B.x) AS l PATTERN SEQ(A, B) WHERE [k] WITHIN 3 seconds",
+    "each": "RETURN EACH A[1].x AS f, COLLECT_LIST(B.x) AS l PATTERN SEQ(A, B) WHERE [k] WITHIN 3 seconds",
     "intervals": "FROM events PARTITION BY k DEFINE Low AS x < 4, High AS x > 3 "
     "PATTERN Low before; meets; overlaps High WITHIN 20 seconds RETURN k",
 }

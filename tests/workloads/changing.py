@@ -21,8 +21,8 @@ SECOND = 1_000_000_000
 
 #: Kinds of queries that related workloads have seldom or never; the engine alone is their judge.
 FURTHER = (
-    "RETURN EACH FIRST(A.s), COUNT(B) PATTERN SEQ(A, B+) WHERE [k] SEMANTICS skip-till-next-match WITHIN 5 seconds "
-    "AFTER MATCH SKIP PAST LAST EVENT",
+    "RETURN EACH FIRST(A.s), COUNT(B), COLLECT_LIST(B.s) AS listed, B[2].s AS second PATTERN SEQ(A, B+) WHERE [k] "
+    "SEMANTICS skip-till-next-match WITHIN 5 seconds AFTER MATCH SKIP PAST LAST EVENT",
     "RETURN EACH LENGTH AS long PATTERN (A OR B)+ WHERE [g] SEMANTICS contiguous WITHIN 4 seconds SLIDE 2 seconds "
     "AFTER MATCH SKIP PAST LAST EVENT",
     "RETURN k, COUNT(*) PATTERN B+ WHERE [k] GROUP-BY k WITHIN SESSION 3 seconds",

@@ -33,7 +33,7 @@ QUERIES = {
     "groups": f"RETURN k, COUNT(*) AS n, MAX(A.x) PATTERN A+ WHERE [k] GROUP-BY k {WINDOW}",
     "trends": f"RETURN TRENDS(A.x) PATTERN SEQ(A, B) {WINDOW}",
     "others": f"RETURN TRENDS(B.note, A.on) PATTERN SEQ(A, B) {WINDOW}",
-    "each": f"RETURN EACH MIN(B.x) AS least, FIRST(A.on) AS began PATTERN SEQ(A, B) {WINDOW}",
+    "each": f"RETURN EACH MIN(B.x) AS least, FIRST(A.on) AS began, COLLECT_LIST(B.x) AS all PATTERN SEQ(A, B) {WINDOW}",
     "shown": f"RETURN ROWS(A.x) PATTERN SEQ(A, B) {WINDOW}",
     "moving": "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 3 seconds",
     "twice": f"RETURN COUNT(*) PATTERN SEQ(A+, B) {WINDOW}",
@@ -81,7 +81,7 @@ def test_one_table_for_all() -> None:
     result = WORKLOAD.run(EVENTS)
     assert result.column_names == [
         *("query", "window_start", "window_end", "count", "k", "n", "max_A_x", "length", "events", "least", "began"),
-        *("match", "variable", "time", "type", "x", "X_start", "X_end", "Y_start", "Y_end", "max_X_x"),
+        *("all", "match", "variable", "time", "type", "x", "X_start", "X_end", "Y_start", "Y_end", "max_X_x"),
         *("name", "start", "end"),
     ]
     assert result.schema.field("query").type == pa.string()
@@ -102,7 +102,8 @@ def test_columns_are_known_by_name_without_types(name: str) -> None:
     known = shown_columns(query.plan, "time", type_column(query.plan, trendweave.queries.AUTO))
     assert [column.name for column in known] == alone.names
     for column, field in zip(known, alone, strict=True):
-        fields = [part.name for part in field.type.value_type] if pa.types.is_list(field.type) else []
+        of_events = pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type)
+        fields = [part.name for part in field.type.value_type] if of_events else []
         assert list(column.fields) == fields
 
 

@@ -15,6 +15,7 @@ from trendweave.build.arguments import (
 )
 from trendweave.errors import LanguageError, Problem
 from trendweave.language import syntax_tree as st
+from trendweave.language.functions import NTH
 
 
 def count(variable: str | None = None, alias: str | None = None) -> st.Output:
@@ -146,6 +147,86 @@ def last(name: str, alias: str | None = None) -> st.Output:
         ArgumentError: An argument is no string.
     """
     return _output("LAST", name, alias, named=True)
+
+
+def nth(name: str, number: int, alias: str | None = None) -> st.Output:
+    """An attribute of one event of a variable, in one trend (`each`): `nth("F.ip", 2)` is `F[2].ip`.
+
+    Args:
+        name: The attribute, as in "F.ip".
+        number: Which event of the variable: 1 is the first, -1 the last.
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        LanguageError: The number is 0, or the attribute has no variable.
+    """
+    argument, number = read_attribute((name,), "nth: name"), check_number(number, "nth: number")
+    if number == 0 or abs(number) >= 10**18 or len(argument.names) < 2:
+        hint = 'write nth("F.ip", 1) for the first, nth("F.ip", -1) for the last'
+        raise LanguageError([Problem("TW113", "events of a variable are numbered from 1", hint)])
+    return st.Output(st.Aggregate(NTH, argument, parameter=number), check_optional_text(alias, "nth: alias"))
+
+
+def median(name: str, alias: str | None = None) -> st.Output:
+    """MEDIAN of an attribute, in one trend (`each`).
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("MEDIAN", name, alias, named=True)
+
+
+def percentile(name: str, share: float, alias: str | None = None) -> st.Output:
+    """PERCENTILE of an attribute, in one trend (`each`): `percentile("S.price", 0.95)`.
+
+    Args:
+        name: The attribute, as in "S.price".
+        share: The share of values below it, from 0 to 1.
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument has a wrong type.
+        LanguageError: The share is not from 0 to 1.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        raise refuse("percentile: share", share, "a number", "give a number from 0 to 1")
+    if not 0 <= share <= 1:
+        message = f"{share} is not a share of values"
+        raise LanguageError([Problem("TW260", message, "give a number from 0 to 1")])
+    argument = read_attribute((name,), "percentile: name")
+    value = st.Aggregate("PERCENTILE", argument, parameter=float(share))
+    return st.Output(value, check_optional_text(alias, "percentile: alias"))
+
+
+def collect_list(name: str, alias: str | None = None) -> st.Output:
+    """COLLECT_LIST: the values of an attribute in one trend (`each`), in order and without NULLs.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("COLLECT_LIST", name, alias, named=True)
+
+
+def collect_set(name: str, alias: str | None = None) -> st.Output:
+    """COLLECT_SET: the different values of an attribute in one trend (`each`), in order of their first occurrence.
+
+    Args:
+        name: The attribute, as in "S.price".
+        alias: The name of the column.
+
+    Raises:
+        ArgumentError: An argument is no string.
+    """
+    return _output("COLLECT_SET", name, alias, named=True)
 
 
 def _output(function: str, name: str | None, alias: str | None, named: bool = False) -> st.Output:

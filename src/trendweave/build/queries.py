@@ -11,7 +11,7 @@ from trendweave.build.patterns import check_pattern
 from trendweave.build.scalars import Scalar, read_order
 from trendweave.errors import Problem, near_names, raise_problems
 from trendweave.language import syntax_tree as st
-from trendweave.language.functions import AGGREGATES, EACH_AGGREGATES, STRATEGIES
+from trendweave.language.functions import STRATEGIES
 from trendweave.language.printer import print_query
 from trendweave.queries import Query, make_query
 
@@ -61,12 +61,6 @@ def query(
     check_pattern(pattern, "query: pattern")
     if returns is not None and not isinstance(returns, st.Return):
         returns = st.Return("aggregates", read_outputs(returns, "returns"))
-    for output in returns.outputs if returns is not None else ():
-        known = EACH_AGGREGATES if returns is not None and returns.kind == "each" else AGGREGATES
-        for node in output.value.walk():
-            if isinstance(node, st.Aggregate) and node.function not in known:
-                message = f"{node.function} speaks of one trend"
-                problems.append(Problem("TW110", message, "use it with each()"))
     if semantics is not None and semantics not in STRATEGIES:
         hint = near_names(str(semantics), STRATEGIES) or f"one of {', '.join(STRATEGIES)}"
         problems.append(Problem("TW111", f"unknown event selection strategy {semantics}", hint))

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.errors import DataError, Problem
 from trendweave.table_files import read_file
 
@@ -211,7 +211,7 @@ def _write(table: pa.Table, path: Path) -> None:
         case "parquet":
             pyarrow.parquet.write_table(table, path)
         case "csv":
-            pyarrow.csv.write_csv(write_trends_as_text(table), path)
+            pyarrow.csv.write_csv(write_lists_as_text(table), path)
         case "arrow":
             pyarrow.feather.write_feather(table, path, compression="uncompressed")
         case "json":

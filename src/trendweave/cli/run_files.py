@@ -19,7 +19,7 @@ from trendweave.cli.answers import Asked, split_rows
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import Device, Exchange, Numbers, TimeOptions, add_times, choose_type_column
 from trendweave.cli.terminal import print_table
-from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.consoles import make_console
 from trendweave.pictures.kinds import find_kind
 
@@ -193,12 +193,12 @@ def print_result(run: FileRun, result: pa.Table, type_: str | None) -> None:
     if sys.stdout.isatty():
         console = make_console()
         if isinstance(run.asked, Query):
-            print_table(console, write_trends_as_text(result))
+            print_table(console, write_lists_as_text(result))
             return
         for name, rows in split_rows(run.asked, result, run.time, type_):
             console.rule(Text(name, style="bold"), align="left")
-            print_table(console, write_trends_as_text(rows))
+            print_table(console, write_lists_as_text(rows))
         return
     import pyarrow.csv
 
-    pyarrow.csv.write_csv(write_trends_as_text(result), sys.stdout.buffer)
+    pyarrow.csv.write_csv(write_lists_as_text(result), sys.stdout.buffer)

@@ -12,6 +12,8 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType
 
 from trendweave import Options, ParquetEvents, Query, read
 from trendweave.cli.answers import Asked, describe_answers
@@ -120,6 +122,7 @@ def read_plainly(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataF
 def write_rows(rows: DataFrame, folder: str, kind: FileKind) -> None:
     """A folder with one file per task, written by the tasks."""
     options = {"header": True} if kind == "csv" else {}
+    rows = write_lists_as_json(rows) if kind == "csv" else rows
     try:
         with explain_spark_errors():
             rows.write.format(kind).options(**options).mode("error").save(folder)
@@ -128,6 +131,17 @@ def write_rows(rows: DataFrame, folder: str, kind: FileKind) -> None:
         with suppress(OSError):
             Path(folder).rmdir()
         raise
+
+
+def write_lists_as_json(rows: DataFrame) -> DataFrame:
+    """Replace lists, for which CSV has no place, by JSON."""
+    columns = [
+        F.to_json(F.col(quoted), {"ignoreNullFields": "false"}).alias(field.name)
+        if isinstance(field.dataType, ArrayType)
+        else F.col(quoted)
+        for field, quoted in ((field, f"`{field.name.replace('`', '``')}`") for field in rows.schema.fields)
+    ]
+    return rows.select(*columns)
 
 
 def tell_of_no_rows(rows: pa.Table) -> None:

@@ -1,16 +1,25 @@
-"""Trends as text, for files and terminals that know no lists."""
+"""Trends and lists of values as text, for files and terminals that know no lists."""
 
 from __future__ import annotations
+
+import json
 
 import pyarrow as pa
 
 from trendweave.pictures import describe_trend
 
 
-def write_trends_as_text(table: pa.Table) -> pa.Table:
-    """Replace the list of a trend's events by one text: `A 1 x=5 -> B 3 x=7`. Other tables stay what they are."""
-    if "events" not in table.column_names or not pa.types.is_list(table.schema.field("events").type):
-        return table
-    place = table.column_names.index("events")
-    texts = [None if events is None else describe_trend(events) for events in table.column("events").to_pylist()]
-    return table.set_column(place, "events", pa.array(texts, pa.string()))
+def write_lists_as_text(table: pa.Table) -> pa.Table:
+    """Replace the list of a trend's events by one text, `A 1 x=5 -> B 3 x=7`, and other lists by JSON, `["u","v"]`."""
+    for place, field in enumerate(table.schema):
+        if not pa.types.is_list(field.type):
+            continue
+        write = describe_trend if field.name == "events" and pa.types.is_struct(field.type.value_type) else _write_json
+        texts = [None if values is None else write(values) for values in table.column(place).to_pylist()]
+        table = table.set_column(place, field.name, pa.array(texts, pa.string()))
+    return table
+
+
+def _write_json(values: list[object]) -> str:
+    """As Spark writes it, which has no room between values."""
+    return json.dumps(values, default=str, ensure_ascii=False, separators=(",", ":"))

@@ -108,11 +108,15 @@ class PreviousAttribute(Node):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
-    """`COUNT(*)` has no argument; the function name is upper case. `FIRST(S.x)` is also written `FIRST(S).x`."""
+    """`COUNT(*)` has no argument; the function name is upper case. `FIRST(S.x)` is also written `FIRST(S).x`.
+
+    `parameter` is the p of `PERCENTILE(S.x, p)`, and the number of the event in `S[2].x` (NTH).
+    """
 
     function: str
     argument: Attribute | None
     distinct: bool = False
+    parameter: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)

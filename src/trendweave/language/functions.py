@@ -61,8 +61,12 @@ MAX_ROUNDED_DIGITS = 22
 
 #: Aggregates over all trends of a window and group.
 AGGREGATES: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV", "VARIANCE")
+#: What only RETURN EACH can say, of a single trend.
+OF_ONE_TREND: tuple[str, ...] = ("FIRST", "LAST", "MEDIAN", "PERCENTILE", "COLLECT_LIST", "COLLECT_SET")
 #: What RETURN EACH can say of a single trend.
-EACH_AGGREGATES: tuple[str, ...] = (*AGGREGATES, "FIRST", "LAST")
+EACH_AGGREGATES: tuple[str, ...] = (*AGGREGATES, *OF_ONE_TREND)
+#: `F[2].x`, an attribute of the second event of a variable: an aggregate of one trend that is not written as a call.
+NTH = "NTH"
 
 STRATEGIES: tuple[str, ...] = ("skip-till-any-match", "skip-till-next-match", "contiguous")
 

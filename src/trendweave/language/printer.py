@@ -170,9 +170,12 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"NEXT({print_name(variable)}).{_names(names)}", _SCALAR
         case st.PreviousAttribute(variable=variable, names=names):
             return f"PREV({print_name(variable)}).{_names(names)}", _SCALAR
-        case st.Aggregate(function=function, argument=argument, distinct=distinct):
+        case st.Aggregate(function="NTH", argument=st.Attribute(names=(variable, *names)), parameter=number):
+            return f"{print_name(variable)}[{number}].{_names(tuple(names))}", _SCALAR
+        case st.Aggregate(function=function, argument=argument, distinct=distinct, parameter=parameter):
             of = "*" if argument is None else _names(argument.names)
-            return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of})", _SCALAR
+            with_parameter = "" if parameter is None else f", {parameter!r}"
+            return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of}{with_parameter})", _SCALAR
         case st.Negative(operand=operand):
             inner = _expression(operand, _UNARY)
             return f"- {inner}" if inner.startswith("-") else f"-{inner}", _UNARY

@@ -21,6 +21,8 @@ from trendweave.language.functions import (
     CAST_TYPES,
     EACH_AGGREGATES,
     MAX_ROUNDED_DIGITS,
+    NTH,
+    OF_ONE_TREND,
     OTHER_NAMES,
     SCALAR_FUNCTIONS,
     STRATEGIES,
@@ -102,7 +104,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         """In RETURN, a function that is not known was meant as an aggregate."""
         for node in value.walk():
             if isinstance(node, st.Aggregate):
-                self._check_aggregate(node, known)
+                self._check_aggregate(node, (*known, *OF_ONE_TREND, NTH))  # whether one trend is there, the plan knows
             elif isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS and node.span is not None:
                 place = (node.span.line, node.span.column)
                 kept = [p for p in self.problems if (p.code, p.line, p.column) != ("TW108", *place)]
@@ -114,8 +116,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         if aggregate.function in known or aggregate.span is None:
             return
         hint = near_names(aggregate.function, known) or f"the aggregates are {', '.join(known)}"
-        if aggregate.function in EACH_AGGREGATES:
-            hint = f"{aggregate.function} speaks of one trend; use it with RETURN EACH"
         self._problem(aggregate.span, "TW110", f"unknown aggregate {aggregate.function}", hint)
 
     def output(self, meta: Meta, children: list[Any]) -> st.Output:
@@ -354,6 +354,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         names = tuple(map(str, _nodes(children)))
         return st.Aggregate(str(children[0]).upper(), st.Attribute(names, span=_span(meta)), span=_span(meta))
 
+    def nth_attribute(self, meta: Meta, children: list[Any]) -> st.Expression:
+        *sign, digits = (child for child in children if isinstance(child, Token))
+        names = tuple(map(str, _nodes(children)))
+        number = self._whole(meta, digits, 0) * (-1 if sign else 1)
+        if number == 0:
+            message = f"events of {names[0]} are numbered from 1"
+            hint = f"{names[0]}[1] is the first, {names[0]}[2] the second, {names[0]}[-1] the last"
+            self._problem(_span(meta), "TW113", message, hint)
+        argument = st.Attribute(names, span=_span(meta))
+        return st.Aggregate(NTH, argument, parameter=number or 1, span=_span(meta))
+
     def aggregate_of_all(self, meta: Meta, children: list[Any]) -> st.Expression:
         return self._aggregate(meta, children[0], None)
 
@@ -400,6 +411,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def call(self, meta: Meta, children: list[Any]) -> st.Expression:
         name, *arguments = _nodes(children)
         function = OTHER_NAMES.get(name.upper(), name.upper())
+        if function == "PERCENTILE":
+            return self._percentile(meta, arguments)
         if len(arguments) == 1 and isinstance(arguments[0], st.Attribute):
             if function in EACH_AGGREGATES:
                 return self._aggregate(meta, name, arguments[0])
@@ -426,6 +439,16 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             elif function == "ROUND" and len(arguments) == 2:
                 arguments[1] = self._digits(arguments[1])
         return st.Call(function, tuple(arguments), span=_span(meta))
+
+    def _percentile(self, meta: Meta, arguments: list[Any]) -> st.Expression:
+        """The share of values below is part of the function, not a value."""
+        given = arguments[1].value if len(arguments) == 2 and isinstance(arguments[1], st.Literal) else None
+        share = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else -1.0
+        if not 0 <= share <= 1 or not isinstance(arguments[0], st.Attribute):
+            message = "PERCENTILE takes an attribute of a variable and a number from 0 to 1"
+            self._problem(_span(meta), "TW260", message, "write PERCENTILE(S.price, 0.95), or MEDIAN(S.price)")
+            return st.Literal(0, span=_span(meta))
+        return st.Aggregate("PERCENTILE", arguments[0], parameter=share, span=_span(meta))
 
     def _unit(self, argument: st.Expression) -> st.Expression:
         """The unit of DATE_TRUNC, in upper case: part of the function, not a value."""

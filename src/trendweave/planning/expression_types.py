@@ -43,7 +43,7 @@ class ExpressionTypes:
                 return self._column_kind(names[1:], expression.span)
             case st.NextAttribute(names=names) | st.PreviousAttribute(names=names):
                 return self._column_kind(names, expression.span)
-            case st.Aggregate(function="FIRST" | "LAST", argument=st.Attribute(names=names)):
+            case st.Aggregate(function="FIRST" | "LAST" | "NTH", argument=st.Attribute(names=names)):
                 return self._column_kind(names[1:], expression.span)
             case st.Aggregate():
                 return self._aggregate(expression)
@@ -92,8 +92,10 @@ class ExpressionTypes:
         """Of one trend or of many; whether the column can be aggregated is told elsewhere."""
         if aggregate.function == "COUNT" or aggregate.argument is None:
             return Kind.INTEGER
-        if aggregate.function in ("AVG", "STDDEV", "VARIANCE"):
+        if aggregate.function in ("AVG", "STDDEV", "VARIANCE", "MEDIAN", "PERCENTILE"):
             return Kind.FLOAT
+        if aggregate.function in ("COLLECT_LIST", "COLLECT_SET"):
+            return Kind.COLLECTION
         if len(aggregate.argument.names) < 2:
             return Kind.INTEGER  # of LENGTH
         found = self.kind_of_quietly(aggregate.argument)

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, cast
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
-from trendweave.language.functions import SCALAR_FUNCTIONS
+from trendweave.language.functions import AGGREGATES, NTH, SCALAR_FUNCTIONS
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.plan import (
@@ -136,6 +136,10 @@ def name_output(output: st.Output) -> str:
 
 def _name_aggregate(value: st.Aggregate) -> str:
     names = value.argument.names if value.argument is not None else ()
+    if value.function == NTH:  # S[2].x is S_2_x, S[-2].x is S_minus_2_x
+        return "_".join((names[0], str(value.parameter).replace("-", "minus_"), *names[1:]))
+    if value.parameter is not None:
+        names = (*names, str(value.parameter).replace(".", "_"))
     return "_".join((value.function.lower(), *(("distinct",) if value.distinct else ()), *names))
 
 
@@ -297,8 +301,10 @@ class _Planning:
             message = f"{names[0]} occurs only under NOT, so no trend contains it"
             problems.append(problem_at(value.span, "TW212", message, "aggregate a variable that trends contain"))
             return None
-        variable, path = (names[0], names[1:]) if names else (None, ())
-        return AggregateColumn(name, function, variable, path or None, value.distinct)
+        if not self._each and function not in AGGREGATES:
+            problems.append(_of_one_trend(value))
+            return None
+        return AggregateColumn.of(name, value)
 
     def _plan_lengths(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
         """Trends that nobody finds one by one have no lengths to look at."""
@@ -313,6 +319,14 @@ class _Planning:
             self._problems.append(problem_at(value.span, "TW238", message, hint))
             return None
         return AggregateColumn(name, value.function)
+
+
+def _of_one_trend(value: st.Aggregate) -> Problem:
+    """Aggregates over all trends never look at one of them, nor tell its events apart."""
+    hint = "use it with RETURN EACH"
+    if value.function in ("MEDIAN", "PERCENTILE"):
+        hint += "; over all trends a value counts once for each trend that it is in: AVG and STDDEV can tell"
+    return problem_at(value.span, "TW110", f"{print_expression(value)} speaks of one trend, not of all", hint)
 
 
 def plan_shown(

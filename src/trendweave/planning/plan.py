@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
-from trendweave.language.syntax_tree import AfterMatchKind, ChoiceKind, ComparisonOperator, Expression, ReturnKind
+from trendweave.language.syntax_tree import (
+    AfterMatchKind,
+    Aggregate,
+    ChoiceKind,
+    ComparisonOperator,
+    Expression,
+    ReturnKind,
+)
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -307,18 +314,38 @@ class GroupColumn:
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
     """`COUNT(*)` has neither variable nor path, `COUNT(S)` has no path. `LENGTH` and aggregates of it have neither.
-    `distinct`: different values are counted."""
+    `distinct`: different values are counted. `parameter`: the share of PERCENTILE, the number of NTH."""
 
     name: str
     function: str
     variable: str | None = None
     path: Path | None = None
     distinct: bool = False
+    parameter: int | float | None = None
+
+    @staticmethod
+    def of(name: str, value: Aggregate) -> AggregateColumn:
+        """Settle the column of an aggregate. The first and last event, and the median, are what they are however they
+        are written."""
+        names = value.argument.names if value.argument is not None else ()
+        function, parameter = value.function, value.parameter
+        if function == "NTH" and parameter in (1, -1):
+            function, parameter = "FIRST" if parameter == 1 else "LAST", None
+        if function == "MEDIAN":
+            function, parameter = "PERCENTILE", 0.5
+        return AggregateColumn(
+            name, function, names[0] if names else None, names[1:] or None, value.distinct, parameter
+        )
 
     @property
     def is_spread(self) -> bool:
         """Is it about how far values lie apart?"""
         return self.function in ("STDDEV", "VARIANCE")
+
+    @property
+    def needs_all_values(self) -> bool:
+        """Does it look at all values of a trend together, so that they cannot be folded one by one?"""
+        return self.distinct or self.is_spread or self.function in ("COLLECT_LIST", "COLLECT_SET", "PERCENTILE", "NTH")
 
     @property
     def is_length(self) -> bool:

@@ -231,7 +231,7 @@ def steps_from_row_to_row(plan: Plan) -> bool:
         return False
     if plan.match_conditions or plan.returns == "rows":
         return False
-    if any(column.distinct or column.is_spread for column in plan.aggregates):
+    if any(column.needs_all_values for column in plan.aggregates):
         return False
     if max(len(plan.template.states), len(plan.template.transitions)) > _MOST_STEPS:
         return False

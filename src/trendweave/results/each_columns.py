@@ -13,7 +13,7 @@ from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold
 from trendweave.planning.plan import AggregateColumn, Plan
-from trendweave.results.each_spread import SpreadValues, is_spread, spread_values
+from trendweave.results.each_spread import SpreadValues, spread_values
 from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends, join_chunks
@@ -132,6 +132,14 @@ def _write_spread(
 ) -> pa.Array:
     if output.distinct:
         return pa.array(spread.count_different(trends), pa.int64())
+    if output.function == "PERCENTILE":
+        assert output.parameter is not None, "a percentile has a share"
+        return spread.find_percentile(trends, output.parameter)
+    if output.function == "NTH":
+        assert isinstance(output.parameter, int), "events are numbered"
+        return spread.take_event(trends, output.parameter).cast(type_)
+    if output.function in ("COLLECT_LIST", "COLLECT_SET"):
+        return spread.list_values(trends, each_once=output.function == "COLLECT_SET").cast(type_)
     return write_aggregate(output, type_, events, numbers, spread.find(trends), {})
 
 
@@ -154,7 +162,7 @@ def fold_columns(
     spreads: list[SpreadValues | None] = []
     for output, name in zip(aggregates, names, strict=True):
         variable = NO_VARIABLE if output.variable is None else number[output.variable]
-        of_spread = name is not None and is_spread(output)
+        of_spread = name is not None and output.needs_all_values
         spreads.append(spread_values(output, table.column(name), variable) if of_spread else None)
         if of_spread:
             variable = NO_VARIABLE

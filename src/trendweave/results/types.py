@@ -23,6 +23,9 @@ from trendweave.rows.times import time_type
 #: How whole numbers are written, which no type can always hold.
 Numbers: TypeAlias = Literal["decimal", "int64", "text", "float64", "log2"]
 NUMBERS: tuple[Numbers, ...] = ("decimal", "int64", "text", "float64", "log2")
+#: Aggregates that list values of a column, and those that have its type, alone or in a list.
+_LISTS = ("COLLECT_LIST", "COLLECT_SET")
+_OF_COLUMN = ("MIN", "MAX", "FIRST", "LAST", "NTH", *_LISTS)
 #: Digits of the widest decimal that Arrow and Spark share.
 DIGITS = 38
 
@@ -34,7 +37,8 @@ class ResultColumn:
     Attributes:
         name: Its name.
         type: Its Arrow type.
-        source: The column of the events whose type it has; None where the type is our own.
+        source: The column of the events whose type it has, or of whose values it has lists (`is_list`); None where the
+            type is our own.
         fields: Of a list of events, the columns of each event.
     """
 
@@ -42,6 +46,7 @@ class ResultColumn:
     type: pa.DataType
     source: Path | None = None
     fields: tuple[ResultColumn, ...] = ()
+    is_list: bool = False
 
     @property
     def field(self) -> pa.Field:
@@ -69,18 +74,18 @@ def aggregate_type(function: str, column: pa.DataType | None, numbers: Numbers) 
     """Settle the type of an aggregate, of whatever it is one.
 
     Args:
-        function: COUNT, SUM, AVG, MIN, MAX, FIRST or LAST.
+        function: COUNT, SUM, AVG, MIN, MAX, FIRST, LAST or another of one trend.
         column: The type of the column that is aggregated; None where events are counted.
         numbers: How whole numbers are written.
 
     Returns:
         The type of the result.
     """
-    if function in ("AVG", "STDDEV", "VARIANCE"):
+    if function in ("AVG", "STDDEV", "VARIANCE", "PERCENTILE"):
         return pa.float64()
-    if function in ("MIN", "MAX", "FIRST", "LAST"):
+    if function in _OF_COLUMN:
         assert column is not None, "only COUNT has no column"
-        return column
+        return pa.list_(column) if function in _LISTS else column
     if function == "COUNT":
         column = None  # how many there are does not depend on what is counted
     if numbers in ("float64", "log2") or (column is not None and pa.types.is_floating(column)):
@@ -158,7 +163,9 @@ def base_columns(
         for aggregate in plan.aggregates:
             kind = None if aggregate.path is None else column_type(events, aggregate.path)
             own = find_type(aggregate.function, pa.int64() if aggregate.is_length else kind, numbers)
-            columns.append(ResultColumn(aggregate.name, own, _source_of(aggregate)))
+            columns.append(
+                ResultColumn(aggregate.name, own, _source_of(aggregate), is_list=aggregate.function in _LISTS)
+            )
         return tuple(columns)
     length, listed = TREND_COLUMNS
     variable, moment, name = row_fields(plan.window) if plan.returns == "rows" else EVENT_FIELDS
@@ -198,7 +205,7 @@ def check_numbers(plan: Plan, base: tuple[ResultColumn, ...], numbers: Numbers) 
         column.name
         for column, aggregate in zip(base[len(base) - len(plan.aggregates) :], plan.aggregates, strict=True)
         if column.source is None and (numbers == "text") == pa.types.is_string(column.type)
-        if aggregate.function not in ("AVG", "STDDEV", "VARIANCE")
+        if aggregate.function not in ("AVG", "STDDEV", "VARIANCE", "PERCENTILE")
     }
     computed = [output.value for output in plan.outputs or () if not isinstance(output.value, Attribute)]
     for value in (*computed, *plan.having, *(order.value for order in plan.order_by)):
@@ -223,7 +230,7 @@ def shown_attributes(plan: Plan, time: str, type_: str | None) -> list[tuple[int
 
 
 def _source_of(aggregate: AggregateColumn) -> Path | None:
-    return aggregate.path if aggregate.function in ("MIN", "MAX", "FIRST", "LAST") else None
+    return aggregate.path if aggregate.function in _OF_COLUMN else None
 
 
 def _shown(name: str, path: Path, events: pa.Schema) -> ResultColumn:

@@ -14,7 +14,7 @@ from trendweave.cli import files
 from trendweave.cli.run_files import explain_missing_spark
 from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
-from trendweave.cli.trend_text import write_trends_as_text
+from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.consoles import make_console
 from trendweave.operators.row_order import find_order
 from trendweave.rows.given_times.result_times import check_result_times
@@ -129,8 +129,8 @@ def _write(run: PipeRun, rows: pa.Table) -> None:
         files.write_table(rows, Path(run.out))
         return
     if sys.stdout.isatty():
-        print_table(make_console(), write_trends_as_text(rows))
+        print_table(make_console(), write_lists_as_text(rows))
         return
     import pyarrow.csv
 
-    pyarrow.csv.write_csv(write_trends_as_text(rows), sys.stdout.buffer)
+    pyarrow.csv.write_csv(write_lists_as_text(rows), sys.stdout.buffer)

@@ -24,7 +24,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trendweave.cli.answers import Answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import is_elsewhere, table_error
-from trendweave.cli.spark_files import escape_path, find_hint
+from trendweave.cli.spark_files import escape_path, find_hint, write_lists_as_json
 from trendweave.cli.spark_messages import find_plain_message
 from trendweave.cli.spark_separators import find_csv_options
 from trendweave.cli.streams.keys import make_keys
@@ -132,6 +132,7 @@ class FileSink:
     def make_writer(self, rows: DataFrame, answers: Answers) -> DataStreamWriter:
         """Make what writes the rows, not started yet."""
         options = {**_WRITE_OPTIONS[self.format], **self.options}
+        rows = write_lists_as_json(rows) if self.format == "csv" else rows
         writer = rows.writeStream.format(self.format).options(**options).option("path", self.out)
         return writer if self.by is None else writer.partitionBy(self.by)
 

@@ -148,12 +148,13 @@ def _check_outputs(
 def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], problems: list[Problem]) -> None:
     if aggregate.argument is None or is_length(aggregate.argument):
         return
-    if aggregate.function in ("COUNT", "FIRST", "LAST"):
+    if aggregate.function in ("COUNT", "FIRST", "LAST", "NTH", "COLLECT_LIST", "COLLECT_SET"):
         if len(aggregate.argument.names) > 1:
             found = column(aggregate.argument.names[1:], aggregate.argument.span)
-            if aggregate.distinct and found is not None and found.kind in (Kind.COLLECTION, Kind.STRUCT):
+            told_apart = aggregate.distinct or aggregate.function == "COLLECT_SET"
+            if told_apart and found is not None and found.kind in (Kind.COLLECTION, Kind.STRUCT):
                 message = f"{print_expression(aggregate)} needs single values; the column is {found.kind.value}"
-                problems.append(problem_at(aggregate.span, "TW304", message, "count a field of it, or another column"))
+                problems.append(problem_at(aggregate.span, "TW304", message, "take a field of it, or another column"))
         return
     found = column(aggregate.argument.names[1:], aggregate.argument.span)
     ordered = aggregate.function in ("MIN", "MAX")

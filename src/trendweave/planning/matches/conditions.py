@@ -12,6 +12,7 @@ from typing import Any
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
+from trendweave.language.functions import NTH
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning.anchors.orders import Orders
@@ -22,7 +23,7 @@ from trendweave.planning.variables import Variables
 #: What tells the place of one event; all other functions speak of the whole match.
 _OF_ONE_EVENT = frozenset({"FIRST", "LAST"})
 #: What can be computed of one match.
-_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST")
+_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "PERCENTILE", "FIRST", "LAST")
 
 
 def is_match_condition(condition: st.Expression, orders: Orders) -> bool:
@@ -81,7 +82,7 @@ def _problem_of(node: st.Node, variables: Variables) -> Problem | None:
         wrong = f"COUNT({known}) is the number of events that a match reads as {known}"
     elif node.function != "COUNT" and len(names) < 2:
         wrong = f"write {node.function}({known}.attribute)"
-    elif node.distinct or node.function not in _FUNCTIONS:
+    elif node.distinct or node.function not in (*_FUNCTIONS, NTH):
         wrong = f"of a match there are {', '.join(_FUNCTIONS)}"
     else:
         return _problem_of_variable(names[0], node, variables)
@@ -148,12 +149,7 @@ def match_columns(conditions: Collection[st.Expression]) -> dict[st.Aggregate, A
     """
     columns: dict[st.Aggregate, AggregateColumn] = {}
     for aggregate in (node for condition in conditions for node in aggregates_of(condition)):
-        names = aggregate.argument.names if aggregate.argument is not None else ()
-        name = f"m{len(columns)}"
-        if aggregate not in columns:
-            columns[aggregate] = AggregateColumn(
-                name, aggregate.function, names[0] if names else None, names[1:] if len(names) > 1 else None
-            )
+        columns.setdefault(aggregate, AggregateColumn.of(f"m{len(columns)}", aggregate))
     return columns
 
 

@@ -193,8 +193,13 @@ def aggregate_text(column: AggregateColumn) -> str:
         return column.function if column.function == "LENGTH" else f"{column.function}(LENGTH)"
     if column.variable is None:
         return f"{column.function}(*)"
-    distinct = "DISTINCT " if column.distinct else ""
-    return f"{column.function}({distinct}{qualified(column.variable, column.path or ())})"
+    return print_expression(_aggregate(column))
+
+
+def _aggregate(column: AggregateColumn) -> st.Aggregate:
+    names = () if column.variable is None else (column.variable, *(column.path or ()))
+    argument = st.Attribute(names) if names else None
+    return st.Aggregate(column.function, argument, column.distinct, column.parameter)
 
 
 def output_text(plan: Plan, name: str) -> str:
@@ -216,8 +221,7 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
         if found[0].is_length:
             length = st.Attribute(("LENGTH",))
             return length if found[0].function == "LENGTH" else st.Aggregate(found[0].function, length)
-        names = () if found[0].variable is None else (found[0].variable, *(found[0].path or ()))
-        return st.Aggregate(found[0].function, st.Attribute(names) if names else None, found[0].distinct)
+        return _aggregate(found[0])
 
     return print_expression(map_leaves(value, write))
 

@@ -129,8 +129,10 @@ def _trace(column: ResultColumn, before: dict[str, ResultColumn] | None) -> Resu
     if before is None:
         return column
     fields = tuple(_trace(field, before) for field in column.fields)
-    source = None
+    source, of_list = None, False
     if column.source is not None:
         origin = before[column.source[0]]
-        source = None if origin.source is None else (*origin.source, *column.source[1:])
-    return replace(column, source=source, fields=fields)
+        of_list = origin.is_list
+        if origin.source is not None and not (of_list and column.is_list):
+            source = (*origin.source, *column.source[1:])
+    return replace(column, source=source, fields=fields, is_list=source is not None and (of_list or column.is_list))

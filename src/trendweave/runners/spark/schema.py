@@ -42,7 +42,8 @@ def _spark_type(column: ResultColumn, events: StructType) -> DataType:
     if column.fields:
         return ArrayType(spark_schema(column.fields, events))
     if column.source is not None:
-        return _type_at(events, column.source)
+        found = _type_at(events, column.source)
+        return ArrayType(found) if column.is_list else found
     return from_arrow_type(column.type, prefer_timestamp_ntz=True)
 
 
