@@ -78,10 +78,34 @@ def test_partitions_do_not_take_each_other_away(run: Run) -> None:
     assert found(run, query, events) == ["a1 a3", "a2 a4"]
 
 
-def test_matches_of_the_same_times_are_all_taken(run: Run) -> None:
-    events = [{"time": time, "type": "A", "x": x} for time, x in ((1, 1), (1, 2), (2, 3))]
-    rows = run("RETURN TRENDS(x) PATTERN A{2} SEMANTICS skip-till-next-match AFTER MATCH SKIP PAST LAST EVENT", events)
-    assert sorted([event["x"] for event in row["events"]] for row in rows) == [[1, 3], [2, 3]]
+PAIRS = [{"time": time, "type": kind, "x": x} for time, kind, x in ((1, "A", 2), (1, "A", 1), (2, "B", 1), (3, "B", 2))]
+
+
+def values(run: Run, clauses: str, events: list[Row]) -> list[list[object]]:
+    return sorted([event["x"] for event in row["events"]] for row in run(f"RETURN TRENDS(x) {clauses}", events))
+
+
+@pytest.mark.parametrize("semantics", ["skip-till-next-match", "contiguous"])
+def test_each_of_several_events_of_one_time_begins_its_own(run: Run, semantics: str) -> None:
+    events = PAIRS if semantics == "skip-till-next-match" else [row | {"time": min(row["time"], 2)} for row in PAIRS]
+    query = f"PATTERN SEQ(A a, B b) WHERE a.x = b.x SEMANTICS {semantics}"
+    for clause in (
+        "LONGEST PER START",
+        "SHORTEST PER START",
+        "AFTER MATCH SKIP TO NEXT EVENT",
+        "AFTER MATCH SKIP TO FIRST a",
+    ):
+        assert values(run, f"{query} {clause}", events) == [[1, 1], [2, 2]]
+
+
+def test_past_the_last_event_one_match_of_a_time_is_taken(run: Run) -> None:
+    # The one that ends last; and where both end together, the one of smaller values, wherever it runs.
+    query = "PATTERN SEQ(A a, B b) WHERE a.x = b.x SEMANTICS skip-till-next-match AFTER MATCH SKIP PAST LAST EVENT"
+    assert values(run, query, PAIRS) == [[2, 2]]
+    events = [{"time": time, "type": "A", "x": x} for time, x in ((1, 2), (1, 1), (2, 4), (2, 3), (3, 5))]
+    pairs = "PATTERN A{2} SEMANTICS skip-till-next-match AFTER MATCH SKIP"
+    assert values(run, f"{pairs} PAST LAST EVENT", events) == [[1, 3]]
+    assert values(run, f"{pairs} TO NEXT EVENT", events) == [[1, 3], [2, 3], [3, 5], [4, 5]]
 
 
 def test_each_window_has_matches_of_its_own(run: Run) -> None:

@@ -6,6 +6,9 @@ matches, and which of those AFTER MATCH SKIP and PER START choose.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from .aggregates import of_one_trend
 from .brute_force import (
     WHOLE,
@@ -23,19 +26,21 @@ from .brute_force import (
 )
 from .pattern import variable_types
 from .query import AfterMatch, Moving, Query, Whole
+from .scalars import in_order
 
 
-def listed(query: Query, rows: list[Row]) -> list[Found]:
-    """The trends that have rows in a list."""
+def listed(query: Query, rows: list[Row], returned: Sequence[str] = ()) -> list[Found]:
+    """The trends that have rows in a list. `returned`: the columns of events that the rows show."""
     found = every_trend(query, rows)
     if query.complete:
         found = complete_trends(found)
     found = [one for one in found if whole_match_conditions_hold(query, one.trend, rows)]
     if query.after_match is None and query.per_start is None:
         return found
+    order = Order(query, rows, returned)
     chosen = []
     for together in _by_window_and_partition(found):
-        chosen += choose(query, together, rows)
+        chosen += choose(order, together)
     return chosen
 
 
@@ -91,37 +96,55 @@ def _by_window_and_partition(found: list[Found]) -> list[list[Found]]:
 # --------------------------------------------------------------------------------------- AFTER MATCH SKIP and PER START
 
 
-def choose(query: Query, found: list[Found], rows: list[Row]) -> list[Found]:
+@dataclass
+class Order:
+    """In which order trends are taken. `returned`: the columns that decide between events that nothing else orders."""
+
+    query: Query
+    rows: list[Row]
+    returned: Sequence[str]
+
+    def of_event(self, pair: tuple[int, str]) -> tuple:
+        """An event of a trend: its time, the variable in the order of the pattern, then the values of the columns that
+        are returned, by the names of the columns, and last those of the others."""
+        row = self.rows[pair[0]]
+        shown = sorted(set(self.returned) & set(row))
+        others = sorted(set(row) - set(shown) - {"time", "type", "order"})
+        variable = list(variable_types(self.query.pattern)).index(pair[1])
+        return moment(row), variable, tuple(in_order(row[name]) for name in [*shown, *others])
+
+    def of_one_beginning(self, trend: Trend) -> tuple:
+        """Among trends of the same first event: the latest end first (SHORTEST: the earliest), then event by event."""
+        times = sorted({moment(row) for row in self.rows if is_event(row)})
+        end = times.index(moment(self.rows[trend[-1][0]]))
+        return end if self.query.per_start == "shortest" else -end, [self.of_event(pair) for pair in trend]
+
+    def of_beginnings(self, trend: Trend) -> tuple:
+        """Among the first trends of different events."""
+        time, variable, _ = self.of_event(trend[0])
+        return time, variable, *self.of_one_beginning(trend)
+
+
+def choose(order: Order, found: list[Found]) -> list[Found]:
     """Of the trends of one window and partition, those that are taken, in order.
 
-    Trends of one place in the order are taken together. Without AFTER MATCH a taken trend takes away the others that
-    begin when it does, which is TO NEXT EVENT.
+    A taken trend takes away all that begin with its first event, so only the first of these can ever be taken. Without
+    AFTER MATCH it takes away no more, which is TO NEXT EVENT.
     """
-    after_match = query.after_match or AfterMatch("next")
+    after_match = order.query.after_match or AfterMatch("next")
+    first: dict[int, Found] = {}
+    for one in sorted(found, key=lambda one: order.of_one_beginning(one.trend)):
+        first.setdefault(one.trend[0][0], one)
     chosen: list[Found] = []
-    places = sorted({place_in_order(query, one.trend, rows) for one in found})
-    for place in places:
-        here = [one for one in found if place_in_order(query, one.trend, rows) == place]
-        beginning = _moment(here[0].trend[0], rows)
-        if not any(takes_away(after_match, one.trend, beginning, rows) for one in chosen):
-            chosen += here
+    for one in sorted(first.values(), key=lambda one: order.of_beginnings(one.trend)):
+        beginning = _moment(one.trend[0], order.rows)
+        if not any(takes_away(after_match, taken.trend, beginning, order.rows) for taken in chosen):
+            chosen.append(one)
     return chosen
 
 
-def place_in_order(query: Query, trend: Trend, rows: list[Row]) -> tuple:
-    """First the earliest beginning, then the latest end, then the most events (SHORTEST: the earliest, the fewest)."""
-    sign = 1 if query.per_start == "shortest" else -1
-    moments = sorted({moment(row) for row in rows if is_event(row)})
-    times = tuple(moments.index(_moment(pair, rows)) for pair in trend)
-    first_named = list(variable_types(query.pattern))
-    variables = tuple(first_named.index(variable) for _, variable in trend)
-    return times[0], sign * times[-1], sign * len(trend), times, variables
-
-
 def takes_away(after_match: AfterMatch, taken: Trend, beginning: Moment, rows: list[Row]) -> bool:
-    """Does this taken trend take away the trends that begin at this time?"""
-    if beginning <= _moment(taken[0], rows):
-        return True
+    """Does this taken trend take away the trends that begin with another event, at this time?"""
     named = [_moment(pair, rows) for pair in taken if pair[1] == after_match.variable]
     match after_match.kind:
         case "past last":

@@ -12,7 +12,7 @@ from typing import Any
 from .brute_force import Row, evaluate
 from .comparer import difference, same_row
 from .query import Leaf, Query
-from .scalars import Scalar, is_nan
+from .scalars import Scalar, in_order
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,8 @@ def rank(query: Query, value: Callable[[Leaf], Scalar]) -> tuple:
     return tuple(
         _Descending(found) if order.descending else found
         for order in query.order_by
-        for found in [_in_order(evaluate(order.value, value))]
+        for found in [in_order(evaluate(order.value, value))]
     )
-
-
-def _in_order(value: Scalar) -> tuple:
-    """NULL is smaller than every value, NaN is larger than every other number."""
-    if value is None:
-        return (0, 0)
-    return (2, 0) if is_nan(value) else (1, value)
 
 
 @dataclass(frozen=True)

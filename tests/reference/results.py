@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .aggregates import aggregate
 from .brute_force import (
@@ -19,7 +19,7 @@ from .brute_force import (
 )
 from .detection import listed
 from .pattern import And, can_end_with_not
-from .query import Attribute, Calculated, Moving, Output, Query
+from .query import Attribute, Calculated, Moving, Output, Query, columns
 from .ranking import Ranked, rank
 from .scalars import Scalar, identity
 
@@ -50,7 +50,7 @@ def _rows_with_their_trends(query: Query, events: list[Row]) -> Iterator[tuple[t
         "which trends are chosen is known only when their windows have ended: no query"
     )
     together: dict[tuple, list[Found]] = {}
-    for found in listed(query, events) if query.chooses() else trends(query, events):
+    for found in listed(query, events, names_of(query.aggregates)) if query.chooses() else trends(query, events):
         group = tuple(identity(value) for value in group_values(query, events, found.trend))
         together.setdefault((_place(found.window, found.partition), group), []).append(found)
     for (place, _), members in together.items():
@@ -64,6 +64,13 @@ def _rows_with_their_trends(query: Query, events: list[Row]) -> Iterator[tuple[t
             for condition in query.having
         ):
             yield place, found_trends, row | {a.column: _value(a, row, found_trends, events) for a in query.aggregates}
+
+
+def names_of(outputs: Iterable[Attribute | Output]) -> set[str]:
+    """The columns of events that outputs are made of."""
+    values = (output.value if isinstance(output, Calculated) else output for output in outputs)
+    leaves = [leaf for value in values for leaf in columns(value)]
+    return {leaf.name if isinstance(leaf, Attribute) else leaf.attribute for leaf in leaves} - {None}
 
 
 def _value(wanted: Output | Attribute, row: Row, found: list[Trend], events: list[Row]) -> Scalar:

@@ -34,6 +34,13 @@ def identity(value: Scalar) -> tuple[str, Scalar]:
     return ("text" if isinstance(value, str) else "number", value)
 
 
+def in_order(value: Scalar) -> tuple:
+    """NULL is smaller than every value, NaN is larger than every other number."""
+    if value is None:
+        return (0, 0)
+    return (2, 0) if is_nan(value) else (1, value)
+
+
 def holds(left: Scalar, comparison: str, right: Scalar) -> bool:
     """Is the comparison true? With NULL on either side it is not, whatever the comparison."""
     if left is None or right is None:

@@ -14,6 +14,8 @@ from .query import (
     NEXT_MATCH,
     AfterMatch,
     Aggregate,
+    Anchor,
+    Anchored,
     Arithmetic,
     Attribute,
     Column,
@@ -29,6 +31,7 @@ from .results import rows
 from .trend_rows import each_rows, flat_rows, shown
 
 PAST_LAST, NEXT = AfterMatch("past last"), AfterMatch("next")
+SAME = Anchor("B", Anchored("LATEST", "A", "x"), "=", Column("x"))
 RISING = Edge("A", Column("x"), "<", Column("x", later=True))
 
 
@@ -94,24 +97,58 @@ def test_longest_and_shortest_per_start():
     assert chosen(seq(A, plus(B)), events, per_start="longest", after_match=PAST_LAST) == ["a1 b2 b3 b5"]
 
 
-def test_of_those_that_end_together_the_one_with_more_events():
-    # Two beginnings at one time: (a1 b2 c3), and (d1 c3), which skips b2, for b2 cannot follow d1.
-    pattern = either(seq(A, B, C), seq(D, C))
-    events = stream("a1 d1 b2 c3")
-    assert chosen(pattern, events, per_start="longest") == ["a1 b2 c3"]
-    assert chosen(pattern, events, per_start="shortest") == ["d1 c3"]
-    # Two variables of one type: the same times and as many events, the variable named first wins.
+def test_of_one_event_that_is_read_in_several_ways():
+    # As `one` it ends at 3, as `other` at 2; of those that end together the variable that is named first wins.
     one, other = Event("A", "one"), Event("A", "other")
-    query = Query(either(seq(other, B), seq(one, B)), strategy=NEXT_MATCH, per_start="longest")
-    (found,) = shown(query, stream("a1 b2"))
+    both = either(seq(other, B), seq(one, C))
+    (found,) = shown(Query(both, strategy=NEXT_MATCH, per_start="longest"), stream("a1 b2 c3"))
+    assert found.trend[0] == (0, "one")
+    (found,) = shown(Query(both, strategy=NEXT_MATCH, per_start="shortest"), stream("a1 b2 c3"))
+    assert found.trend[0] == (0, "other")
+    (found,) = shown(
+        Query(either(seq(other, B), seq(one, B)), strategy=NEXT_MATCH, per_start="longest"), stream("a1 b2")
+    )
     assert found.trend[0] == (0, "other")
 
 
-def test_events_of_equal_times_are_taken_together():
-    events = stream("a1 b2 b2 a3 b4")
-    assert chosen(seq(A, B), events, after_match=PAST_LAST) == ["a1 b2", "a1 b2", "a3 b4"]
-    events = stream("a1 a1 b2")
-    assert chosen(seq(A, B), events, per_start="longest") == ["a1 b2", "a1 b2"]
+def test_each_of_several_events_of_one_time_begins_its_own():
+    events = stream("a1 a1 b2 b3", x=[1, 2, 1, 2])
+    for clause in ({"per_start": "longest"}, {"after_match": NEXT}):
+        found = shown(Query(seq(A, B), strategy=NEXT_MATCH, predicates=(SAME,), **clause), events)
+        assert [[index for index, _ in one.trend] for one in found] == [[1, 3], [0, 2]]
+    # Two beginnings at one time: (a1 b2 c3), and (d1 c3), which skips b2, for b2 cannot follow d1.
+    pattern = either(seq(A, B, C), seq(D, C))
+    events = stream("a1 d1 b2 c3")
+    assert chosen(pattern, events, per_start="longest") == ["a1 b2 c3", "d1 c3"]
+    assert chosen(pattern, events, per_start="shortest") == ["a1 b2 c3", "d1 c3"]
+
+
+def test_past_the_last_event_one_match_of_a_time_is_taken():
+    # Of two events the variable that the pattern names first, then the one whose match ends last.
+    pattern = either(seq(A, B, C), seq(D, C))
+    assert chosen(pattern, stream("d1 a1 b2 c3"), after_match=PAST_LAST) == ["a1 b2 c3"]
+    assert chosen(either(seq(D, C), seq(A, B, C)), stream("d1 a1 b2 c3"), after_match=PAST_LAST) == ["d1 c3"]
+    events = stream("a1 a1 b2 b3", x=[1, 2, 1, 2])
+    (found,) = shown(Query(seq(A, B), strategy=NEXT_MATCH, predicates=(SAME,), after_match=PAST_LAST), events)
+    assert [index for index, _ in found.trend] == [1, 3]
+    assert chosen(seq(A, B), stream("a1 b2 b2 a3 b4"), after_match=PAST_LAST) == ["a1 b2", "a3 b4"]
+    assert chosen(seq(A, B), stream("a1 a1 b2"), per_start="longest") == ["a1 b2", "a1 b2"]
+
+
+def test_skips_to_a_variable_leave_events_of_its_time():
+    # TO FIRST A is at 1: the other event of 1 still begins its own. TO FIRST B takes away both, and what is before 2.
+    events = stream("a1 a1 b2 b2")
+    assert chosen(seq(A, B), events, after_match=AfterMatch("first", "A")) == ["a1 b2", "a1 b2"]
+    assert chosen(plus(either(A, B)), events, after_match=AfterMatch("first", "B")) == ["a1 b2", "b2", "b2"]
+
+
+def test_values_decide_between_events_that_nothing_else_orders():
+    events = stream("a1 b2 b2", x=[1, 7, 5], y=[0, 1, 2])
+    query = Query(seq(A, B), strategy=NEXT_MATCH, after_match=PAST_LAST)
+    outputs = (Aggregate("LAST", "B", "x"),)
+    assert [row["last_B_x"] for row in each_rows(query, events, outputs)] == [5]
+    outputs = (Aggregate("LAST", "B", "y"),)
+    assert [row["last_B_y"] for row in each_rows(query, events, outputs)] == [1]
 
 
 def test_choosing_is_per_window_and_partition():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .aggregates import of_one_trend
@@ -9,7 +10,7 @@ from .brute_force import Found, Row
 from .detection import listed
 from .query import Attribute, Leaf, Moving, Output, Query, columns, text
 from .ranking import Ranked, rank
-from .results import group_values, window_columns
+from .results import group_values, names_of, window_columns
 from .scalars import Scalar, identity
 
 
@@ -19,9 +20,11 @@ def shown_text(query: Query, returned: str, choice: str = "") -> str:
     return "\n".join([f"RETURN {returned}" if returned else "", *lines, choice]).strip()
 
 
-def shown(query: Query, events: list[Row], complete: bool = False) -> list[Found]:
-    """The trends that have rows."""
-    return listed(replace(query, complete=query.complete or complete), events)
+def shown(
+    query: Query, events: list[Row], complete: bool = False, columns: Iterable[Attribute | Output] = ()
+) -> list[Found]:
+    """The trends that have rows, which are made of some columns."""
+    return listed(replace(query, complete=query.complete or complete), events, names_of(columns))
 
 
 def named_attributes(query: Query) -> tuple[Attribute, ...]:
@@ -35,7 +38,7 @@ def named_attributes(query: Query) -> tuple[Attribute, ...]:
 def trend_rows(query: Query, events: list[Row], attributes: tuple[Attribute, ...], complete: bool = False) -> list[Row]:
     """RETURN TRENDS(...): `S.price` is shown of events read as S, `price` of all events."""
     result = []
-    for found in shown(query, events, complete):
+    for found in shown(query, events, complete, attributes):
         shown_events = _shown_events(found, events, attributes)
         result.append(place(query, events, found) | {"length": len(shown_events), "events": shown_events})
     return result
@@ -55,7 +58,7 @@ def flat_rows(
             place(query, events, found) | {time if name == "time" else name: value for name, value in event.items()}
             for event in _shown_events(found, events, attributes)
         ]
-        for found in shown(query, events, complete)
+        for found in shown(query, events, complete, attributes)
     ]
 
 
@@ -76,14 +79,14 @@ def each_rows(query: Query, events: list[Row], outputs: tuple[Output, ...], comp
     """RETURN [COMPLETE] EACH: aggregates of one trend, and the first and last value of a variable's events."""
     return [
         place(query, events, found) | {output.column: of_one_trend(output, found.trend, events) for output in outputs}
-        for found in shown(query, events, complete)
+        for found in shown(query, events, complete, outputs)
     ]
 
 
 def ranked_each_rows(query: Query, events: list[Row], outputs: tuple[Output, ...]) -> list[Ranked]:
     """The rows of EACH with what ORDER BY says of them. LIMIT counts those of a window (or time) and group."""
     result = []
-    for found, row in zip(shown(query, events), each_rows(query, events, outputs), strict=True):
+    for found, row in zip(shown(query, events, columns=outputs), each_rows(query, events, outputs), strict=True):
         grouped = place(query, events, found)
 
         def value(leaf: Leaf, found: Found = found, grouped: Row = grouped) -> Scalar:

@@ -1,8 +1,8 @@
 """Which of the trends that were found are taken: the first one of each beginning, beginnings that are not taken away by
 another trend, and marks by which a sample is drawn while trends are found.
 
-Trends come as arrays, one after the other: trend i is `starts[i]:starts[i + 1]` of `ticks` and `variables`. A tick is a
-time of one partition, so trends of a window that begin with the same tick are of the same partition.
+Trends come as arrays, one after the other: trend i is `starts[i]:starts[i + 1]` of `ticks`, `variables` and `places`. A
+tick is a time of one partition. The place of an event is different for each row, and in the order of those of one tick.
 """
 
 import numpy as np
@@ -17,64 +17,57 @@ NOTHING_TAKEN = -1
 
 
 @inlined_late
-def compare_trends(starts, ticks, variables, one, other, shortest):
-    """Below 0 where one of two trends that begin together comes first, 0 where they are equal in times and variables.
+def compare_trends(starts, ticks, variables, places, one, other, shortest):
+    """Below 0 where one of two trends that begin with the same event comes first.
 
-    The one that ends last comes first, then the one of more events (`shortest`: the other way round); then times are
-    compared one by one, then variables.
+    The one that ends last comes first (`shortest`: first); then events are compared one by one: times, variables, and
+    the places of rows.
     """
-    sign = 1 if shortest else -1
     difference = ticks[starts[one + 1] - 1] - ticks[starts[other + 1] - 1]
     if difference != 0:
-        return sign * difference
-    length = starts[one + 1] - starts[one]
-    difference = length - (starts[other + 1] - starts[other])
-    if difference != 0:
-        return sign * difference
-    for i in range(length):
-        difference = ticks[starts[one] + i] - ticks[starts[other] + i]
-        if difference != 0:
-            return difference
-    for i in range(length):
-        difference = np.int64(variables[starts[one] + i]) - np.int64(variables[starts[other] + i])
+        return difference if shortest else -difference
+    for i in range(min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])):
+        left, right = starts[one] + i, starts[other] + i
+        difference = ticks[left] - ticks[right]
+        if difference == 0:
+            difference = np.int64(variables[left]) - np.int64(variables[right])
+        if difference == 0:
+            difference = places[left] - places[right]
         if difference != 0:
             return difference
     return np.int64(0)
 
 
 @inner
-def mark_first_of_beginnings(order, window, starts, ticks, variables, shortest, taken):
-    """Mark, per window and first tick, the trend that comes first and those that are equal to it.
+def mark_first_of_beginnings(order, window, starts, ticks, variables, places, shortest, taken):
+    """Mark, per window and first event, the trend that comes first.
 
-    order  trends sorted by window and first tick
+    order  trends sorted by window and the place of their first event
     taken  out: comes as False
     """
     low = 0
     while low < order.size:
         best = order[low]
-        first = ticks[starts[best]]
+        first = places[starts[best]]
         high = low + 1
-        while high < order.size and window[order[high]] == window[best] and ticks[starts[order[high]]] == first:
-            if compare_trends(starts, ticks, variables, order[high], best, shortest) < 0:
+        while high < order.size and window[order[high]] == window[best] and places[starts[order[high]]] == first:
+            if compare_trends(starts, ticks, variables, places, order[high], best, shortest) < 0:
                 best = order[high]
             high += 1
-        for i in range(low, high):
-            if compare_trends(starts, ticks, variables, order[i], best, shortest) == 0:
-                taken[order[i]] = True
+        taken[best] = True
         low = high
 
 
 @inlined_late
 def taken_until(starts, ticks, variables, trend, kind, variable):
-    """The last tick at which no other trend may begin once this one is taken."""
-    first, last = ticks[starts[trend]], ticks[starts[trend + 1] - 1]
+    """The last tick at which no other event may begin a trend once this one is taken; NOTHING_TAKEN where each may."""
     if kind == PAST_LAST:
-        return last
-    until = first
+        return ticks[starts[trend + 1] - 1]
+    until = np.int64(NOTHING_TAKEN)
     if kind == TO_FIRST or kind == TO_LAST:
         for i in range(starts[trend], starts[trend + 1]):
             if variables[i] == variable:
-                until = max(first, ticks[i] - 1)
+                until = ticks[i] - 1 if i > starts[trend] else np.int64(NOTHING_TAKEN)
                 if kind == TO_FIRST:
                     break
     return until
@@ -84,22 +77,20 @@ def taken_until(starts, ticks, variables, trend, kind, variable):
 def mark_after_skips(order, window, partition, starts, ticks, variables, kind, variable, limit, reached, taken):
     """Mark the trends that are taken one after the other, where each takes beginnings away.
 
-    order  trends sorted by window and first tick; of each beginning only those that come first
+    order  trends in the order in which they are taken, by window and partition; one of each first event
     limit  per partition, the last tick at which none may begin from the outset
     reached  out: the same after all that was taken
     taken  out: comes as False
     """
-    until, own = np.int64(NOTHING_TAKEN), np.int64(NOTHING_TAKEN)
+    until = np.int64(NOTHING_TAKEN)
     for i in range(order.size):
         trend = order[i]
         before = order[i - 1]
         if i == 0 or window[trend] != window[before] or partition[trend] != partition[before]:
-            until, own = limit[partition[trend]], np.int64(NOTHING_TAKEN)
-        first = ticks[starts[trend]]
-        if first <= until and first != own:
+            until = limit[partition[trend]]
+        if ticks[starts[trend]] <= until:
             continue
         taken[trend] = True
-        own = first
         until = max(until, taken_until(starts, ticks, variables, trend, kind, variable))
         reached[partition[trend]] = max(reached[partition[trend]], until)
 

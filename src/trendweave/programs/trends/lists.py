@@ -258,7 +258,7 @@ def list_trends(
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = plan.choice.count
     rows = counted.task.rows
-    selector = Selector.of(plan, rows, None if taken is None else taken.limits(rows))
+    selector = Selector.of(plan, preparation, rows, None if taken is None else taken.limits(rows))
     listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)

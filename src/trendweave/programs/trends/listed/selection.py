@@ -1,8 +1,8 @@
 """AFTER MATCH SKIP, LONGEST and SHORTEST PER START: which of the trends of a window and partition are taken.
 
-Of trends that begin together only the first one can ever be taken, as it takes its own beginning away. So whatever the
-clause, trends are first thinned out to one per beginning, which can be done while they are found; what is left are few
-enough to be looked at one after the other.
+Of trends that begin with one event only the first one can ever be taken, as it takes its own beginning away. So
+whatever the clause, trends are first thinned out to one per first event, which can be done while they are found; what
+is left are few enough to be looked at one after the other.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from trendweave.kernels.listing.selection import (
     NOTHING_TAKEN,
@@ -20,9 +21,12 @@ from trendweave.kernels.listing.selection import (
     mark_after_skips,
     mark_first_of_beginnings,
 )
+from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.planning.preparation import Preparation
 from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
-from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.codes import order_codes
+from trendweave.rows.encoded import APART, CHUNK, TIME, EncodedRows
 
 _KINDS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Trends that are thinned out at once, at least.
@@ -50,28 +54,57 @@ def read_rule(plan: Plan) -> Rule:
     return Rule(_KINDS[selection.skip], variable, selection.shortest, by_window)
 
 
-def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
-    """Find the trends that come first among those of their window and beginning.
+def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
+    """Number the rows in the order in which events are compared. Those of one tick come by the values of the columns
+    that are returned, by their names, and then of all others: so every host takes the same trends.
+
+    Args:
+        preparation: The names of prepared columns.
+        rows: The rows.
+
+    Returns:
+        A number per row.
+    """
+    place = np.arange(rows.tick.size)
+    if rows.tick_steps.size == rows.tick.size:
+        return place
+    tied = np.flatnonzero(np.bincount(rows.tick)[rows.tick] > 1)
+    paths = {name: found.names for name, found in preparation.columns if isinstance(found, st.Attribute)}
+    returned = {name for name in (*preparation.shown, *preparation.values) if name is not None}
+    names = sorted(returned, key=lambda name: paths.get(name, ()))
+    names += [name for name in rows.table.column_names if name not in returned and name not in (TIME, CHUNK, APART)]
+    columns = [rows.table.column(name) for name in names if not pa.types.is_nested(rows.table.schema.field(name).type)]
+    codes = [order_codes(column, column)[0] for column in (column.take(pa.array(tied)) for column in columns)]
+    place[tied[np.lexsort((*codes[::-1], rows.tick[tied]))]] = tied
+    return place
+
+
+def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Find the trends that come first among those of their window and first event.
 
     Args:
         rule: What the query asks for.
         trends: Trends of any windows and partitions.
         ticks: The tick of each of their events.
+        places: The place of each of their events among the rows.
 
     Returns:
-        Their numbers, by window, partition and beginning.
+        Their numbers, by window and partition, in the order in which they are taken.
     """
-    window = _windows(rule, trends)
-    order = np.lexsort((ticks[trends.starts[:-1]], window))
+    window, first = _windows(rule, trends), trends.starts[:-1]
+    order = np.lexsort((places[first], window))
     taken = np.zeros(trends.count, np.bool_)
-    mark_first_of_beginnings(order, window, trends.starts, ticks, trends.variables, rule.shortest, taken)
-    return order[taken[order]]
+    mark_first_of_beginnings(order, window, trends.starts, ticks, trends.variables, places, rule.shortest, taken)
+    chosen = order[taken[order]]
+    first, last = first[chosen], trends.starts[1:][chosen] - 1
+    ends = ticks[last] if rule.shortest else -ticks[last]
+    return chosen[np.lexsort((places[first], ends, trends.variables[first], ticks[first], window[chosen]))]
 
 
 def take_one_after_the_other(
     rule: Rule, trends: ShownTrends, ticks: np.ndarray, partition: np.ndarray, limit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the trends that are taken, of some that were thinned out to one per beginning.
+    """Find the trends that are taken, of some that were thinned out to one per first event.
 
     Args:
         rule: What the query asks for.
@@ -114,17 +147,19 @@ class Selector:
 
     rule: Rule
     rows: EncodedRows
+    places: np.ndarray
     limit: np.ndarray
     waiting: list[ShownTrends] = field(default_factory=list)
     thinned: int = 0
 
     @staticmethod
-    def of(plan: Plan, rows: EncodedRows, limit: np.ndarray | None = None) -> Selector | None:
+    def of(plan: Plan, preparation: Preparation, rows: EncodedRows, limit: np.ndarray | None = None) -> Selector | None:
         """None where a plan takes all trends."""
         if plan.selection is None:
             return None
         nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
-        return Selector(read_rule(plan), rows, nothing if limit is None else limit)
+        places = place_rows(preparation, rows)
+        return Selector(read_rule(plan), rows, places, nothing if limit is None else limit)
 
     def add(self, trends: ShownTrends) -> None:
         """Add trends, in any order."""
@@ -135,7 +170,8 @@ class Selector:
 
     def _thin_out(self) -> None:
         trends = join_trends(self.waiting)
-        kept = trends.take(first_of_beginnings(self.rule, trends, self.rows.tick[trends.rows]))
+        ticks, places = self.rows.tick[trends.rows], self.places[trends.rows]
+        kept = trends.take(first_of_beginnings(self.rule, trends, ticks, places))
         self.waiting, self.thinned = [kept], kept.count
 
     def take(self) -> ShownTrends | None:
