@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
@@ -416,8 +416,10 @@ class Workload(Mapping[str, Query]):
         return self._shared[0]
 
 
-def workload(source: Source) -> Workload:
-    """Read, check and plan many queries.
+def workload(
+    source: Source, schema: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+) -> Workload:
+    """Read, check and plan many queries; with a schema, also check that they fit it.
 
     Args:
         source: A mapping from names to queries (a `Query`, a text, or a mapping with `query` and perhaps `version` and
@@ -425,6 +427,10 @@ def workload(source: Source) -> Workload:
             of `.tw` files (called as the files are, with a / for folders), of one `.tw` file, or of a `.json` or
             `.yaml` file with such a mapping, or with a list of mappings that have `name` as well. A `.tw` file may
             begin with the comments `-- version: ...` and `-- description: ...`.
+        schema: As for `Workload.check`. Where some queries cannot be read, the others are checked all the same.
+        time: As for `Workload.check`.
+        type: As for `Workload.check`.
+        **options: As for `Workload.check`.
 
     Returns:
         The workload, with the queries in their order; those of a folder by name.
@@ -432,4 +438,23 @@ def workload(source: Source) -> Workload:
     Raises:
         TrendweaveError: All problems of all queries together, each with the name of its query.
     """
-    return source if isinstance(source, Workload) else Workload(read_rules(source))
+    if schema is None:
+        return read_workload(source)
+    made = read_workload(source, lambda readable: readable.check(schema, time, type, **options))
+    made.check(schema, time, type, **options)
+    return made
+
+
+def read_workload(source: Source, check: Callable[[Workload], object] | None = None) -> Workload:
+    """Read, check and plan many queries.
+
+    Args:
+        source: As for `workload`.
+        check: Called where some queries cannot be read, with the others: what it raises is told as well.
+
+    Raises:
+        TrendweaveError: All problems together.
+    """
+    if isinstance(source, Workload):
+        return source
+    return Workload(read_rules(source, None if check is None else lambda rules: check(Workload(rules))))

@@ -29,6 +29,10 @@ from trendweave.cli.own_words import show_warnings, translate
         ("(or spark.trendweave.buckets=4)", "(or spark.trendweave.buckets=4)"),
         ("read the file: trendweave.query(Path('a.tw').read_text())", "leave -q out: trendweave reads the file itself"),
         ("give early=True, or leave it out", "give --early, or leave it out"),
+        (
+            'name it with time="made at", the one column of timestamps',
+            "name it with --time 'made at', the one column of timestamps",
+        ),
     ],
 )
 def test_arguments_become_options(python: str, command: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,6 +82,12 @@ def test_what_is_wrong_is_told_with_the_query(rules: Path, tmp_path: Path) -> No
         "planning error\nTW201: unknown variable Z (query bad, line 2, column 18)\n"
         "    PATTERN A+ WHERE Z.x > 1\n                     ^^^\n  hint: the pattern has A\n"
     )
+    (rules / "typo.tw").write_text("RETURN COUNT(*) PATERN A+", encoding="utf-8")
+    (rules / "bad.tw").write_text("RETURN SUM(A.nowhere) PATTERN A+", encoding="utf-8")
+    result = trendweave("check", str(rules), "--schema", str(tmp_path / "events.parquet"), *COLUMNS)
+    assert result.returncode == 1
+    told = re.findall(r"^(TW\d+: .*) \(query (\w+),", result.stderr, re.MULTILINE)
+    assert told == [("TW101: did not expect PATERN here", "typo"), ("TW301: unknown column nowhere", "bad")]
     result = trendweave("run", str(tmp_path / "none.json"), "--events", "x.csv", "--runner", "local")
     assert result.returncode == 2
     (tmp_path / "query.tw").write_text(RULES["count"], encoding="utf-8")

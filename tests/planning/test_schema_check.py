@@ -136,6 +136,21 @@ def test_time_and_type_columns() -> None:
     assert problems("RETURN COUNT(*) PATTERN A+", {"time": "double"}, type=None) == []
 
 
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        ({"when": "timestamp", "title": "string"}, 'name it with time="when", the one column of timestamps'),
+        ({"timed": "timestamp", "title": "string"}, "did you mean timed?"),
+        ({"begin": "timestamp", "end": "timestamp"}, "name it with time="),
+        ({"day": "date", "x": "bigint"}, "name it with time="),
+    ],
+)
+def test_the_one_column_of_timestamps_is_named(columns: dict[str, str], hint: str) -> None:
+    told = [f"TW302 there is no time column time | {hint}"]
+    assert problems("RETURN COUNT(*) PATTERN A", columns, type=None) == told
+    assert problems("DEFINE B AS x > 1 RETURN SITUATIONS", columns | {"x": "bigint"}, type=None) == told
+
+
 def test_a_duration_beside_a_number_of_seconds() -> None:
     text = "RETURN COUNT(*) PATTERN A+ WHERE NEXT(A).time - A.time < 5 minutes AND NEXT(A).time <= A.time + 1 hour"
     assert problems(text, {"time": "double", "type": "string"}) == []

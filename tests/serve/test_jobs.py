@@ -134,6 +134,19 @@ def test_problems_have_places_and_carets() -> None:
     assert do("check", asked(FALLING)) == [{"event": "ok", "kinds": ["trends"]}]
 
 
+def test_the_one_column_of_timestamps_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("made at,type\n2024-01-01 10:00:00,A\n", encoding="utf-8")
+    source = {"kind": "file", "name": "a.csv", "time": "time", "type": "type"}
+    (told,) = only(do("run", asked("RETURN COUNT(*) PATTERN A+", source=source), tmp_path), "problems")["problems"]
+    assert told["hint"] == "choose made at under Time, the one column of timestamps"
+
+
+def test_what_cannot_be_read_does_not_hide_columns_that_are_not_there() -> None:
+    texts = ("RETRUN COUNT(*) PATTERN Stock S+", "RETURN SUM(S.prize) PATTERN Stock S+", FALLING)
+    told = only(do("check", asked(*texts)), "problems")["problems"]
+    assert [(one["query"], one["code"]) for one in told] == [("q0", "TW101"), ("q1", "TW301")]
+
+
 def test_the_page_speaks_of_its_own_fields(tmp_path: Path) -> None:
     (plan,) = only(do("plan", asked("RETURN COUNT(*) PATTERN SEQ(A, B)")), "plan")["queries"]
     assert "events of one time never follow each other" in plan["text"]

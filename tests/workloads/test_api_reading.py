@@ -11,7 +11,7 @@ import pytest
 
 import trendweave
 from trendweave import Rule, Workload
-from trendweave.errors import LanguageError, PlanningError, TrendweaveError, UnknownNameError
+from trendweave.errors import DataError, LanguageError, PlanningError, TrendweaveError, UnknownNameError
 
 COUNT = "RETURN COUNT(*) PATTERN A+"
 SUM = "RETURN SUM(A.x) PATTERN SEQ(A+, B) WITHIN 4 seconds SLIDE 2 seconds"
@@ -236,6 +236,24 @@ def test_one_bad_rule_among_a_thousand_is_named() -> None:
         "planning error\nTW201: unknown variable Z (query rule 577, line 1, column 34)\n"
         "    RETURN COUNT(*) PATTERN A+ WHERE Z.x > 577\n" + " " * 37 + "^^^\n  hint: the pattern has A"
     )
+
+
+def test_what_cannot_be_read_does_not_hide_columns_that_are_not_there() -> None:
+    rules = {"typo": "RETRUN COUNT(*) PATTERN A+", "column": "RETURN SUM(A.pric) PATTERN A+", "good": COUNT}
+    columns = {"time": "bigint", "type": "string", "price": "double"}
+    with pytest.raises(LanguageError) as caught:
+        trendweave.workload(rules, columns)
+    told = [f"{problem.query}: {problem.code} {problem.message} | {problem.hint}" for problem in caught.value.problems]
+    assert told == [
+        "typo: TW101 did not expect RETRUN here | did you mean RETURN?",
+        "column: TW301 unknown column pric | did you mean price?",
+    ]
+    with pytest.raises(DataError, match="unknown column pric"):
+        trendweave.workload({"column": rules["column"]}, columns)
+    with pytest.raises(LanguageError) as caught:
+        trendweave.workload([("a", rules["typo"]), ("a", rules["column"])], columns)
+    assert [problem.code for problem in caught.value.problems] == ["TW172", "TW101"]
+    assert trendweave.workload({"good": COUNT}, columns) == trendweave.workload({"good": COUNT})
 
 
 def test_a_bad_query_that_is_added_is_named() -> None:

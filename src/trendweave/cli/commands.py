@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trendweave import Workload, __version__
+from trendweave import Query, Workload, __version__
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Between,
@@ -104,8 +104,10 @@ def check(
     time_format: TimeFormatOption = None,
 ) -> None:
     """Check a query, or many; with --schema, also whether they fit a table."""
-    checked = load_queries(file, text)
-    if schema is not None:
+
+    def check_columns(checked: Query | Workload) -> None:
+        if schema is None:
+            return
         from trendweave.cli.files import read_schema
 
         columns = read_schema(schema)
@@ -116,6 +118,8 @@ def check(
             checked.schema(columns, time=time, type=type_, **times)
         else:
             checked.check(columns, time=time, type=type_)
+
+    check_columns(load_queries(file, text, check_columns))
     print("ok")
 
 

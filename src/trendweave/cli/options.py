@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
-from trendweave import IntervalPlan, Query, Workload, query, workload
+from trendweave import IntervalPlan, Query, Workload, query
+from trendweave.workload import read_workload
 
 if TYPE_CHECKING:
     from trendweave import Options
@@ -179,12 +180,15 @@ def choose_runner(runner: Runner | None, master: str | None = None) -> Runner:
     return Runner.spark if master or find_spec("pyspark") is not None else Runner.local
 
 
-def load_queries(file: str | None, text: str | None = None) -> Query | Workload:
+def load_queries(
+    file: str | None, text: str | None = None, check: Callable[[Query | Workload], None] | None = None
+) -> Query | Workload:
     """Read the query of a file or of standard input, or all queries of a folder or a file of rules.
 
     Args:
         file: A path, or - for standard input.
         text: The query itself; either it or a path is given.
+        check: Called where some of many queries cannot be read, with the others: what it raises is told as well.
 
     Returns:
         A workload for a folder and for .json and .yaml files; else a query.
@@ -200,7 +204,7 @@ def load_queries(file: str | None, text: str | None = None) -> Query | Workload:
     if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):
         if not Path(file).exists():
             raise typer.BadParameter(f"{file} cannot be read: there is no such file")
-        return workload(file)
+        return read_workload(file, check)
     return load_query(file)
 
 

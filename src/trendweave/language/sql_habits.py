@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from trendweave.errors import near_names
 from trendweave.language.outline import QueryKind, find_clauses
+
+#: Clauses of trend queries.
+CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLIDE", "LIMIT", "LONGEST", "SAMPLE")
 
 
 class Habit(NamedTuple):
@@ -78,11 +82,12 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
         "parts of a pattern in order stand in SEQ",
         "write SEQ(A, NOT B, C)",
     ),
-    (
-        r"(?<=PATTERN)\s+\(?\s*\w+\s+\w+[+*?]?\s+\w+[+*?]?\s*(?=\)|$|\b(WHERE|WITHIN|RETURN|SEMANTICS|GROUP)\b)",
-        "names side by side are a type and its variable, not a sequence",
-        "write SEQ(A, B, C)",
-    ),
+)
+SIDE_BY_SIDE = "names side by side are a type and its variable, not a sequence"
+_PART = rf"(?!(?:{'|'.join(CLAUSES)}|GROUP|AND|OR|NOT)\b)[^\W\d]\w*(?:[+*?]|{{[\d,]*}})*"
+_SEQUENCE = re.compile(
+    rf"\bPATTERN\s*(?:\(\s*|\s)(?P<parts>{_PART}(?:\s+{_PART}){{2,}})(?=\s*(?:[);]|$|\b(?:{'|'.join(CLAUSES)}|GROUP)\b))",
+    re.IGNORECASE,
 )
 _HIDDEN = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/""")
 
@@ -114,12 +119,29 @@ def find_habit(text: str, kind: QueryKind, position: int) -> Habit | None:
         if match is not None and (anywhere or match.start() <= position + 1):
             start = match.start() + len(match[0]) - len(match[0].lstrip())
             found.append(Habit(start, match.start() + len(match[0].rstrip()), message, hint))
+    sequence = None if found else _find_sequence(seen)
+    if sequence is not None and sequence.start <= position:
+        return sequence
     strongest = [habit for habit in found if "MATCH_RECOGNIZE" in habit.message]
     if not strongest and "MATCH_RECOGNIZE" in seen.upper() and found:
         match = re.search(r"\bMATCH_RECOGNIZE\b", seen, re.IGNORECASE)
         if match is not None:
             return Habit(match.start(), match.end(), *_HABITS[0][1:])
     return strongest[0] if strongest else min(found, default=None, key=lambda habit: habit.start)
+
+
+def _find_sequence(text: str) -> Habit | None:
+    """Three or more names behind PATTERN, as MATCH_RECOGNIZE writes a sequence; not a clause that is misspelt."""
+    match = _SEQUENCE.search(text)
+    parts = match["parts"].split() if match is not None else []
+    if match is None or any(near_names(re.split(r"\W", part)[0], CLAUSES) for part in parts):
+        return None
+    hint = f"write SEQ({', '.join(parts)})"
+    types, variables = parts[::2], parts[1::2]
+    if len(types) == len(variables) and all(part.isidentifier() for part in types):
+        named = map(" ".join, zip(types, variables, strict=True))
+        hint += f", or SEQ({', '.join(named)}) for types with variables"
+    return Habit(match.start("parts"), match.end("parts"), SIDE_BY_SIDE, hint)
 
 
 def _find_single_situation(text: str) -> Habit | None:

@@ -8,11 +8,9 @@ from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from trendweave.errors import Problem, near_names
 from trendweave.language.outline import QueryKind, find_foreign_clause
-from trendweave.language.sql_habits import find_habit
+from trendweave.language.sql_habits import CLAUSES, find_habit
 from trendweave.language.syntax_tree import Span, problem_at
 
-#: Clauses of trend queries.
-CLAUSES = ("RETURN", "PATTERN", "SEMANTICS", "WHERE", "GROUP-BY", "WITHIN", "SLIDE", "LIMIT", "LONGEST", "SAMPLE")
 #: How a reader would call what the grammar expects; terminals that are not listed are called by their text.
 _TERMINALS = {
     "NAME": "a name",
@@ -73,6 +71,7 @@ def describe_syntax_error(error: UnexpectedInput, text: str, kind: QueryKind) ->
         message = f"did not expect {_shown(str(token))} here"
         expected = set(error.accepts or error.expected)
         near = _near_keyword(str(token), expected) or _near_keyword_before(text, start, expected)
+        near = near or _text_without_quotes(token, text[:start])
     elif isinstance(error, UnexpectedCharacters):
         start = error.pos_in_stream or 0
         span = span_of(text, start, start + 1)
@@ -93,13 +92,21 @@ def describe_syntax_error(error: UnexpectedInput, text: str, kind: QueryKind) ->
 
 def _near_keyword(word: str, expected: set[str]) -> str:
     keywords = {_TERMINALS.get(name, name) for name in expected if name.isupper()} - {word.upper()}
-    return near_names(word, (keyword for keyword in keywords if keyword.isupper())) if len(word) > 2 else ""
+    # York is no OR: a keyword that was meant is about as long.
+    alike = (keyword for keyword in keywords if keyword.isupper() and abs(len(keyword) - len(word)) <= len(word) // 3)
+    return near_names(word, alike) if len(word) > 2 else ""
 
 
 def _near_keyword_before(text: str, start: int, expected: set[str]) -> str:
     """A misspelt keyword may have been read as a name, and only what follows it looks wrong: `A WITHNI 5 minutes`."""
     word = re.search(r"(\w+)\s*$", text[:start])
     return _near_keyword(word[1], expected) if word else ""
+
+
+def _text_without_quotes(token: Token, before: str) -> str:
+    """Two words behind a comparison are a text: `WHERE A.city = New York`."""
+    word = re.search(r"[=<>]\s*([^\W\d]\w*)\s+$", before)
+    return f"put a text in quotes: '{word[1]} {token}'" if word and token.type == "NAME" else ""
 
 
 def _shown(token: str) -> str:

@@ -29,7 +29,9 @@ from trendweave.language.functions import (
     TRUNCATION_UNITS,
     argument_count,
 )
+from trendweave.language.printer import print_pattern
 from trendweave.language.regular_expressions import find_problem
+from trendweave.language.sql_habits import SIDE_BY_SIDE
 from trendweave.language.syntax_tree import Span, problem_at
 
 #: keyword, what it says, where
@@ -238,6 +240,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         event, *bounds, variable = children
         if isinstance(event, st.EventPattern) and event.variable is None:
             event = st.EventPattern(event.type, str(variable), span=_span(meta))
+        elif isinstance(event, st.EventPattern):
+            middle = self.repeated(meta, [st.EventPattern(str(event.variable)), *bounds])
+            sequence = st.Sequence((st.EventPattern(event.type), middle, st.EventPattern(str(variable))))
+            self._problem(_span(meta), "TW101", SIDE_BY_SIDE, f"write {print_pattern(sequence)}")
         else:
             hint = "write the variable behind the type and the quantifier behind the variable, as in Stock S+"
             self._problem(variable.span, "TW101", f"did not expect the name {variable} here", hint)

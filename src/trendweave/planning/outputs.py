@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, cast
 
-from trendweave.errors import Problem
+from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import AGGREGATES, NTH, SCALAR_FUNCTIONS
-from trendweave.language.printer import print_expression
+from trendweave.language.printer import print_expression, print_name
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.plan import (
     AggregateColumn,
@@ -106,10 +106,10 @@ def plan_outputs(
         for output in outputs
         if not isinstance(output.value, st.Attribute) or planning.is_length(output.value)
     )
-    having = tuple(planning.rewrite(condition) for condition in resolve_names(query, query.having, groups))
+    having = tuple(planning.rewrite(condition, "HAVING") for condition in resolve_names(query, query.having, groups))
     order_by = resolve_names(query, tuple(item.value for item in query.order_by), groups)
     ordered = tuple(
-        OrderColumn(planning.rewrite(value), item.descending)
+        OrderColumn(planning.rewrite(value, "ORDER BY"), item.descending)
         for value, item in zip(order_by, query.order_by, strict=True)
     )
     return PlannedOutputs(tuple(planning.aggregates.values()), computed, having, ordered)
@@ -202,7 +202,8 @@ class _Planning:
         self._variables, self._problems = variables, problems
         self._groups = {(group.variable, group.path): group.name for group in groups}
         outputs = query.returns.outputs if query.returns is not None else ()
-        self._taken = {*window_names(window), *self._groups.values(), *map(name_output, outputs)}
+        self._outputs = tuple(dict.fromkeys((*self._groups.values(), *map(name_output, outputs))))
+        self._taken = {*window_names(window), *self._outputs}
         self.aggregates: dict[st.Aggregate, AggregateColumn] = {}
 
     def plan_direct(self, output: st.Output) -> AggregateColumn | None:
@@ -217,20 +218,20 @@ class _Planning:
             self.aggregates.setdefault(_OF_ONE_TREND, column)
             return column
         if isinstance(output.value, st.Attribute):
-            self._name_group(output.value)
+            self._name_group(output.value, "RETURN")
         return None
 
     def is_length(self, value: st.Expression) -> bool:
         """Is it LENGTH, and no grouping attribute of that name?"""
         return self._each and is_length(value) and split_key(value, self._variables) not in self._groups
 
-    def rewrite(self, expression: st.Expression) -> st.Expression:
-        """The expression with the names of columns for aggregates and grouping attributes."""
+    def rewrite(self, expression: st.Expression, clause: str = "RETURN") -> st.Expression:
+        """The expression of a clause with the names of columns for aggregates and grouping attributes."""
         if any(isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS for node in expression.walk()):
             return expression  # told when the text was read
         for node in expression.walk():
             self._expect_rows(node)
-        return st.without_places(map_leaves(expression, self._name))
+        return st.without_places(map_leaves(expression, lambda node: self._name(node, clause)))
 
     def _expect_rows(self, node: st.Node) -> None:
         """What WHERE says of neighbours and of keys has no meaning for a row of the result."""
@@ -244,11 +245,11 @@ class _Planning:
             message = f"{text} is a condition on the events of a trend, not on a row"
             self._problems.append(problem_at(node.span, "TW219", message, f"write WHERE {text}"))
 
-    def _name(self, node: st.Attribute | st.Aggregate) -> st.Expression:
+    def _name(self, node: st.Attribute | st.Aggregate, clause: str) -> st.Expression:
         if self.is_length(node):
             node = _OF_ONE_TREND
         if isinstance(node, st.Attribute):
-            return st.Attribute((self._name_group(node),))
+            return st.Attribute((self._name_group(node, clause),))
         if node not in self.aggregates:
             name = _name_aggregate(node)
             while name in self._taken:
@@ -260,14 +261,29 @@ class _Planning:
             self.aggregates[node] = column
         return st.Attribute((self.aggregates[node].name,))
 
-    def _name_group(self, attribute: st.Attribute) -> str:
+    def _name_group(self, attribute: st.Attribute, clause: str) -> str:
         key = split_key(attribute, self._variables)
         if key not in self._groups:
-            name = print_expression(attribute)
-            hint = f"add {name} to GROUP-BY, or aggregate it"
-            self._problems.append(problem_at(attribute.span, "TW215", f"{name} is not a grouping attribute", hint))
+            self._problems.append(self._no_group(attribute, clause))
             return ""
         return self._groups[key]
+
+    def _no_group(self, attribute: st.Attribute, clause: str) -> Problem:
+        """What is wrong with an attribute that is not in GROUP-BY."""
+        name, span = print_expression(attribute), attribute.span
+        if clause != "RETURN" and len(attribute.names) == 1:
+            hint = (
+                near_names(attribute.names[0], self._outputs) or f"outputs: {', '.join(map(print_name, self._outputs))}"
+            )
+            return problem_at(span, "TW215", f"{clause} names no output {name}", hint)
+        if self._each and attribute.names[0] not in self._variables.types:
+            contained = [variable for variable in self._variables.types if variable in self._variables.positive]
+            owned = [f"{print_name(variable)}.{name}" for variable in contained]
+            hint = near_names(name, (LENGTH,)) or f"write {' or '.join(owned[:3])}, or add {name} to GROUP-BY"
+            return problem_at(span, "TW203", f"{name} does not say which variable it belongs to", hint)
+        return problem_at(
+            span, "TW215", f"{name} is not a grouping attribute", f"add {name} to GROUP-BY, or aggregate it"
+        )
 
     def _plan_aggregate(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
         function, variables, problems = value.function, self._variables, self._problems

@@ -76,7 +76,7 @@ def _references_are_good(conjunct: st.Expression, variables: Variables, problems
             if node.variable not in variables.types:
                 problems.append(variables.unknown(node.variable, node.span))
         elif isinstance(node, st.Attribute):
-            problem = attribute_problem(node, variables)
+            problem = attribute_problem(node, variables, conjunct)
             if problem is not None:
                 problems.append(problem)
         elif isinstance(node, st.Literal) and not _is_storable(node.value):
@@ -91,8 +91,27 @@ def _is_storable(value: bool | int | float | str | None) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem | None:
-    """What is wrong with the name of an attribute in a condition, if anything."""
+def _may_be_text(name: st.Attribute, condition: st.Expression) -> bool:
+    """Whether a name may be a text without its quotes: something is to be equal to it, as in `S.sector = tech`."""
+    for node in condition.walk():
+        if isinstance(node, st.InList) and any(option is name for option in node.options):
+            return True
+        if isinstance(node, st.Comparison) and node.operator in ("=", "!="):
+            for side, other in ((node.left, node.right), (node.right, node.left)):
+                bare = isinstance(other, st.Attribute) and len(other.names) == 1
+                if side is name and not bare and not isinstance(other, st.Literal):
+                    return True
+    return False
+
+
+def attribute_problem(attribute: st.Attribute, variables: Variables, condition: st.Expression) -> Problem | None:
+    """What is wrong with the name of an attribute in a condition, if anything.
+
+    Args:
+        attribute: The attribute.
+        variables: The variables of the query.
+        condition: What it stands in.
+    """
     head = attribute.names[0]
     if len(attribute.names) > 1:
         return None if head in variables.types else variables.unknown(head, attribute.span)
@@ -103,6 +122,8 @@ def attribute_problem(attribute: st.Attribute, variables: Variables) -> Problem 
     else:
         owners = [f"{print_name(name)}.{print_name(head)}" for name in variables.types]
         message, hint = f"{head} does not say which variable it belongs to", f"write {' or '.join(owners[:3])}"
+        if _may_be_text(attribute, condition):
+            hint = f"write '{head}' if it is a text, or {' or '.join(owners[:3])} if it is a column"
     return problem_at(attribute.span, "TW203", message, hint)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,12 @@ class Written:
     description: Any = None
 
 
-def read_rules(source: Any) -> tuple[Rule, ...]:
+def read_rules(source: Any, check: Callable[[tuple[Rule, ...]], object] | None = None) -> tuple[Rule, ...]:
     """Read, check and plan all rules.
 
     Args:
         source: As for `trendweave.workload`.
+        check: Called where some rules cannot be read, with the others: what it raises is told as well.
 
     Returns:
         The rules in order.
@@ -46,13 +47,19 @@ def read_rules(source: Any) -> tuple[Rule, ...]:
         source = read_path(Path(_check_path(os.fspath(source))))
     errors: list[TrendweaveError] = []
     written = [_name(rule, number) for number, rule in enumerate(_write_down(source, errors), 1)]
-    errors += find_wrong_names(rule.name for rule in written)
+    wrong = find_wrong_names(rule.name for rule in written)
+    errors += wrong
     rules = []
     for rule in written:
         try:
             rules.append(make_rule(rule.name, rule.query, rule.version, rule.description))
         except TrendweaveError as error:
             errors.append(error.about(str(rule.name)))
+    if errors and rules and not wrong and check is not None:
+        try:
+            check(tuple(rules))
+        except TrendweaveError as error:
+            errors.append(error)
     raise_together(errors)
     return tuple(rules)
 

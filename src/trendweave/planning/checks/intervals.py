@@ -10,7 +10,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, time_hint
+from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, missing_time, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.interval_plan import IntervalPlan
@@ -80,8 +80,7 @@ def _check_time_and_type(
     plan: IntervalPlan, schema: Schema, time: str, type_: str | None, problems: list[Problem]
 ) -> None:
     if time not in schema:
-        hint = near_names(time, schema) or "name it with time="
-        problems.append(Problem("TW302", f"there is no time column {time}", hint))
+        problems.append(missing_time(schema, time))
     elif schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
         problems.append(Problem("TW303", message, time_hint(schema[time])))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from trendweave.errors import Problem, near_names
+from trendweave.errors import Problem
 from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, time_hint
+from trendweave.planning.checks.times import TIME_KINDS, missing_time, time_hint
 from trendweave.planning.checks.trends import find_column
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan, output_names
@@ -93,8 +93,7 @@ def check_order(names: Iterable[str], schema: Schema) -> list[Problem]:
 def check_time(schema: Schema, time: str) -> list[Problem]:
     """Whether there is a column of times."""
     if time not in schema:
-        hint = near_names(time, schema) or "name it with time="
-        return [Problem("TW302", f"there is no time column {time}", hint)]
+        return [missing_time(schema, time)]
     if schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
         return [Problem("TW303", message, time_hint(schema[time]))]

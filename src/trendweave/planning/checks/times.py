@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trendweave.errors import Problem
+from trendweave.errors import Problem, near_names
 from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language.durations import duration_text
 from trendweave.planning.interval_plan import IntervalPlan
@@ -31,6 +31,20 @@ def time_hint(found: ColumnType) -> str:
     if found.kind is Kind.DECIMAL:
         return f"{CAST}, and give time_unit where it counts no seconds"
     return "use a timestamp or a number of seconds"
+
+
+def missing_time(schema: Schema, time: str) -> Problem:
+    """The problem of a table without the column of times. One column of timestamps is most likely the one.
+
+    Args:
+        schema: Kinds of columns by name.
+        time: The name that it should have.
+    """
+    stamps = [name for name, found in schema.items() if found.kind is Kind.TIMESTAMP]
+    hint = near_names(time, stamps if len(stamps) == 1 else schema) or "name it with time="
+    if len(stamps) == 1 and not hint.startswith("did you mean"):
+        hint += f'"{stamps[0]}", the one column of timestamps'
+    return Problem("TW302", f"there is no time column {time}", hint)
 
 
 def find_whole_lengths(plan: Plan | IntervalPlan) -> tuple[Length, ...]:

@@ -12,7 +12,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, time_hint
+from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, missing_time, time_hint
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.matches.latest_values import spell_out
 from trendweave.planning.outputs import EVENT_FIELDS, is_length, map_leaves, resolve_names
@@ -75,8 +75,7 @@ def find_column(schema: Schema, path: Path, span: Span | None, problems: list[Pr
 
 def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | None, problems: list[Problem]) -> None:
     if time not in schema:
-        hint = near_names(time, schema) or "name it with time="
-        problems.append(Problem("TW302", f"there is no time column {time}", hint))
+        problems.append(missing_time(schema, time))
     elif schema[time].kind not in TIME_KINDS:
         message = f"the time column {time} is {schema[time].kind.value}"
         problems.append(Problem("TW303", message, time_hint(schema[time])))

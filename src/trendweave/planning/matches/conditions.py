@@ -62,15 +62,15 @@ def plan_match_conditions(
     found = len(problems)
     for condition in conditions:
         for node in _leaves(condition):
-            problem = _problem_of(node, variables)
+            problem = _problem_of(node, variables, condition)
             if problem is not None:
                 problems.append(problem)
     return tuple(map(whole_match, conditions)) if len(problems) == found else ()
 
 
-def _problem_of(node: st.Node, variables: Variables) -> Problem | None:
+def _problem_of(node: st.Node, variables: Variables, condition: st.Expression) -> Problem | None:
     if isinstance(node, st.Attribute):
-        return attribute_problem(node, variables) or _problem_of_variable(node.names[0], node, variables)
+        return attribute_problem(node, variables, condition) or _problem_of_variable(node.names[0], node, variables)
     if isinstance(node, st.NextAttribute | st.PreviousAttribute):
         message = "NEXT and PREV speak of neighbours; the condition speaks of a whole match"
         return problem_at(node.span, "TW239", message, "split the condition, or use FIRST and LAST")

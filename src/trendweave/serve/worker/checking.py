@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trendweave import Query
+from trendweave import Query, Workload
 from trendweave.serve.worker.job import Job, Message
 
 
@@ -12,11 +12,16 @@ def check(job: Job) -> Message:
     Raises:
         TrendweaveError: All problems.
     """
-    queries = job.queries()
-    kinds = [queries.kind] if isinstance(queries, Query) else [queries[name].kind for name in queries]
-    if job.asked.source is not None:
+
+    def check_columns(queries: Query | Workload) -> None:
+        if job.asked.source is None:
+            return
         from trendweave.serve.worker.columns import events_for_check
 
         events = events_for_check(job)
         queries.check(events.schema, events.time, events.type_for(queries))
+
+    queries = job.queries(check_columns)
+    check_columns(queries)
+    kinds = [queries.kind] if isinstance(queries, Query) else [queries[name].kind for name in queries]
     return {"event": "ok", "kinds": kinds}

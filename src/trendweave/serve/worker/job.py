@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trendweave import Query, Workload, query, workload
-from trendweave.errors import TrendweaveError, raise_together
+from trendweave import Query, Workload, query
 from trendweave.serve.asking import Asked
 from trendweave.serve.folders import Refused
 from trendweave.serve.serving import Limits
+from trendweave.workload import read_workload
 
 Message: TypeAlias = dict[str, Any]
 
@@ -25,8 +25,11 @@ class Job:
     stores: Mapping[str, str]
     limits: Limits
 
-    def queries(self) -> Query | Workload:
+    def queries(self, check: Callable[[Workload], object] | None = None) -> Query | Workload:
         """One query, or a workload of several.
+
+        Args:
+            check: Called where some of several queries cannot be read, with the others: what it raises is told as well.
 
         Raises:
             TrendweaveError: All problems of all queries, each with the name of its query where there are several.
@@ -38,15 +41,7 @@ class Job:
             return query(rules[0].text)
         if len({rule.name for rule in rules}) < len(rules):
             raise Refused("two rules have the same name")
-        read: dict[str, Query | str | Mapping[str, Any]] = {}
-        errors: list[TrendweaveError] = []
-        for rule in rules:
-            try:
-                read[rule.name] = query(rule.text)
-            except TrendweaveError as error:
-                errors.append(error.about(rule.name))
-        raise_together(errors)
-        return workload(read)
+        return read_workload({rule.name: rule.text for rule in rules}, check)
 
 
 def read_job(given: dict[str, Any], asked: Asked) -> Job:

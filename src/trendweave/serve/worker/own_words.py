@@ -11,6 +11,7 @@ from trendweave.errors import Problem
 _WORDS = tuple(
     (re.compile(said), instead)
     for said, instead in (
+        (r"name it with time=\"(.*)\", the", r"choose \1 under Time, the"),
         (r"name it with time=", "choose it under Time"),
         (r"name it with type=, or type=None", "choose it under Type, or none"),
         (r"name the column that holds the type with type=", "choose the column that holds the type under Type"),
