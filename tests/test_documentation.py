@@ -32,16 +32,17 @@ def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, mo
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", list(filter(needs_spark, PAGES)), ids=lambda page: page.name)
 def test_code_runs_on_spark(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
-    """In a folder that has some events; streams that a page starts take them all."""
+    """In a folder that has some events; streams that a page starts take them all. README's sets up its own state."""
     monkeypatch.chdir(tmp_path)
     _look_for_files_in(tmp_path, spark)
     (tmp_path / "events").mkdir()
     event = {"time": "2024-01-01T00:00:00Z", "type": "Stock", "company": "X", "price": 1.0}
     (tmp_path / "events" / "some.json").write_text(json.dumps(event), encoding="utf-8")
-    rocksdb = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    kind = "HDFSBacked" if page.name == "README.md" else "RocksDB"
+    provider = f"org.apache.spark.sql.execution.streaming.state.{kind}StateStoreProvider"
     with settings(
         spark,
-        sql_streaming_stateStore_providerClass=rocksdb,
+        sql_streaming_stateStore_providerClass=provider,
         sql_streaming_stateStore_encodingFormat="avro",
         buckets=2,
     ):
