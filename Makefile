@@ -7,7 +7,7 @@ JAVA := $(VENV)/java-home
 KAFKA := $(VENV)/.kafka-asked-for
 CHROMIUM := $(VENV)/.chromium-asked-for
 
-# The oldest version of Spark that we take: unless tests were chosen, `make test` ends with a few of them on it.
+# The oldest version of Spark that we take: `make test-all` ends with a few tests on it.
 OLDEST := spark-3.5
 
 # Seen by every pip, also the one that pip starts to build the package. A relative path, as pip splits this at spaces.
@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-versions kafka chromium lint docs release-check bench bench-compare compare-flink clean
+.PHONY: help demo test test-all test-versions kafka chromium lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -30,9 +30,12 @@ help: ## Show this list
 demo: $(JAVA) ## Run the guided tour on built-in sample data, through Spark
 	$(WITH_SPARK) $(VENV)/bin/trendweave demo
 
-test: $(JAVA) $(KAFKA) $(CHROMIUM) ## Run all tests (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
+test: $(JAVA) ## Run the tests that every change must pass (PYTEST_ARGS='-m "not spark"' leaves out those that need a JVM)
 	$(WITH_SPARK) $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
-	@$(if $(PYTEST_ARGS),,JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions --brief $(OLDEST))
+
+test-all: $(JAVA) $(KAFKA) $(CHROMIUM) ## Run all tests, with new random cases: Kafka, a browser, a cluster, kills, the oldest Spark
+	$(WITH_SPARK) HYPOTHESIS_PROFILE=random $(VENV)/bin/python -m pytest -n 2 --long $(PYTEST_ARGS)
+	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions --brief $(OLDEST)
 
 test-versions: $(JAVA) ## Run one query of each kind with each version, and print a table (VERSIONS='spark-4.0 pandas-3')
 	JAVA_HOME="$$(cat $(JAVA))" $(VENV)/bin/python -m tools.versions $(VERSIONS)

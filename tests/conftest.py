@@ -27,6 +27,8 @@ settings.load_profile(PROFILE)
 
 #: Renames the files of checkpoints as they are, where the one that Spark would take starts processes to look at each.
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+#: Fixtures that need what only `make test-all` fetches: a broker of Kafka, a browser.
+_FETCHED = frozenset({"kafka_servers", "browser"})
 #: Of every JVM that Spark starts: compile quickly and not well, as tests are over before better code would pay.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -88,9 +90,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkBesideT
     return SparkBesideTheRest(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run tests that are marked long")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that are marked nightly repeat at length what others show shortly; they run with that profile only."""
-    left_out = [item for item in items if item.get_closest_marker("nightly")] if PROFILE != "nightly" else []
+    """Long tests wait for `make test-all`, those marked nightly, which repeat at length what others show, for more."""
+    for item in items:
+        if _FETCHED.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("long")
+    nightly = PROFILE == "nightly"
+    marks = {"nightly": not nightly, "long": not nightly and not config.getoption("--long")}
+    left_out = [item for item in items if any(out and item.get_closest_marker(name) for name, out in marks.items())]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]

@@ -22,7 +22,7 @@ from tests.reference.query import COUNT_ALL, Aggregate, Attribute, Column, Edge,
 from tests.reference.results import rows
 from trendweave import Package
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 #: The first query of the README.
 QUERY = Query(

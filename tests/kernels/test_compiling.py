@@ -13,7 +13,10 @@ from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
+pytestmark = [
+    pytest.mark.long,  # all kernels are compiled
+    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here"),
+]
 
 
 def run_python(*arguments, **environment):

@@ -17,6 +17,7 @@ from trendweave.store.warm_up import warm_up_stores
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 def test_situations_and_stores_need_nothing_beyond_it() -> None:
     program = [sys.executable, "-m", "tests.runners.after_warm_up"]

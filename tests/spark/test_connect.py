@@ -23,6 +23,7 @@ from trendweave import operators as ops
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.long,
     pytest.mark.skipif(find_spec("grpc") is None, reason="Spark Connect's client needs grpcio, which is not installed"),
     pytest.mark.skipif(
         not any((Path(find_spec("pyspark").origin).parent / "jars").glob("spark-connect_*.jar")),

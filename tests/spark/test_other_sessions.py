@@ -16,7 +16,7 @@ import pytest
 import trendweave
 from tests.spark import another_session
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def in_another_session(kind: str, folder: Path) -> dict[str, Any]:

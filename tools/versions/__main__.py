@@ -1,6 +1,6 @@
 """`python -m tools.versions [NAME ...]`: build environments, run their tests, and print a table.
 
-With `--brief`, for every `make test`, only what is not marked nightly runs, and an environment that cannot be had is
+With `--brief`, for `make test-all`, only what is not marked nightly runs, and an environment that cannot be had is
 told and does not fail.
 """
 
