@@ -8,7 +8,6 @@ WITHIN 1 minute SLIDE 10 seconds
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from trendweave import errors
@@ -19,6 +18,7 @@ from trendweave.rules.rule import Rule
 from trendweave.workload import Workload, workload
 
 if TYPE_CHECKING:
+    __version__: str
     from trendweave.calibrating import calibrate
     from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.runners.incremental import Incremental, State
@@ -61,11 +61,6 @@ __all__ = [
     "workload",
 ]
 
-try:
-    __version__ = version("trendweave")
-except PackageNotFoundError:  # a zip of the package, as executors of Spark may get it, is not installed
-    __version__ = "0.1.0"
-
 #: Names whose modules need PySpark, Numba or Arrow, which are imported by those who use them.
 _ON_DEMAND = {
     "Batches": "runners.local",
@@ -88,6 +83,8 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _read_version()
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _ON_DEMAND:
@@ -99,6 +96,16 @@ def __getattr__(name: str) -> Any:
             raise
         # To those who look through all names, it is one that is not there.
         raise AttributeError(f"{__name__}.{name} needs Spark: pip install 'trendweave[spark]'") from error
+
+
+def _read_version() -> str:
+    """Read on demand, as the modules that know what is installed take long to import."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("trendweave")
+    except PackageNotFoundError:  # a zip of the package, as executors of Spark may get it, is not installed
+        return "0.1.0"
 
 
 #: Modules for users, which are imported by those who use them.

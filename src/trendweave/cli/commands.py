@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trendweave import Query, Workload, __version__
+from trendweave import Query, Workload
 from trendweave.cli.failure import Failure
 from trendweave.cli.options import (
     Between,
@@ -80,6 +80,8 @@ Out = Annotated[
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from trendweave import __version__
+
         print(f"trendweave {__version__}")
         raise typer.Exit
 
