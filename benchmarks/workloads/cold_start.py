@@ -8,16 +8,45 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import NamedTuple
+
+import pyarrow.parquet as pq
 
 import trendweave
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most
+from trendweave import datasets
 
-#: README's first example.
+#: Eight events and one query, of each kind.
+_EIGHT_ROWS = """
+import pyarrow as pa
+import trendweave
+events = pa.table({
+    "time": [1, 2, 3, 4, 5, 6, 7, 8], "type": ["A", "B", "B", "A", "B", "C", "B", "B"], "k": [1] * 8,
+    "x": [1.0, 2.0, 3.0, 1.5, 2.5, 0.5, 3.5, 4.0],
+})
+"""
+_KINDS = {
+    "each match, a condition between variables": (
+        "RETURN EACH a.x, COUNT(b) AS n PATTERN SEQ(A a, B b+) WHERE [k] AND a.x < b.x WITHIN 10 seconds", 38
+    ),
+    "an alert, contiguous": (
+        "RETURN EACH LAST(f.x) AS x PATTERN SEQ(B f{2,}, A s) SEMANTICS contiguous WHERE [k] WITHIN 10 seconds "
+        "AFTER MATCH SKIP PAST LAST EVENT", 1
+    ),
+    "absence": ("RETURN EACH a.x PATTERN SEQ(A a, NOT C c) WHERE [k] WITHIN 3 seconds", 1),
+    "complete trends": ("RETURN COMPLETE TRENDS(x) PATTERN B b+ WHERE [k] AND b.x < NEXT(b).x WITHIN 10 seconds", 2),
+    "intervals": ("FROM R DEFINE P AS x > 1.2, Q AS x > 2.2 PATTERN Q during; finishes P WITHIN 10 seconds", 2),
+    "sums in overlapping windows": (
+        "RETURN SUM(b.x) AS total PATTERN SEQ(A a, B b+) WHERE [k] AND b.x < NEXT(b).x "
+        "WITHIN 4 seconds SLIDE 1 second", 6
+    ),
+}  # fmt: skip
+#: README's first example of trends.
 _README = """
 import pyarrow as pa
 import trendweave
@@ -81,8 +110,71 @@ def cold_start(repeat: int) -> list[ResultRow]:
         )
         for when, spent, bar in found:
             rows.append(at_most(label, f"CPU, {when}", spent.cpu, "s", bar, f"{spent.wall:.1f} s wall time"))
+    rows += [_first_of_kind(name, text, expected) for name, (text, expected) in _KINDS.items()]
     note = "what every process of Numba and Arrow begins with"
-    return [*rows, at_most("importing numba, numpy and pyarrow", "CPU", imports, "s", None, note)]
+    rows.append(at_most("importing numba, numpy and pyarrow", "CPU", imports, "s", None, note))
+    return [*rows, *_command_line(min(repeat, 3))]
+
+
+def _first_of_kind(name: str, text: str, expected: int) -> ResultRow:
+    options = "" if text.startswith("RETURN") else ", type=None"
+    program = (
+        f"{_EIGHT_ROWS}\nrows = trendweave.query({text!r}).run(events{options})\nassert rows.num_rows == {expected}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        spent = _run(program, folder, "")
+    label = f"first query on eight rows, {name}"
+    return at_most(label, "CPU, nothing compiled yet", spent.cpu, "s", None, f"{spent.wall:.1f} s wall time")
+
+
+def _command_line(repeat: int) -> list[ResultRow]:
+    """One call where everything is compiled, and the whole demo on Spark with an empty folder of kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        events = Path(folder) / "events.parquet"
+        pq.write_table(datasets.stock(1_000, seed=1), events)
+        call = ["run", str(_Q1), "--events", str(events), "--runner", "local", "--out", str(Path(folder) / "out.csv")]
+        calls = _median([_run_command(call, folder) for _ in range(repeat + 1)][1:])
+        demo = _run_command(["demo", "--picture", str(Path(folder) / "demo.html")], str(Path(folder) / "empty"))
+    note = f"{demo.wall:.1f} s wall time, with Spark's JVM and workers"
+    return [
+        at_most(
+            "trendweave run on 1,000 events",
+            "CPU, kernels compiled before",
+            calls.cpu,
+            "s",
+            1.2,
+            f"{calls.wall:.1f} s wall time",
+        ),
+        at_most("trendweave demo", "CPU, nothing compiled yet", demo.cpu, "s", 60, note),
+    ]
+
+
+def _run_command(arguments: list[str], folder: str) -> Spent:
+    """CPU of the command and of all processes that it starts, also of those that nobody waits for."""
+    environment = os.environ | {"TRENDWEAVE_CACHE": folder, "PYTHONDONTWRITEBYTECODE": ""}
+    start = perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trendweave", *arguments],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    used: dict[int, float] = {}
+    while process.poll() is None:
+        used |= _used_by_session(process.pid)
+        sleep(0.05)
+    if process.returncode:
+        raise RuntimeError(f"trendweave {arguments[0]} has failed")
+    return Spent(perf_counter() - start, sum(used.values()))
+
+
+def _used_by_session(session: int) -> dict[int, float]:
+    """Seconds of CPU by process, of those of a session that live."""
+    used = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                used[int(path.parent.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return used
 
 
 def _median(several: list[Spent]) -> Spent:
