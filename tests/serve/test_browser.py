@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,6 +160,85 @@ def test_rows_come_in_pages_and_as_a_picture(page: Any) -> None:
     assert page.is_visible("#plan svg")
 
 
+def cells(page: Any, column: int) -> list[str]:
+    return [one.inner_text() for one in page.query_selector_all(f"#rows tbody > tr > td:nth-child({column})")]
+
+
+def test_rows_are_sorted_by_their_columns_and_taken_along_as_csv(page: Any, tmp_path: Path) -> None:
+    write(
+        page,
+        "RETURN COUNT(*) AS n, AVG(S.price) AS mean\nPATTERN Stock S+\nWHERE S.price > 1\n"
+        "WITHIN 31 seconds SLIDE 31 seconds",
+    )
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    came, starts = cells(page, 3), cells(page, 1)
+    numbers = [int(text.replace(",", "")) for text in came]
+    assert [f"{number:,}" for number in numbers] == came
+    assert max(numbers) > 1_000
+    assert starts == [str(31 * place) for place in range(13)], "times that are numbers have no separators"
+
+    for sort, expected in (("ascending", sorted(numbers)), ("descending", sorted(numbers, reverse=True))):
+        page.click("#rows th:nth-child(3) button")
+        assert page.get_attribute("#rows th:nth-child(3)", "aria-sort") == sort
+        assert cells(page, 3) == [f"{number:,}" for number in expected]
+    with page.expect_download() as started:
+        page.click("#csv")
+    assert started.value.suggested_filename == "rows.csv"
+    started.value.save_as(tmp_path / "rows.csv")
+    lines = list(csv.reader((tmp_path / "rows.csv").read_text(encoding="utf-8").splitlines()))
+    assert lines[0] == ["window_start", "window_end", "n", "mean"]
+    assert [int(row[2]) for row in lines[1:]] == sorted(numbers, reverse=True)
+    page.click("#rows th:nth-child(3) button")
+    assert (cells(page, 1), page.get_attribute("#rows th:nth-child(3)", "aria-sort")) == (starts, None)
+
+
+def test_values_of_every_kind_are_sorted_and_written(page: Any) -> None:
+    done = page.evaluate("""async () => {
+        const { grouped, sortedPlaces, writeCsv } = await import("/static/table.js");
+        const sort = (values, kind, down) =>
+            sortedPlaces(values.map((one) => [one]), 0, kind, down).map((one) => values[one]);
+        return {
+            numbers: sort(["10", "9", null, "-3", "1e+20", "2.5", "nan", "inf", "-inf"], "number", false),
+            down: sort(["1", null, "2"], "number", true),
+            digits: sort(["100000000000000000000002", "100000000000000000000001"], "number", false),
+            times: sort(["2024-01-01 00:00:01", "2024-01-01 00:00:00.5", "2024-01-01 00:00:00"], "time", false),
+            grouped: ["1", "-1234", "1234567.25", "999", "1e+20", "nan", "12345678901234567890"].map(grouped),
+            csv: writeCsv([{ name: "a,b" }, { name: "c" }], [["x", null], ['say "no"', ""], ["two\\nlines", "1"]]),
+        };
+    }""")
+    assert done == {
+        "numbers": ["-inf", "-3", "2.5", "9", "10", "1e+20", "inf", "nan", None],
+        "down": ["2", "1", None],
+        "digits": ["100000000000000000000001", "100000000000000000000002"],
+        "times": ["2024-01-01 00:00:00", "2024-01-01 00:00:00.5", "2024-01-01 00:00:01"],
+        "grouped": ["1", "-1,234", "1,234,567.25", "999", "1e+20", "nan", "12,345,678,901,234,567,890"],
+        "csv": '"a,b",c\r\nx,\r\n"say ""no""",""\r\n"two\nlines",1\r\n',
+    }
+
+
+def test_a_row_opens_its_events(page: Any) -> None:
+    write(page, COUNTED)
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows tbody tr")
+    page.click("#rows tbody tr:nth-child(2) button.open")
+    page.wait_for_selector("#rows tr.events tbody tr")
+    assert "2 events of this window and group" in page.inner_text("#rows tr.events")
+    shown = [one.inner_text() for one in page.query_selector_all("#rows tr.events tbody td")]
+    assert shown == ["2", "Stock", "2", "3", "Stock", "3"]
+    page.click("#rows tbody tr:nth-child(2) button.open")
+    assert page.query_selector("#rows tr.events") is None
+
+    write(page, "RETURN TRENDS(A.price) PATTERN SEQ(Stock A, Stock B) WHERE A.price = 6 WITHIN 2 seconds")
+    page.press("#query-text", "Control+Enter")
+    page.wait_for_selector("#rows th:has-text('events')")
+    page.click("#rows tbody tr:first-child button.open")
+    page.wait_for_selector("#rows tr.events tbody tr")
+    assert "2 events of this trend" in page.inner_text("#rows tr.events")
+    shown = [one.inner_text() for one in page.query_selector_all("#rows tr.events tbody td")]
+    assert shown == ["A", "6", "Stock", "6", "B", "7", "Stock", "NULL"]
+
+
 def test_text_of_events_is_never_markup(page: Any) -> None:
     page.select_option("#source", "file:odd.csv")
     page.wait_for_selector("text=2 events")
@@ -172,6 +253,9 @@ def test_text_of_events_is_never_markup(page: Any) -> None:
 
 def test_a_second_query_shows_what_is_shared(page: Any) -> None:
     write(page, COUNTED)
+    assert not page.is_visible("#tab-shared"), "one query shares nothing"
+    page.keyboard.press("Alt+4")
+    assert page.get_attribute("#tab-rows", "aria-selected") == "true"
     page.press("#rules [role=tab]", "F2")
     page.keyboard.type("renamed")
     page.keyboard.press("Enter")
@@ -185,13 +269,15 @@ def test_a_second_query_shows_what_is_shared(page: Any) -> None:
     page.wait_for_selector("#shared svg")
     assert "workload     2 queries" in page.inner_text("#shared pre")
     page.click("[aria-label^='Remove query']")
-    page.wait_for_selector("#shared .empty")
+    page.wait_for_selector("#tab-shared", state="hidden")
+    assert page.get_attribute("#tab-rows", "aria-selected") == "true"
 
     page.select_option("#example", label="rules")
+    page.click("#tab-shared")
     tabs = [one.inner_text() for one in page.query_selector_all("#rules [role=tab]")]
     assert tabs == ["all", "large"]
-    page.wait_for_selector("#shared svg")
-    assert "all, large" in page.inner_text("#shared pre")
+    page.wait_for_selector("#shared pre:has-text('all, large')")
+    assert page.is_visible("#shared svg")
 
 
 def test_a_stream_is_watched_until_it_is_stopped(page: Any) -> None:

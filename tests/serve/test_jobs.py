@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import random
 from collections import Counter
 from dataclasses import asdict, replace
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +27,7 @@ from trendweave.serve.worker import replaying
 from trendweave.serve.worker.alerts import find_alerts
 from trendweave.serve.worker.collecting import collect
 from trendweave.serve.worker.jobs import run_job
+from trendweave.serve.worker.row_events import describe_events
 from trendweave.serve.worker.said import Said
 
 LIMITS = Limits()
@@ -99,6 +102,111 @@ def test_huge_results_are_cut() -> None:
     many = do("run", asked("RETURN TRENDS PATTERN Stock S+ WITHIN 1 minute SLIDE 1 minute"))
     assert "a page gets at most 1,000,000" in str(only(many, "problems"))
     assert "max_trends" not in str(many)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "numbers"])
+@pytest.mark.parametrize(
+    ("text", "is_inside"),
+    [
+        ("WITHIN 10 seconds SLIDE 5 seconds", lambda row, time: row["window_start"] <= time < row["window_end"]),
+        ("WITHIN SESSION 3 seconds", lambda row, time: row["window_start"] <= time < row["window_end"]),
+        ("WITHIN 10 seconds", lambda row, time: row["time"] - 10 < time <= row["time"]),
+        ("", lambda row, time: True),
+    ],
+)
+def test_a_row_leads_to_the_events_of_its_window_and_group(
+    unit: str, text: str, is_inside: Any, tmp_path: Path
+) -> None:
+    generator = random.Random(5)
+    events = [
+        {"time": generator.randrange(60), "type": generator.choice("ABC"), "user": generator.choice([1, 2, None])}
+        for _ in range(80)
+    ]
+    table = pa.Table.from_pylist(events)
+    if unit != "numbers":
+        table = table.set_column(
+            0, "time", table.column("time").cast(pa.timestamp("s")).cast(pa.timestamp(unit, "UTC"))
+        )
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    query = f"RETURN user, COUNT(*) PATTERN SEQ(A+, B) GROUP-BY user {text}"
+    source, stored = {"kind": "file", "name": "a.parquet"}, {"kind": "store", "name": "s"}
+    trendweave.EventStore.create(tmp_path / "store", table.schema).append(table)
+
+    told = only(do("run", asked(query, source=source), tmp_path), "rows")
+    names = [column["name"] for column in told["columns"]]
+    assert told["events"] == {"of": "window"}
+    assert told["rows"]
+    for cells in told["rows"]:
+        row = dict(zip(names, cells, strict=True))
+        found = only(do("events", asked(query, source=source, row=row), tmp_path), "events")
+        same = only(do("events", asked(query, source=stored, row=row), s=str(tmp_path / "store")), "events")
+        assert sorted(map(str, same["rows"])) == sorted(map(str, found["rows"]))
+        moments = {name: _second(text) for name, text in row.items() if name in ("time", "window_start", "window_end")}
+        expected = [
+            event
+            for event in events
+            if event["type"] in "AB"
+            and str(event["user"] or "") == (row["user"] or "")
+            and is_inside(moments, event["time"])
+        ]
+        shown = [(_second(time), type_, user) for time, type_, user in found["rows"]]
+        assert shown == sorted(shown, key=lambda one: one[0])
+        assert Counter(shown) == Counter(
+            (event["time"], event["type"], None if event["user"] is None else str(event["user"])) for event in expected
+        )
+        assert found["total"] == len(expected) > 0
+
+
+def _second(text: str | None) -> Any:
+    if text is None:
+        return None
+    return int(text) if text.isdigit() else int(datetime.fromisoformat(text + "+00:00").timestamp())
+
+
+def test_a_row_of_a_group_of_one_variable_leads_to_all_events_of_others(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,type,user\n1,A,x\n1,A,y\n2,B,y\n3,C,x\n", encoding="utf-8")
+    query = "RETURN A.user, COUNT(*) PATTERN SEQ(A, B) GROUP-BY A.user WITHIN 9 seconds SLIDE 9 seconds"
+    source = {"kind": "file", "name": "a.csv"}
+    row = {"window_start": "0", "window_end": "9", "user": "x", "count": "1"}
+    found = only(do("events", asked(query, source=source, row=row), tmp_path), "events")
+    assert found["rows"] == [["1", "A", "x"], ["2", "B", "y"]]
+    for wrong, message in (
+        ({"user": "x"}, "the row has no time"),
+        ({**row, "window_end": "now"}, "no time of"),
+    ):
+        refused = only(do("events", asked(query, source=source, row=wrong), tmp_path), "refused")
+        assert message in refused["message"]
+
+
+def test_a_row_that_shows_a_trend_has_its_events() -> None:
+    text = "RETURN TRENDS(A.price) PATTERN SEQ(Stock A, Stock B) WITHIN 2 seconds LIMIT 2"
+    told = only(do("run", asked(text)), "rows")
+    trends = trendweave.query(text).run(datasets.stock(2_000, seed=1)).column("events").to_pylist()
+    assert told["events"]["of"] == "trend"
+    assert [column["name"] for column in told["events"]["columns"]] == ["variable", "time", "type", "price"]
+    prices = [[event["price"] for event in trend] for trend in trends]
+    assert [[float(price) if price else None for *_, price in trend] for trend in told["events"]["trends"]] == prices
+    query = trendweave.query(text)
+    cut = describe_events(query, query.run(datasets.stock(2_000, seed=1)), 100)
+    assert cut is not None
+    assert [trend is None for trend in cut["trends"]] == [False] + [True] * (len(trends) - 1), "as many as have room"
+
+
+def test_rows_of_situations_lead_to_no_window() -> None:
+    text = "FROM Stock PARTITION BY company DEFINE High AS price > 100 RETURN SITUATIONS"
+    assert only(do("run", asked(text)), "rows")["events"] is None
+    refused = only(do("events", asked(text, row={"window_start": "0"})), "refused")
+    assert refused["message"] == "only rows of a query for trends have a window"
+
+
+def test_numbers_that_tell_rows_apart_are_no_values() -> None:
+    told = only(do("run", asked("RETURN company, COUNT(*) PATTERN Stock S GROUP-BY company")), "rows")
+    assert {column["name"]: column["is_value"] for column in told["columns"]} == {
+        "window_start": False,
+        "window_end": False,
+        "company": False,
+        "count": True,
+    }
 
 
 def test_rows_that_are_not_counted_are_not_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:

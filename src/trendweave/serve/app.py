@@ -29,6 +29,8 @@ from trendweave.serve.serving import Serving
 from trendweave.serve.words import list_words
 
 _STATIC = Path(__file__).parent / "static"
+#: What is answered at once.
+_QUICK = ("check", "columns", "plan", "events")
 #: Processes that wait for the next job, per lane; others are ended when they are done.
 _KEPT = 2
 
@@ -80,7 +82,7 @@ def make_app(serving: Serving) -> ASGIApp:
         Route("/", _send_page),
         Route("/pictures.css", _send_picture_style),
         Route("/api/about", _tell_about),
-        *(Route(f"/api/{kind}", _answer_at_once, methods=["POST"], name=kind) for kind in ("check", "columns", "plan")),
+        *(Route(f"/api/{kind}", _answer_at_once, methods=["POST"], name=kind) for kind in _QUICK),
         *(Route(f"/api/{kind}", _answer_in_lines, methods=["POST"], name=kind) for kind in ("run", "live")),
         *(
             Route(f"/api/begin/{kind}", _begin_pieces, methods=["POST"], name=f"begin {kind}")

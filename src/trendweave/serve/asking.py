@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trendweave.serve.folders import Refused
@@ -73,11 +73,13 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Queries over events; `stream` where they are replayed."""
+    """Queries over events; `stream` where they are replayed, `row` where the events of a row are asked for: its cells
+    by their columns."""
 
     rules: tuple[Written, ...] = ()
     source: Source | None = None
     stream: Stream = Stream()
+    row: Mapping[str, str | None] = field(default_factory=dict)
 
     def needed_source(self) -> Source:
         """The source, which a run cannot do without."""
@@ -100,6 +102,7 @@ def read_asked(given: Any, most_rules: int) -> Asked:
         tuple(_read_rule(rule, number) for number, rule in enumerate(rules, 1)),
         None if wanted.get("source") is None else _read_source(_mapping(wanted["source"], "the source")),
         _read_stream(_mapping(wanted.get("stream") or {}, "the stream")),
+        _read_row(_mapping(wanted.get("row") or {}, "the row")),
     )
 
 
@@ -151,6 +154,10 @@ def _read_alert(given: Mapping[str, Any]) -> Alert:
     if comparison not in _COMPARISONS:
         raise Refused(f"an alert compares by one of {' '.join(_COMPARISONS)}")
     return Alert(_text(given, "column"), comparison, _number(given, "value", 0.0))
+
+
+def _read_row(given: Mapping[str, Any]) -> Mapping[str, str | None]:
+    return {name: None if value is None else _text(given, name) for name, value in given.items()}
 
 
 def _mapping(given: Any, what: str) -> Mapping[str, Any]:

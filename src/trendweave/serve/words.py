@@ -20,6 +20,7 @@ CLAUSES = (
 #: Words inside clauses.
 WITHIN_CLAUSES = (
     *("SEQ", "AND", "OR", "NOT", "AS", "NEXT", "PREV", "IN", "BETWEEN", "IS", "NULL", "LIKE", "RLIKE", "TRUE", "FALSE"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END"),
     *("DISTINCT", "CAST", "TIMESTAMP", "DATE", "INTERVAL", "ASC", "DESC", "SEED", "DURING", "AT", "LEAST", "MOST"),
 )
 

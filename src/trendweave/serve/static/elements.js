@@ -47,7 +47,7 @@ export const count = (number) => Number(number).toLocaleString("en-US");
 export const seconds = (number) => (number < 0.1 ? `${Math.round(number * 1000)} ms` : `${number.toFixed(number < 10 ? 2 : 1)} s`);
 
 /** Tabs, or other things in a row, as people expect them: arrows move, Home and End jump, one of them is in the order of Tab. */
-export function arrowKeys(list, selector = '[role="tab"]', choose = (item) => item.click()) {
+export function arrowKeys(list, selector = '[role="tab"]:not([hidden])', choose = (item) => item.click()) {
   list.addEventListener("keydown", (event) => {
     const items = [...list.querySelectorAll(selector)];
     const place = items.indexOf(document.activeElement);

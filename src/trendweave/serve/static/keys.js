@@ -21,6 +21,6 @@ function actionOf(event, page) {
   if (!event.altKey) return null;
   // By the place of the key: with Alt, some keyboards write other characters.
   const panel = PANELS[/^Digit([1-5])$/.exec(event.code)?.[1] - 1];
-  if (panel) return () => { choosePanel(panel); $(`tab-${panel}`).focus(); };
+  if (panel && !$(`tab-${panel}`).hidden) return () => { choosePanel(panel); $(`tab-${panel}`).focus(); };
   return { PageUp: () => page.turn(-1), PageDown: () => page.turn(1) }[event.key];
 }

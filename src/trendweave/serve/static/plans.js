@@ -18,6 +18,6 @@ export function showPlan(answer, chosen) {
       make("p", { class: "quiet" }, "Events are read once, and what stands under one heading is computed together."),
       takeDrawing(answer.shared.drawing), make("pre", { class: "plan", tabIndex: 0, "aria-label": "What is shared" }, answer.shared.text));
   } else {
-    $("shared").replaceChildren(make("p", { class: "empty" }, "Add a second query with + to see what queries compute together."));
+    $("shared").replaceChildren(make("p", { class: "empty" }, "Write a second query to see what queries compute together."));
   }
 }

@@ -1,6 +1,7 @@
 // What a run gave: rows, pictures, and what was cut.
 
 import { $, count, make, seconds, takeDrawing } from "./elements.js";
+import { ask } from "./server.js";
 import { pagedTable } from "./table.js";
 
 const numberOf = (part) => count(part.total ?? part.rows.length) + (part.total === null ? "+" : "");
@@ -70,9 +71,18 @@ export class Results {
     const facts = make("div", { class: "facts" }, this.chooser(),
       fact(part.total === 1 ? "row" : "rows", numberOf(part)),
       fact(result.stored ? "stored events" : "events", count(result.events)),
-      fact("reading", seconds(result.reading)), fact("running", seconds(result.running)));
-    this.table = pagedTable(part);
+      fact("reading", seconds(result.reading)), fact("running", seconds(result.running)),
+      part.rows.length ? make("button", { type: "button", class: "push", id: "csv", title: "Download these rows, as they are sorted", onclick: () => this.download(part) }, "CSV") : null);
+    const { rules, source } = JSON.parse(this.question);
+    const own = rules.find((rule) => rule.name === part.query) ?? rules[0];
+    this.table = pagedTable(part, (row) => ask("events", { rules: [own], source, row }));
     $("rows").replaceChildren(facts, part.rows.length ? this.table : make("p", { class: "empty" }, whyNone(part)));
+  }
+
+  download(part) {
+    const address = URL.createObjectURL(new Blob([this.table.csv()], { type: "text/csv" }));
+    make("a", { href: address, download: `${part.query.replace(/[^\w.-]+/g, "_") || "rows"}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }
 
   showPicture() {

@@ -2,6 +2,7 @@
 
 import { $, arrowKeys, make } from "./elements.js";
 import { keep, kept } from "./memory.js";
+import { offerPanel } from "./panels.js";
 
 export class Rules {
   constructor(editor, first, changed) {
@@ -112,6 +113,7 @@ export class Rules {
     });
     $("rules").replaceChildren(...tabs, make("button", { type: "button", "aria-label": "Add a query", title: "Add a query", onclick: () => this.add() }, "+"));
     $("which-field").hidden = !this.several;
+    offerPanel("shared", this.several);
     $("rules").querySelector(".chosen").scrollIntoView({ block: "nearest" });
   }
 }

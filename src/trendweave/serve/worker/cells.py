@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave import Query
 from trendweave.pictures import describe_trend
 
 Kind: TypeAlias = Literal["number", "time", "text"]
@@ -16,7 +17,16 @@ Kind: TypeAlias = Literal["number", "time", "text"]
 _LONGEST = 2_000
 
 
-def describe_column(field: pa.Field, values: pa.ChunkedArray | None = None) -> dict[str, str]:
+def describe_columns(query: Query, schema: pa.Schema, rows: pa.Table | None = None) -> list[dict[str, Any]]:
+    """The columns of a result; those that are no `is_value` tell rows apart, and their numbers may be names."""
+    apart = len(schema) - query.value_count
+    return [
+        describe_column(field, None if rows is None else rows.column(place)) | {"is_value": place >= apart}
+        for place, field in enumerate(schema)
+    ]
+
+
+def describe_column(field: pa.Field, values: pa.ChunkedArray | None = None) -> dict[str, Any]:
     """Its name, its type, and how a page lays it out; text that is all digits is laid out as the numbers that it is."""
     kind = kind_of(field.type)
     if kind == "text" and values is not None and pa.types.is_string(field.type) and len(values) > values.null_count:

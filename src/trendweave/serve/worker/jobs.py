@@ -57,6 +57,10 @@ def _start(kind: str, job: Job) -> Iterator[Message]:
             from trendweave.serve.worker.plans import show_plans
 
             yield show_plans(job)
+        case "events":
+            from trendweave.serve.worker.row_events import find_events
+
+            yield find_events(job)
         case "run":
             from trendweave.serve.worker.running import run
 

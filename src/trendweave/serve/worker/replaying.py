@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave import EventStore, Workload
+from trendweave import Query, Workload
 from trendweave.runners.nothing_found import tell_again
 from trendweave.serve.asking import Stream
 from trendweave.serve.worker.alerts import check_alert, find_alerts
-from trendweave.serve.worker.cells import describe_column
+from trendweave.serve.worker.cells import describe_column, describe_columns
 from trendweave.serve.worker.job import Job, Message
 from trendweave.serve.worker.news import TELL, StreamNews
-from trendweave.serve.worker.sources import Events, bounds_of, open_events
-from trendweave.store.layout.moments import read_between
+from trendweave.serve.worker.sources import all_rows, open_events
 
 #: How many events are taken at once, at most.
 _MOST_AT_ONCE = 5_000
@@ -37,14 +36,16 @@ def replay(job: Job) -> Iterator[Message]:
     queries = job.queries()
     stream = job.asked.stream
     events = open_events(job)
-    table = _in_order_of_arrival(_all_rows(job, events), events.time, stream.delay)
+    table = _in_order_of_arrival(all_rows(job, events), events.time, stream.delay)
     session = queries.push(table.schema, events.time, events.type_for(queries), watermark=stream.watermark)
     if stream.alert is not None:
         check_alert(stream.alert, session.schema)
     several = isinstance(queries, Workload)
     yield {
         "event": "begins",
-        "columns": [describe_column(one) for one in session.schema],
+        "columns": describe_columns(queries, session.schema)
+        if isinstance(queries, Query)
+        else list(map(describe_column, session.schema)),
         "total": table.num_rows,
         "several": several,
     }
@@ -58,15 +59,6 @@ def replay(job: Job) -> Iterator[Message]:
     news.look(session)  # a session begins anew when it has finished
     news.take(session.finish(), 0)
     yield {**news.tell(), "event": "ends"}
-
-
-def _all_rows(job: Job, events: Events) -> pa.Table:
-    """A store is read between the times that were chosen."""
-    store = events.found
-    if not isinstance(store, EventStore):
-        return store
-    bounds = bounds_of(job.asked.needed_source(), store)
-    return store.read(between=None if bounds is None else read_between(bounds, store.kind))
 
 
 def _in_order_of_arrival(table: pa.Table, time_: str, delay: float) -> pa.Table:

@@ -9,10 +9,11 @@ from typing import Literal
 from trendweave import EventStore, Query, Workload
 from trendweave.errors import TrendweaveError
 from trendweave.runners.nothing_found import tell_again
-from trendweave.serve.worker.cells import describe_column, write_rows
+from trendweave.serve.worker.cells import describe_columns, write_rows
 from trendweave.serve.worker.collecting import ALONE, Collected, collect
 from trendweave.serve.worker.drawing import MOST_DRAWN, draw_rows
 from trendweave.serve.worker.job import Job, Message
+from trendweave.serve.worker.row_events import describe_events
 from trendweave.serve.worker.sources import Events, bounds_of, open_events
 
 #: The problem of a number that has more digits than its column can hold.
@@ -85,10 +86,11 @@ def _tell_rows(job: Job, queries: Query | Workload, found: Collected, events: Ev
         yield {
             "event": "rows",
             "query": name,
-            "columns": [describe_column(field, own.column(field.name)) for field in own.schema],
+            "columns": describe_columns(query, own.schema, own),
             "rows": cells,
             "total": found.total_of(name),
             "fit": all_fit,
             "pictures": draw_rows(query, own.slice(0, len(cells))),
             "drawn": min(len(cells), MOST_DRAWN),
+            "events": describe_events(query, own.slice(0, len(cells)), room),
         }

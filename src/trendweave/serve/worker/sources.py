@@ -17,6 +17,7 @@ from trendweave.serve.asking import Source
 from trendweave.serve.folders import Refused, find_file
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.worker.job import Job
+from trendweave.store.layout.moments import read_between
 from trendweave.table_files import read_file
 
 _SAMPLES = {sample.name: sample for sample in SAMPLES}
@@ -108,6 +109,25 @@ def bounds_of(source: Source, store: EventStore) -> tuple[Any, Any] | None:
         return float(source.start), float(source.end)
     except ValueError:
         raise Refused("the times of this store are numbers of seconds") from None
+
+
+def all_rows(job: Job, events: Events, between: tuple[Any, Any] | None = None) -> pa.Table:
+    """Events as a table; those of a store are read between the times that were chosen.
+
+    Args:
+        job: The job.
+        events: Its events.
+        between: The first and the last time that matter of a store; None for all.
+    """
+    store = events.found
+    if not isinstance(store, EventStore):
+        return store
+    chosen = read_between(bounds_of(job.asked.needed_source(), store), store.kind)
+    needed = read_between(between, store.kind)
+    first = max((bound for bound in (chosen[0], needed[0]) if bound is not None), default=None)
+    behind = None if needed[1] is None else needed[1] + 1
+    end = min((bound for bound in (chosen[1], behind) if bound is not None), default=None)
+    return store.read(between=None if first is None and end is None else (first, end))
 
 
 def _with_columns(table: pa.Table, source: Source) -> Events:
