@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import trendweave
@@ -182,6 +184,17 @@ def test_rows_of_taken_matches(run: Run) -> None:
     assert [(row["match"], row["variable"], row["time"], row["type"], row["x"]) for row in rows] == [
         (1 if time < 4 else 2, "A", time, "A", x) for time, x in enumerate(PRICES, 1)
     ]
+
+
+@pytest.mark.parametrize("window", ["", "WITHIN 1 day", "WITHIN 1 day SLIDE 1 day"])
+@pytest.mark.parametrize("semantics", ["skip-till-next-match", "contiguous"])
+def test_only_taken_matches_are_looked_at(semantics: str, window: str) -> None:
+    # There are 2 * 10^8 matches; of those only one is taken.
+    count = 20_000
+    events = pa.table({"time": np.arange(count), "type": ["A"] * count, "k": np.zeros(count, np.int64)})
+    query = f"RETURN EACH COUNT(A) AS n PATTERN A+ WHERE [k] SEMANTICS {semantics} {window}"
+    found = trendweave.query(f"{query} AFTER MATCH SKIP PAST LAST EVENT").run(events)
+    assert found["n"].to_pylist() == [count]
 
 
 def test_how_many_are_taken_is_not_known_before() -> None:

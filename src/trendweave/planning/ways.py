@@ -244,6 +244,17 @@ def steps_from_row_to_row(plan: Plan) -> bool:
     return plan.choice is None
 
 
+def takes_directly(plan: Plan) -> bool:
+    """Are the trends that AFTER MATCH or PER START take found without looking at the others?
+
+    Not where something else decides about whole trends first, or where the trends of a partition are found apart.
+    """
+    if plan.selection is None or plan.complete or plan.match_conditions or plan.bound_keys or plan.anchors:
+        return False
+    wide = isinstance(plan.window, MovingWindow) and plan.window.wide
+    return not wide and not plan.window_apart and not plan.is_conjunction
+
+
 def windows_overlap(window: Window) -> bool:
     """Can an event lie in several windows?"""
     match window:

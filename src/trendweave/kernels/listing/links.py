@@ -78,16 +78,34 @@ def link_chain(rows, steps, vertices, latest_of_value, edges, transition, row, b
 
 
 @inlined_late
+def leave_followed(blocks, block, follow, tick):
+    """Leave vertices that an event before a tick could follow out of a block: with skip-till-next-match nothing else
+    ever follows them."""
+    left = 0
+    for item in range(blocks.size[block]):
+        u = blocks.items[block, item]
+        if follow[u] < 0 or follow[u] >= tick:
+            blocks.items[block, left] = u
+            left += 1
+    blocks.size[block] = left
+
+
+@inlined_late
 def link_blocks(rows, steps, vertices, blocks, edges, transition, row, used, listed):
     """List the edges to a row from the vertices of a transition's source state. Returns as `link_chain`."""
     guard = guard_at(steps, transition, row)
     linked = False
+    later = np.int64(-1)
     block = blocks.latest[steps.source[transition]]
     while block >= 0:
         item = blocks.size[block] if may_hold(steps, blocks, block, transition, row) else np.int64(0)
+        followed = False
         while item > 0:
             item -= 1
             u = np.int64(blocks.items[block, item])
+            if steps.selection == NEXT and 0 <= vertices.follow[u] < rows.tick[row]:
+                followed = True
+                continue
             answer = judge(rows, steps, vertices.follow, transition, u, vertices.row[u], row, guard)
             if answer == LAST:
                 return linked, used
@@ -106,5 +124,11 @@ def link_blocks(rows, steps, vertices, blocks, edges, transition, row, used, lis
             break
         if steps.selection != NEXT and rows.tick[first] < guard:
             break
+        if followed:
+            leave_followed(blocks, block, vertices.follow, rows.tick[row])
+            if blocks.size[block] == 0 and later >= 0:
+                blocks.before[later] = blocks.before[block]
+                block = later
+        later = block
         block = blocks.before[block]
     return linked, used

@@ -7,7 +7,7 @@ built, walked for each window, and dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from trendweave.kernels.listing.marks import CHECKED, COMPLETE
 from trendweave.kernels.listing.walk import new_walk
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
+from trendweave.planning.ways import takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
 from trendweave.programs.trends.counting import (
@@ -37,6 +38,7 @@ from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.selection import Selector
 from trendweave.programs.trends.listed.taken import TakenAway
+from trendweave.programs.trends.listed.taking import find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
@@ -108,7 +110,7 @@ class TrendListing:
     def _choose(self) -> Iterator[ShownTrends]:
         """Find trends, leave out those that do not meet the conditions on whole matches, select among the others where
         AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
-        taken = self._select(self._find_some())
+        taken = self._take() if takes_directly(self.plan) else self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
         if choice is None:
             yield from taken
@@ -138,11 +140,11 @@ class TrendListing:
         partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])[entries.segment]
         return np.column_stack([keys, entries.group, partition])
 
-    def _find_some(self) -> Iterator[ShownTrends | None]:
+    def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
         conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
         looked_at = 0
-        for part in self.graphs.parts():
+        for part in parts:
             for trends in self._find_in(part):
                 yield trends if conditions is None else conditions.choose(trends)
                 looked_at += trends.count
@@ -163,6 +165,19 @@ class TrendListing:
             taken = selector.take()
             if taken is not None:
                 yield taken
+
+    def _take(self) -> Iterator[ShownTrends]:
+        """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed."""
+        selector, counted = self.selector, self.counted
+        assert selector is not None
+        partition = join_arrays([piece.segments.partition for piece in counted.pieces])[counted.entries.segment]
+        from_first = self.once is not None
+        for part in self.graphs.parts():
+            if part.graph.is_listed:
+                for found in take_trends(part, counted.entries, partition, selector, from_first):
+                    yield self._show(part, found)
+            else:
+                yield from self._select(self._find_some([part]))
 
     def _check_looked_at(self, number: int) -> None:
         most = LOOKED_AT * self.detection.max_trends
@@ -239,9 +254,11 @@ def list_trends(
     options = replace(options, exact=not plan.complete, only_counts=True)
     task = PartitionTask(plan, preparation, table, options)
     layout = lay_out(task)
-    graphs = link_trends(task, layout, detection.memory)
+    entries = find_entries(task, layout) if takes_directly(plan) else None
+    graphs = link_trends(task, layout, detection.memory, entries)
     if graphs is None:
-        graphs = SegmentGraphs(count_trends(task, layout), mode, detection.memory)
+        counted = count_trends(task, layout) if entries is None else layout.with_entries(task, entries)
+        graphs = SegmentGraphs(counted, mode, detection.memory)
     counted = graphs.counted
     once = EachOnce.of(counted, mode)
     if mode == COMPLETE:

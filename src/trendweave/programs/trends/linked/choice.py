@@ -11,7 +11,7 @@ import numpy as np
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
 from trendweave.programs.trends.aggregates import PartitionTask
-from trendweave.programs.trends.counting import Layout
+from trendweave.programs.trends.counting import Layout, WindowEntries
 from trendweave.programs.trends.graphs import SegmentGraphs
 from trendweave.programs.trends.linked.counting import NotLinkedError, count_linked
 from trendweave.programs.trends.linked.in_process import CompiledLinks
@@ -34,13 +34,16 @@ def always_linking() -> Iterator[None]:
         MANY_PAIRS = before
 
 
-def link_trends(task: PartitionTask, layout: Layout, memory: int) -> SegmentGraphs | None:
+def link_trends(
+    task: PartitionTask, layout: Layout, memory: int, entries: WindowEntries | None = None
+) -> SegmentGraphs | None:
     """Link the events of a task where that is asked for or pays.
 
     Args:
         task: Whose trends are to be listed.
         layout: Of its rows.
         memory: For the graph of links.
+        entries: The windows to look into, where trends are not counted.
 
     Returns:
         The graphs, with the trends counted; None where trends are to be counted and linked as they are found.
@@ -55,28 +58,28 @@ def link_trends(task: PartitionTask, layout: Layout, memory: int) -> SegmentGrap
         card = find_card()
         try:
             with memory_told(card):
-                return count_linked(task, layout, memory, CardLinks(card))
+                return count_linked(task, layout, memory, CardLinks(card), entries)
         except NotLinkedError as error:
             refuse_work(f"{error} is not served on a GPU")
-    if reason is not None or not _pays(task, layout):
+    if reason is not None or not _pays(task, layout, entries is None):
         return None
     try:
-        return count_linked(task, layout, memory, CompiledLinks())
+        return count_linked(task, layout, memory, CompiledLinks(), entries)
     except NotLinkedError as error:
         _LOG.info("links are not found first: %s", error)
         return None
 
 
-def _pays(task: PartitionTask, layout: Layout) -> bool:
+def _pays(task: PartitionTask, layout: Layout, counts: bool) -> bool:
     """Whether links save much more than it takes to compile a loop for them.
 
-    Otherwise a window of its own for each event is counted by itself, and a condition that is no comparison is decided
-    for all pairs of values.
+    Otherwise a window of its own for each event is counted by itself, where trends are counted, and a condition that is
+    no comparison is decided for all pairs of values.
     """
     pairs = 0
     for piece in layout.pieces:
         tick = piece.segments.take(task.rows.tick)
-        if isinstance(layout.windows, TrendNumbers):
+        if counts and isinstance(layout.windows, TrendNumbers):
             windows = layout.windows.lasts[tick] - layout.windows.firsts[tick] + 1
             pairs += int(np.maximum(windows, 0).sum())
         if any(edge.general for edge in task.inputs.edges_of(piece.template)):

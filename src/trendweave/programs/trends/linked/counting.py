@@ -33,7 +33,9 @@ class NotLinkedError(Exception):
     """These rows or conditions are not linked; it says why, as a part of a sentence."""
 
 
-def count_linked(task: PartitionTask, layout: Layout, memory: int, linker: Linker) -> SegmentGraphs:
+def count_linked(
+    task: PartitionTask, layout: Layout, memory: int, linker: Linker, known: WindowEntries | None = None
+) -> SegmentGraphs:
     """Link the rows of a task, and count the trends along the links.
 
     Args:
@@ -41,6 +43,7 @@ def count_linked(task: PartitionTask, layout: Layout, memory: int, linker: Linke
         layout: Of its rows.
         memory: For the graph.
         linker: What finds links.
+        known: The windows to look into, where nothing is counted.
 
     Returns:
         The graphs of all segments, with what was counted.
@@ -62,11 +65,13 @@ def count_linked(task: PartitionTask, layout: Layout, memory: int, linker: Linke
         part = SegmentGraph(offset, graph, steps, row, variable[graph.state], no_covers(), None, own_ends)
         room -= graph.edges.size + VERTEX_IN_EDGES * graph.row.size
         parts.append(part)
-        entries.append(_count_entries(part, group))
+        if known is None:
+            entries.append(_count_entries(part, group))
         offset += piece.segments.count
     if room < 0:
         raise NotLinkedError(f"a graph of links that does not fit into {memory // 2**20:,} MB")
-    return SegmentGraphs(layout.with_entries(task, _join_entries(entries)), ALL, memory, tuple(parts))
+    counted = layout.with_entries(task, _join_entries(entries) if known is None else known)
+    return SegmentGraphs(counted, ALL, memory, tuple(parts))
 
 
 def _link_piece(

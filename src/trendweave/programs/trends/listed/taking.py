@@ -1,0 +1,92 @@
+"""AFTER MATCH SKIP and PER START without looking at other trends: only those that are taken are found.
+
+Each vertex of a graph knows how the first of its trends goes on, so a beginning costs as much as the trend that is
+taken of it, and one that is taken away costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trendweave.kernels.listing.contiguous import find_ranges
+from trendweave.kernels.listing.selection import (
+    BEFORE_TAKING,
+    Following,
+    TakenEntries,
+    Taking,
+    new_ways,
+    take_paths,
+)
+from trendweave.programs.trends.aggregates import PartitionTask, of_rows
+from trendweave.programs.trends.counting import Layout, WindowEntries, join_arrays
+from trendweave.programs.trends.graphs import SegmentGraph
+from trendweave.programs.trends.listed.selection import Selector
+from trendweave.programs.trends.walking import FoundTrends, make_buffers
+
+
+def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
+    """Find the windows of all segments that hold rows; what they hold is not counted."""
+    segments_of: list[np.ndarray] = []
+    windows_of: list[np.ndarray] = []
+    groups_of: list[np.ndarray] = []
+    offset = 0
+    for piece, group in zip(layout.pieces, layout.groups, strict=True):
+        segments = piece.segments
+        tick, owner = segments.take(task.rows.tick), of_rows(group, segments, layout.windows)
+        first, last = layout.windows.first(tick, owner), layout.windows.last(tick, owner)
+        nothing = np.empty((4, 0), np.int64)
+        size = int(find_ranges(segments.starts, first, last, *nothing))
+        segment, window, low, high = np.empty((4, size), np.int64)
+        find_ranges(segments.starts, first, last, segment, window, low, high)
+        segments_of.append(segment + offset)
+        windows_of.append(window)
+        groups_of.append(group[segment])
+        offset += segments.count
+    segment = join_arrays(segments_of)
+    return WindowEntries(segment, join_arrays(windows_of), join_arrays(groups_of), np.zeros(segment.size, np.int64))
+
+
+def take_trends(
+    part: SegmentGraph, entries: WindowEntries, partition: np.ndarray, selector: Selector, from_first: bool
+) -> Iterator[FoundTrends]:
+    """Find the trends of a graph that are taken, a buffer at a time. Their vertices hold until the next come.
+
+    Args:
+        part: The graph, whose edges are listed.
+        entries: The entries of all graphs; those of this one are looked at.
+        partition: The partition of each entry.
+        selector: What the query asks for; its limits grow with what is taken where windows are of single trends.
+        from_first: Whether windows stand at the first events of trends.
+
+    Yields:
+        Trends, at least one at a time.
+    """
+    inside = entries.find_segments(part.first, part.end)
+    # Windows of a segment one after the other.
+    inside = inside[np.lexsort((entries.window[inside], entries.segment[inside]))]
+    limit = selector.limit[partition[inside]]
+    local = TakenEntries(entries.segment[inside] - part.first, entries.window[inside], limit, limit.copy())
+    rule, graph = selector.rule, part.graph
+    taking = Taking(rule.kind, rule.variable, rule.shortest, from_first)
+    ways, buffers, progress = new_ways(graph.row.size), make_buffers(part), BEFORE_TAKING
+    follows = _turn_round(part, selector.places)
+    while True:
+        trends, progress = take_paths(graph, follows, taking, local, ways, buffers, progress)
+        if trends == 0:
+            break
+        starts = buffers.starts[: trends + 1].copy()
+        yield FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
+    if from_first:
+        np.maximum.at(selector.limit, partition[inside], local.reached)
+
+
+def _turn_round(part: SegmentGraph, places: np.ndarray) -> Following:
+    """What follows each vertex, and what orders vertices; graphs have what stands before."""
+    graph = part.graph
+    later = np.repeat(np.arange(graph.row.size, dtype=np.int32), np.diff(graph.edge_starts))
+    order = np.argsort(graph.edges, kind="stable")
+    starts = np.zeros(graph.row.size + 1, np.int64)
+    np.cumsum(np.bincount(graph.edges, minlength=graph.row.size), out=starts[1:])
+    return Following(starts, later[order], part.variable, places[part.row], part.row)
