@@ -6,16 +6,22 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from contextvars import ContextVar
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import trendweave
+from trendweave.devices.pool import Pool
+from trendweave.kernels.compiling import inner, outer
+from trendweave.kernels.stopping import heed_stop, is_to_stop
 from trendweave.runners.incremental import Incremental
-from trendweave.runners.interruptible import interruptible
+from trendweave.runners.interruptible import _Thread, interruptible
+from trendweave.stopping import Stopped, Work
 
 #: Every pair of events is compared by compiled code: minutes of work in one call. Ctrl-C comes when it has computed for
 #: three seconds, and is measured by what it computes from then on, as the machine has other work, too.
@@ -54,7 +60,7 @@ def test_a_run_ends_within_a_second(device: str) -> None:
         said, _, seconds = process.stdout.readline().rpartition(" ")
         assert said == "interrupted after"
         assert float(seconds) < 1
-        # The process goes on, and the threads that are left do not keep it from ending.
+        # The process goes on.
         assert process.stdout.readline() == "1\n"
         assert process.wait(30) == 0
     finally:
@@ -63,19 +69,32 @@ def test_a_run_ends_within_a_second(device: str) -> None:
         process.stdout.close()
 
 
-#: Work that no signal ends: some minutes, or some tenths of a second, in one call without Python's lock.
+#: Work of some tenths of a second, or of minutes, that looks whether it is to stop, or (`deaf`) does not.
 OWN_HANDLERS = """
-import asyncio, hashlib, os, signal, threading
+import asyncio, hashlib, os, signal, threading, time
 from trendweave.runners.interruptible import interruptible
+from trendweave.stopping import heed_stop
 def press(*delays):
     for delay in delays:
         threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
-def work(rounds):
-    return interruptible(hashlib.pbkdf2_hmac)("sha256", b"", b"", rounds)
+ended = threading.Event()
+def look(seconds):
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.01)
+            heed_stop()
+        return "done"
+    finally:
+        ended.set()
+def work(seconds):
+    return interruptible(look)(seconds)
+def deaf():
+    return interruptible(hashlib.pbkdf2_hmac)("sha256", b"", b"", 2_000_000_000)
 def leave(said):
     print(said, flush=True)
     os._exit(0)
-LONG, SHORT = 2_000_000_000, 1_000_000
+LONG, SHORT = 600, 0.5
 """
 ENDED = {
     "one that raises Ctrl-C, as PySpark's": """
@@ -86,6 +105,7 @@ press(0.5)
 try:
     work(LONG)
 except KeyboardInterrupt:
+    assert ended.is_set()
     leave("ended")
 """,
     "one that raises an error of its own": """
@@ -96,6 +116,18 @@ press(0.5)
 try:
     work(LONG)
 except TimeoutError:
+    assert ended.is_set()
+    leave("ended")
+""",
+    "that of another signal": """
+def handle(number, frame):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+try:
+    work(LONG)
+except TimeoutError:
+    assert ended.is_set()
     leave("ended")
 """,
     "asyncio's, the second time": """
@@ -108,11 +140,21 @@ async def main():
         leave("ended")
 asyncio.run(main())
 """,
+    "Python's, the second time, where work does not look": """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+press(0.5, 1.5)
+begun = time.monotonic()
+try:
+    deaf()
+except KeyboardInterrupt:
+    assert time.monotonic() > begun + 1.4
+    leave("ended")
+""",
     "one that returns": """
 told = []
 signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
 press(0)
-assert len(work(SHORT)) == 32
+assert work(SHORT) == "done"
 assert told
 leave("ended")
 """,
@@ -164,26 +206,98 @@ def test_other_threads_do_their_work_themselves() -> None:
     assert found == ["own"]
 
 
-def test_what_python_does_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_main_thread(monkeypatch)
-    ended = threading.Event()
+@inner
+def spin(turns: np.ndarray) -> int:
+    count = 0
+    for _ in range(turns[0]):
+        heed_stop()
+        count += 1
+    return count
 
-    def work() -> None:
+
+@outer
+def spin_beside_memory(turns: np.ndarray) -> np.ndarray:
+    counts = np.zeros(1, np.int64)
+    for _ in range(turns[0]):
+        if is_to_stop():
+            break
+        counts[0] += 1
+    return counts
+
+
+@pytest.mark.parametrize("kernel", [spin, spin_beside_memory])
+def test_kernels_stop_in_the_threads_that_are_asked(kernel: Any) -> None:
+    kernel(np.array([1]))
+    work, other = Work(), Work()
+    ended, found = [threading.Event(), threading.Event()], list[int]()
+
+    def run(within: Work, turns: int, event: threading.Event) -> None:
+        with suppress(Stopped), within.by_this_thread():
+            found.append(int(np.sum(kernel(np.array([turns])))))
+        event.set()
+
+    threading.Thread(target=run, args=(work, 10**15, ended[0])).start()
+    threading.Thread(target=run, args=(other, 10**8, ended[1])).start()
+    sleep(0.05)
+    assert not ended[0].is_set()
+    work.stop()
+    assert ended[0].wait(10)
+    assert ended[1].wait(60)
+    assert found == [10**8]
+    # The next work of the same thread is not meant.
+    assert np.sum(kernel(np.array([7]))) == 7
+
+
+def test_threads_that_work_for_a_thread_stop_with_it() -> None:
+    spin(np.array([1]))
+    work, ended = Work(), threading.Event()
+
+    def run() -> None:
+        pool = Pool(2)
         try:
-            while True:
-                sleep(0.01)
-        finally:
+            with work.by_this_thread():
+                list(pool.map(lambda turns: spin(np.array([turns])), [10**15] * 5))
+        except Stopped:
+            pool.shutdown()  # waits for all of them
             ended.set()
 
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("trendweave.runners.interruptible.Event", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        interruptible(work)()
-
+    threading.Thread(target=run).start()
+    sleep(0.1)
+    work.stop()
     assert ended.wait(10)
+
+
+def test_nothing_is_compiled_for_work_that_is_to_stop() -> None:
+    work, found = Work(), list[str]()
+
+    @outer
+    def fresh(number: int) -> int:
+        return number + 1
+
+    def run() -> None:
+        try:
+            with work.by_this_thread():
+                work.stop()
+                fresh(1)
+        except Stopped:
+            found.append("stopped")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == ["stopped"]
+    assert not fresh.signatures
+
+
+def test_what_is_interrupted_half_way_says_so() -> None:
+    """A user who goes on with the batches of an interrupted run would take the rest for missing rows."""
+    events = pa.table({"time": list(range(100)), "type": ["A"] * 100})
+    batches = trendweave.query("RETURN TRENDS PATTERN A").iter(events)
+    next(batches)
+    work = Work()
+    work.stop()
+    with pytest.raises(RuntimeError, match="was interrupted"):
+        _Thread(lambda: next(batches), work).wait()
 
 
 def test_many_rows_of_pieces_and_sessions_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

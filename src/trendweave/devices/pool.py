@@ -10,6 +10,7 @@ from threading import RLock, local
 from typing import ParamSpec, TypeVar
 
 from trendweave.devices.daemon_threads import DaemonThreads
+from trendweave.stopping import Work, current_work
 
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
@@ -56,8 +57,13 @@ def is_in_pool() -> bool:
     return getattr(_here, "computes", False)
 
 
+def _do_some(work: Work, fn: Callable[_Given, _Found], /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Found:
+    with work.by_this_thread():
+        return fn(*args, **kwargs)
+
+
 class Pool(Executor):
-    """The threads of one run. They stay when it is shut down, unless some still work then, as they do after Ctrl-C."""
+    """The threads of one run. They stay when it is shut down, unless some are still at work."""
 
     def __init__(self, cores: int) -> None:
         self._cores, self._threads = cores, _kept.take(cores)
@@ -66,7 +72,12 @@ class Pool(Executor):
 
     def submit(self, fn: Callable[_Given, _Found], /, *args: _Given.args, **kwargs: _Given.kwargs) -> Future[_Found]:
         assert not self._ended, "threads are another run's by now"
-        future = self._threads.submit(fn, *args, **kwargs)
+        work = current_work()
+        if work is None:
+            future = self._threads.submit(fn, *args, **kwargs)
+        else:
+            # Whoever stops this thread stops those that work for it.
+            future = self._threads.submit(_do_some, work, fn, *args, **kwargs)
         self._open.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._open.discard)
         return future

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from numba.core import serialize, sigutils, types
@@ -19,6 +19,7 @@ from trendweave.kept_code.handed_over import take_handed_over
 from trendweave.kept_code.machine import machine_key
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.kept_code.waiting import compiling
+from trendweave.stopping import heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
@@ -69,7 +70,23 @@ def _keep(compiled: Any, group: str, name: str, more: str) -> Any:
     dispatcher: Any = compiled
     dispatcher._cache = kept
     dispatcher.compile = _shared_among_processes(dispatcher.compile, kept)
+    dispatcher.__class__ = _stoppable(type(dispatcher))
     return dispatcher
+
+
+@cache
+def _stoppable(dispatcher: type[Any]) -> type[Any]:
+    """Kernels whose calls from Python leave where their thread is to stop. Those that stop half-way give what they
+    have, or raise something, and neither is seen."""
+
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        heed_stop()
+        try:
+            return dispatcher.__call__(self, *arguments, **named)
+        finally:
+            heed_stop()
+
+    return type(dispatcher.__name__, (dispatcher,), {"__call__": call})
 
 
 class _KernelFiles(_Cache):
@@ -159,6 +176,7 @@ def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFil
     """Compile only what no process has compiled, and is not at it."""
 
     def compile_or_load(signature: Any) -> Any:
+        heed_stop()
         key = None if kept.is_kept(signature) else kept.key_of(signature)
         if key is None:
             return compile_here(signature)

@@ -13,6 +13,7 @@ from typing import IO
 
 from trendweave.kept_code.files import KERNELS
 from trendweave.kept_code.folders import kernel_folder, kernel_folders
+from trendweave.stopping import heed_stop
 
 try:
     import fcntl
@@ -122,6 +123,7 @@ def _alone(place: int) -> Iterator[None]:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
             except BlockingIOError:
                 time.sleep(0.02)
+                heed_stop()
             except OSError:  # a file system without locks
                 break
             else:

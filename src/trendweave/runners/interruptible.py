@@ -1,47 +1,52 @@
-"""Work that Ctrl-C stops at once, although compiled code listens to no signal.
+"""Work that Ctrl-C stops, and whatever else a signal raises, although compiled code listens to no signal.
 
-Python tells the main thread alone of Ctrl-C, between two steps of its own. So the work is done by another thread, which
-needs no lock while it is in compiled code, and the main thread waits where it can be told. Python itself may be told,
-or what has taken its place: PySpark cancels its jobs first, asyncio its task, a program of its own what it likes.
+Python tells the main thread alone of signals, between two steps of its own. So the work is done by another thread,
+which needs no lock while it is in compiled code, and the main thread waits where it can be told. Python itself may be
+told, or what has taken its place: PySpark cancels its jobs first, asyncio its task, a program of its own what it likes.
+What is raised goes on only when the thread has left its work, so that nothing runs on beside what the caller does next.
 """
 
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 import signal
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from functools import wraps
-from threading import Event, Thread, current_thread, main_thread
+from threading import Lock, Thread, current_thread, main_thread
+from time import monotonic
 from typing import Generic, ParamSpec, TypeVar
+
+from trendweave.stopping import Work
 
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
 #: Seconds between two looks; where signals end a wait (everywhere but on Windows) it is not waited for.
 _PAUSE = 0.25
+#: Seconds after which whoever waits for work to stop is told why.
+_PATIENCE = 2.0
 
 
-class Stopped(BaseException):
-    """Ends the work of a thread that nobody waits for any more."""
-
-
-def interruptible(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+def interruptible(function: Callable[_Given, _Found], work: Work | None = None) -> Callable[_Given, _Found]:
     """The same function, which Ctrl-C ends within a moment where the main thread has called it.
 
-    It ends by what the handler of the signal raises, Python's own a KeyboardInterrupt; one that returns lets it go on.
-    What is under way in compiled code then goes on to its end, and nothing after it does.
+    It ends by what the handler of a signal raises, Python's own a KeyboardInterrupt; one that returns lets it go on.
+    What is raised comes when the work has stopped: where it looks next whether it is to, at the latest when the
+    function that is being compiled is ready. What is raised while it is waited for comes at once.
 
     Args:
         function: Does not depend on the thread that it runs in.
+        work: What it does some of; unless given, each call is some work by itself.
     """
 
     @wraps(function)
     def call(*args: _Given.args, **options: _Given.kwargs) -> _Found:
         if not _is_told_of_ctrl_c():
             return function(*args, **options)
-        return _Work(lambda: function(*args, **options)).wait()
+        return _Thread(lambda: function(*args, **options), Work() if work is None else work).wait()
 
     return call
 
@@ -51,33 +56,41 @@ def _is_told_of_ctrl_c() -> bool:
     return current_thread() is main_thread() and callable(signal.getsignal(signal.SIGINT))
 
 
-class _Work(Generic[_Found]):
-    """Something that a thread of its own does; what is set for this thread holds there, too."""
+class _Thread(Generic[_Found]):
+    """Does some work in a thread of its own; what is set for this thread holds there, too."""
 
-    def __init__(self, function: Callable[[], _Found]) -> None:
-        self._function, self._context = function, copy_context()
-        self._ended = Event()
+    def __init__(self, function: Callable[[], _Found], work: Work) -> None:
+        self._function, self._work, self._context = function, work, copy_context()
         self._found: list[_Found] = []
         self._error: BaseException | None = None
-        # A thread that is still in compiled code does not keep the process from ending.
+        # A plain lock, which is one step of Python: a signal in the middle of an Event would leave its own lock taken.
+        self._gate, self._has_begun, self._has_left = Lock(), False, False
+        self._gate.acquire()
+        # A thread that is left while it still compiles does not keep the process from ending.
         self._thread = Thread(target=self._run, name="trendweave-run", daemon=True)
 
     def _run(self) -> None:
+        self._has_begun = True
         try:
-            self._found.append(self._context.run(self._function))
+            with self._work.by_this_thread():
+                self._found.append(self._context.run(self._function))
         except BaseException as error:
             self._error = error
         finally:
-            self._ended.set()
+            self._has_left = True
+            self._gate.release()
 
     def wait(self) -> _Found:
         """Start, and wait for what the function gives, or its error. What a signal raises meanwhile ends the work."""
+        if self._work.is_stopped:
+            raise RuntimeError("this result was interrupted, and has no more rows: run the query again")
         try:
             self._thread.start()
-            while not self._ended.wait(_PAUSE):
-                pass
+            while not self._has_left:
+                self._gate.acquire(timeout=_PAUSE)
         except BaseException:
-            self._stop()
+            self._work.stop()
+            self._wait_until_left()
             raise
         if self._error is not None:
             try:
@@ -86,17 +99,30 @@ class _Work(Generic[_Found]):
                 self._error = None  # which holds this very frame
         return self._found.pop()
 
-    def _stop(self) -> None:
-        """End the thread at the next step that Python takes in it."""
-        if self._thread.ident is not None and self._thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(Stopped))
-            atexit.register(_leave_to_the_system, self._thread)
+    def _wait_until_left(self) -> None:
+        """Another signal ends this, too, and the thread leaves when it can. One that has not begun will not."""
+        _left.append(self._thread)
+        begun, told = monotonic(), False
+        while not self._has_left and (self._has_begun or monotonic() < begun + _PATIENCE):
+            self._gate.acquire(timeout=_PAUSE)
+            if self._has_begun and not told and monotonic() > begun + _PATIENCE:
+                told = True
+                with suppress(OSError, ValueError, AttributeError):
+                    said = "trendweave: stops when the function at hand is compiled; another Ctrl-C does not wait"
+                    print(said, file=sys.stderr, flush=True)
+        _left.remove(self._thread)
+        self._error = None
 
 
-def _leave_to_the_system(thread: Thread) -> None:
-    """At the end of the process, keep what may be in use by a thread that is still in compiled code.
+#: Threads that were asked to leave and may not have done so.
+_left = list[Thread]()
+
+
+@atexit.register
+def _leave_to_the_system() -> None:
+    """At the end of the process, keep what may be in use by threads that are still in compiled code.
 
     Looking through all objects of a process several times, beside threads that compute, would also take seconds.
     """
-    if thread.is_alive():
+    if any(thread.is_alive() for thread in _left):
         gc.freeze()

@@ -17,6 +17,7 @@ from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
+from trendweave.stopping import Work
 
 
 class Batches:
@@ -31,7 +32,9 @@ class Batches:
     def __init__(
         self, program: Program, events: pa.Table, metrics: Metrics | None = None, device: Device = "cpu"
     ) -> None:
-        compute = _compute if device == "gpu" else interruptible(_compute)
+        # One work for all batches: threads make some of the next one already.
+        work = Work()
+        compute = _compute if device == "gpu" else interruptible(_compute, work)
         output, dropped = compute(program, events, device)
         report_dropped(dropped)
         if metrics is not None:
@@ -41,7 +44,7 @@ class Batches:
         self._batches = output.batches
         self._rows = 0
         self._tell: Callable[[int], None] | None = None
-        self._next = next if device == "gpu" else interruptible(next)
+        self._next = next if device == "gpu" else interruptible(next, work)
 
     def tell_at_end(self, tell: Callable[[int], None]) -> Batches:
         """The same batches; after the last one, what there is to say is said once, with the number of all rows."""

@@ -21,6 +21,7 @@ from trendweave.kernels.aggregates.workspace import Ask, Totals, Waiting, Worksp
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.inputs import Selection
 from trendweave.kernels.query_masks import may_read
+from trendweave.kernels.stopping import heed_stop
 
 
 class PlainProgram(NamedTuple):
@@ -173,6 +174,7 @@ def propagate_plain(program, columns, work, blocks, kind, bits_at_most, totals):
         fitting = True
         row = block.row_start
         while row < block.row_end and fitting:
+            heed_stop()
             row, used, fitting = compute_plain_tick(program, columns, work, block, limb_bits, row, totals.row_results)
             if fitting:
                 insert_plainly(program, work, block, used)

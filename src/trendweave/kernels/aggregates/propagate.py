@@ -34,6 +34,7 @@ from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, finish_verte
 from trendweave.kernels.aggregates.workspace import Ask, Totals, lanes_of_row, make_workspace, open_block
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.query_masks import leave_out_others, may_read, note_followed
+from trendweave.kernels.stopping import heed_stop
 
 
 @inlined
@@ -126,6 +127,7 @@ def propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals):
         fitting = True
         row = block.row_start
         while row < block.row_end:
+            heed_stop()
             row, used, limbs, fitting = compute_tick(
                 program, columns, work, block, limb_bits, row, limbs, node_count, totals.row_results
             )

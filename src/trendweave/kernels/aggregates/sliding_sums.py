@@ -22,6 +22,7 @@ from trendweave.kernels.aggregates.sliding_matrices import (
 )
 from trendweave.kernels.aggregates.state_steps import LARGEST_BITS, SEVERAL, note, one_state, reads, too_large
 from trendweave.kernels.compiling import inlined, inner
+from trendweave.kernels.stopping import heed_stop
 
 
 class Matrices(NamedTuple):
@@ -161,6 +162,7 @@ def slide_states(steps, rows, blocks, measures, work, results, fits, checked):
             set_identity(work.newer, size)
             seen = np.int64(0)
         for lane in range(blocks.lanes[b]):
+            heed_stop()
             window = blocks.window[b] + lane
             while begin < blocks.row_end[b] and rows.window_last[begin] < window:
                 begin += 1

@@ -5,6 +5,7 @@ import numpy as np
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.folding.marked_rows import offer_code
 from trendweave.kernels.folding.summaries import KNOWN
+from trendweave.kernels.stopping import heed_stop
 
 
 @inner
@@ -16,6 +17,7 @@ def finish_marked(now, then, there, marks, codes, low, high, order, final, out_m
     odd = marks.shape[2] - extrema
     reached = np.int64(0)
     for place in range(order.size):
+        heed_stop()
         entry = order[place]
         if place == 0 or low[entry] != low[order[place - 1]]:
             reached = low[entry]

@@ -9,6 +9,7 @@ from trendweave.kernels.aggregates.state_steps import NOTHING, one_state, reads
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.folding.blockers import note_resets, take_reset
 from trendweave.kernels.folding.summaries import KNOWN
+from trendweave.kernels.stopping import heed_stop
 
 
 class Marked(NamedTuple):
@@ -88,6 +89,7 @@ def extend_marked(steps, resets, rows, values, total, change, there, which, earl
         load_marks(total, there, earlier_marks, earlier_codes, which[segment])
         row, row_end = rows.segment_starts[segment], rows.segment_starts[segment + 1]
         while row < row_end:
+            heed_stop()
             now = rows.tick[row]
             if row + 1 == row_end or rows.tick[row + 1] != now:
                 only = one_state(steps.state_of_letters, rows.letters, row)

@@ -5,6 +5,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.state_steps import note, note_product, too_large
 from trendweave.kernels.compiling import inlined, outer
+from trendweave.kernels.stopping import is_to_stop
 
 
 @inlined
@@ -44,6 +45,8 @@ def finish_plain(numbers, starts, width, low, high, order, final, states, parts,
     following = np.zeros(states * parts, out.dtype)
     seen, plain, reached = np.int64(0), True, np.int64(0)
     for place in range(order.size):
+        if is_to_stop():
+            break
         entry = order[place]
         if place == 0 or low[entry] != low[order[place - 1]]:
             seen, plain, reached = np.int64(0), True, low[entry]

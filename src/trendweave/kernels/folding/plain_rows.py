@@ -5,6 +5,7 @@ import numpy as np
 from trendweave.kernels.aggregates.state_steps import NOTHING, note, note_product, one_state, reads, too_large
 from trendweave.kernels.compiling import inlined, outer
 from trendweave.kernels.folding.blockers import note_resets, take_reset
+from trendweave.kernels.stopping import is_to_stop
 
 
 @inlined
@@ -88,6 +89,8 @@ def extend_plain(steps, resets, rows, linear, earlier, earlier_at, out, fits, li
     total = np.zeros(size + parts * lines, out.dtype)
     change = np.zeros(size, out.dtype)
     for segment in range(earlier_at.size):
+        if is_to_stop():
+            break
         place = earlier_at[segment]
         if place < -1:
             continue

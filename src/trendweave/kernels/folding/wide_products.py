@@ -18,6 +18,7 @@ from trendweave.kernels.folding.words import (
     negate,
     shift_left,
 )
+from trendweave.kernels.stopping import heed_stop
 
 
 class WideMaps(NamedTuple):
@@ -114,6 +115,7 @@ def finish_wide(maps, work, low, high, final, states, lines, chosen, first, room
     vector, following, magnitude, total, exponents = work
     used, width, reached = 0, np.int64(1), np.int64(0)
     for place in range(first, chosen.size):
+        heed_stop()
         entry = chosen[place]
         if place == first or low[entry] != low[chosen[place - 1]]:
             width, reached = np.int64(1), low[entry]

@@ -23,6 +23,7 @@ from trendweave.kernels.folding.words import (
     most_bits,
     shift_left,
 )
+from trendweave.kernels.stopping import heed_stop
 
 ONE_WORD = np.ones(1, np.uint64)
 SPARE_BITS = 24  # so much room is made at least, when a word is added or bits are counted
@@ -236,6 +237,7 @@ def extend_wide(steps, resets, rows, linear, work, earlier, earlier_at, earlier_
         take_reset(resets, r)
     used = 0
     for number in range(first, chosen.size):
+        heed_stop()
         segment = chosen[number]
         width = earlier_width[segment]
         if width > room:

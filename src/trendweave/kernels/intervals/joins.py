@@ -16,6 +16,7 @@ from trendweave.kernels.growing import grow
 from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.kernels.intervals.stretches import ANY, NO_MOMENT, certain_moment, find_stretches, intersect
 from trendweave.kernels.searching import first_not_below
+from trendweave.kernels.stopping import is_to_stop
 
 #: Matches that there is room for at first.
 _FIRST_MATCHES = 256
@@ -174,6 +175,8 @@ def _match(join: Join, levels: Levels, scratch: np.ndarray, most: int) -> tuple[
         _open_level(levels, 0, 1)
         depth = 0
         while depth >= 0:
+            if is_to_stop():
+                return result, moments, size, False
             candidate = _next_candidate(levels, depth)
             if candidate < 0:
                 depth -= 1

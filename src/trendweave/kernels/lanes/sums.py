@@ -15,6 +15,7 @@ from trendweave.kernels.aggregates.passes import normalise_rows
 from trendweave.kernels.aggregates.state_steps import build_steps, note, note_product, reads, too_large
 from trendweave.kernels.compiling import inlined, outer
 from trendweave.kernels.inputs import OPERATORS, Aggregate, Results, Rows, Template
+from trendweave.kernels.stopping import is_to_stop
 
 # places in OPERATORS
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL = range(5)
@@ -189,7 +190,7 @@ def add_window(steps, tables, rows, measures, work, row, row_end, checked):
     parts = 1 + measures.states.shape[0]
     seen = np.int64(0)
     used = 1
-    while row < row_end:
+    while row < row_end and not is_to_stop():
         end = row + 1
         while end < row_end and rows.tick[end] == rows.tick[row]:
             end += 1

@@ -18,6 +18,7 @@ from trendweave.kernels.listing.blocks import BLOCK, add_to_block, grow_blocks, 
 from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
 from trendweave.kernels.listing.links import FULL, Vertices, link_blocks, link_chain
 from trendweave.kernels.listing.steps import Steps
+from trendweave.kernels.stopping import is_to_stop
 
 #: Places that arrays begin with; they double.
 _FIRST_CAPACITY = 1024
@@ -177,7 +178,7 @@ def build_vertices(rows, steps, starts, finals, first_segment, max_edges, listed
         blocks.latest[:] = -1
         at = rows.segment_starts[segment]
         stop = rows.segment_starts[segment + 1]
-        while at < stop:
+        while at < stop and not is_to_stop():
             end = at + 1
             while end < stop and rows.tick[end] == rows.tick[at]:
                 end += 1
@@ -207,7 +208,7 @@ def build_vertices(rows, steps, starts, finals, first_segment, max_edges, listed
         segment_starts[built] = count
         if count * VERTEX_IN_EDGES + used > max_edges:
             break
-    return BuiltGraph(
+    return (
         vertices.row[:count].copy(),
         vertices.state[:count].copy(),
         vertices.start_from[:count].copy(),
@@ -245,11 +246,11 @@ def build_graph(
     rows = normalise_rows(rows)
     starts = _guard_ends(template.is_start, start_guards, rows.tick.size)
     finals = _guard_ends(template.is_final, final_guards, rows.tick.size)
-    built = build_vertices(rows, steps, starts, finals, first_segment, max_edges, True)
+    built = BuiltGraph(*build_vertices(rows, steps, starts, finals, first_segment, max_edges, True))
     listed = built.segment_starts.size > 1
     if not listed:
         one = rows._replace(segment_starts=rows.segment_starts[: first_segment + 2])
-        built = build_vertices(one, steps, starts, finals, first_segment, 0, False)
+        built = BuiltGraph(*build_vertices(one, steps, starts, finals, first_segment, 0, False))
     return TrendGraph(
         built.row,
         built.state,

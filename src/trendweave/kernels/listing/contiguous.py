@@ -12,6 +12,7 @@ import numpy as np
 from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM
 from trendweave.kernels.searching import first_not_below
+from trendweave.kernels.stopping import heed_stop, is_to_stop
 
 #: States and transitions are told by bits of one word.
 MOST = 64
@@ -166,6 +167,8 @@ def count_runs(automaton, given, ranges, counts, prune):
     states = automaton.variable.size
     ways, behind = np.zeros(MOST), np.zeros(MOST)
     for r in range(ranges.low.size):
+        if is_to_stop():
+            break
         total = 0.0
         for row in range(ranges.high[r] - 1, ranges.low[r] - 1, -1):
             for state in range(states):
@@ -264,11 +267,16 @@ def _write_folds(folds, stack, depth, folded, trend):
             folded.row[f, trend] = stack.row[depth, f]
 
 
-@inner
-def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place):
+def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place) -> tuple[int, Place]:
     """Fill the buffers with all trends, by their first rows. Returns how many, and where the walk stands; 0 means that
     there are no more. A trend is folded as it grows, so its events are only written where buffers have room for them.
     Sums of whole numbers must fit 64 bits."""
+    trends, reached = _walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
+    return trends, Place(*reached)
+
+
+@inner
+def _walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place):
     r, first, begun, depth, arrived = place.range, place.first, place.begun, place.depth, place.arrived
     trends, used = 0, 0
     lists_events = found.starts.size > 0
@@ -279,6 +287,7 @@ def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
             first, begun, depth = ranges.low[r], 0, 0
         high = ranges.high[r]
         while first < high:
+            heed_stop()
             if depth == 0:
                 if given.begins[first] == 0 or begun == automaton.starting.size:
                     first += 1
@@ -295,7 +304,7 @@ def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
             state = np.int64(path.state[depth - 1])
             if arrived and automaton.is_final[state] and first + depth > ranges.ends_from[r]:
                 if trends == found.range.size or (lists_events and used + depth > found.variables.size):
-                    return trends, Place(r, first, begun, depth, True)
+                    return trends, (r, first, begun, depth, True)
                 found.range[trends], found.last[trends] = r, first + depth - 1
                 if lists_events:
                     write_variables(automaton, path, depth, found, trends, used)
@@ -324,14 +333,19 @@ def walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place)
                 depth -= 1
         r += 1
         first = -1
-    return trends, Place(r, first, 0, 0, False)
+    return trends, (r, first, 0, 0, False)
 
 
-@inner
-def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip, variable):
+def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip, variable) -> tuple[int, Place]:
     """Fill the buffers with one trend per beginning that is left: the one that ends last (or first), and of those the
     one whose variables have the least numbers, from the first on. Where the next beginning may be is said by `skip`,
     and `variable` where that asks for one; `ends_from` plays no part. Returns as `walk_runs` does."""
+    trends, reached = _take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip, variable)
+    return trends, Place(*reached)
+
+
+@inner
+def _take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip, variable):
     r, first = place.range, place.first
     trends, used = 0, 0
     found.starts[0] = 0
@@ -339,12 +353,13 @@ def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip
         if first < 0:
             first = ranges.low[r]
         while first < ranges.high[r]:
+            heed_stop()
             depth = _reach(automaton, given, ahead, path.reached, first, end_of(ranges, r, first), longest)
             if depth == 0:
                 first += 1
                 continue
             if trends == found.range.size or used + depth > found.variables.size:
-                return trends, Place(r, first, 0, 0, False)
+                return trends, (r, first, 0, 0, False)
             _choose_states(automaton, given, path, first, depth)
             found.range[trends], found.last[trends] = r, first + depth - 1
             write_variables(automaton, path, depth, found, trends, used)
@@ -353,7 +368,7 @@ def take_runs(automaton, given, ahead, ranges, path, found, place, longest, skip
             first = max(first + 1, _next_beginning(automaton, path, first, depth, skip, variable))
         r += 1
         first = -1
-    return trends, Place(r, first, 0, 0, False)
+    return trends, (r, first, 0, 0, False)
 
 
 @inlined_late

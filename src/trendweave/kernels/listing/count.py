@@ -5,6 +5,7 @@ import numpy as np
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.listing.graph import last_before, step_back, window_bounds
 from trendweave.kernels.listing.marks import BEGIN, FINISH, mark_window
+from trendweave.kernels.stopping import heed_stop
 
 
 @inner
@@ -20,6 +21,7 @@ def count_paths(graph, steps, entries, mode, walk, counts, numbers):
         mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
         total = np.int64(0)
         for v in range(low, bounds.high):
+            heed_stop()
             count = np.int64(1) if walk.marks[v - base] & BEGIN else np.int64(0)
             cursor = last_before(graph, v, low)
             while count >= 0:

@@ -8,6 +8,7 @@ import numpy as np
 from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.listing.graph import TrendGraph, has_edge
 from trendweave.kernels.listing.marks import BEGIN_BEFORE, END_BEHIND
+from trendweave.kernels.stopping import is_to_stop
 
 #: Bits of `Covers.covered`: a longer trend passes without, or with, further vertices so far.
 _SAME, _LONGER = np.uint8(1), np.uint8(2)
@@ -115,6 +116,8 @@ def distant_ancestors(edge_starts, edges, segment_of, segment_starts, bit_starts
     """Per vertex the vertices of its segment from which a path of two or more edges leads to it, as bits."""
     bits = np.zeros(size, np.uint64)
     for v in range(segment_of.size):
+        if is_to_stop():
+            break
         base = segment_starts[segment_of[v]]
         for i in range(edge_starts[v], edge_starts[v + 1]):
             u = edges[i]

@@ -7,6 +7,7 @@ from trendweave.kernels.listing.graph import last_before, step_back
 from trendweave.kernels.listing.marks import BEGIN, FINISH
 from trendweave.kernels.listing.walk import write_path
 from trendweave.kernels.listing.ways import rescale
+from trendweave.kernels.stopping import heed_stop
 
 UNDECIDED = -1
 #: Roundings of a draw that are not of its sums: of the random number, of its product, and two to spare.
@@ -96,6 +97,7 @@ def draw_many(graph, steps, bounds, walk, ways, keys, first, unit, starts, verti
     used, drawn = 0, 0
     starts[0] = 0
     for k in range(first, keys.size):
+        heed_stop()
         if drawn == starts.size - 1 or used + (bounds.high - bounds.low) > vertices.size:
             break
         depth = draw(graph, steps, bounds, walk.marks, walk.path, ways.vertex, keys[k], unit)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
-from trendweave.kernels.compiling import inlined_late
+from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.steps import accepts, guard_at
 from trendweave.kernels.searching import first_not_below
 
@@ -59,6 +59,17 @@ def window_bounds(graph, segment, window):
     start, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
     low = first_not_below(graph.window_last, start, stop, window)
     return Bounds(window, low, first_not_below(graph.window_first, low, stop, window + 1), start)
+
+
+@inner
+def _find_bounds(graph, segment, window):
+    bounds = window_bounds(graph, segment, window)
+    return bounds.window, bounds.low, bounds.high, bounds.base
+
+
+def find_bounds(graph: TrendGraph, segment: int, window: int) -> Bounds:
+    """The same, for Python."""
+    return Bounds(*_find_bounds(graph, segment, window))
 
 
 @inlined_late

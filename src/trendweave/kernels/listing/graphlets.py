@@ -16,6 +16,7 @@ import numpy as np
 from trendweave.kernels.compiling import inner, outer
 from trendweave.kernels.listing.graph import NO_WINDOW, has_edge
 from trendweave.kernels.listing.marks import COMPLETE
+from trendweave.kernels.stopping import heed_stop, is_to_stop
 
 #: What a piece takes in memory: a start, and a number per vertex.
 BYTES_PER_PIECE, BYTES_PER_VERTEX = 8, 4
@@ -39,6 +40,8 @@ def find_begins(graph, mode):
     begins = np.zeros(count, np.bool_)
     until = np.empty(count, np.int64)  # up to this window some trend begins at the vertex or before it
     for v in range(count):
+        if is_to_stop():
+            break
         known = np.int64(-NO_WINDOW)
         for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
             known = max(known, until[graph.edges[i]])
@@ -54,6 +57,7 @@ def count_pieces(edge_starts, edges, begins, low, high, pieces, sizes):
     """Pieces that end at each vertex of a graphlet, and their vertices; totals, as floats that cannot overflow."""
     total, total_size = 0.0, 0.0
     for v in range(low, high):
+        heed_stop()
         count, size = 0.0, 0.0
         entered = begins[v]
         for i in range(edge_starts[v], edge_starts[v + 1]):
@@ -82,9 +86,13 @@ def extend_piece(vertices, starts, k, v, used):
     return used + 1
 
 
-@outer
-def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
+def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size) -> Pieces:
     """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices."""
+    return Pieces(*_build_pieces(edge_starts, edges, begins, base, cuts, total, total_size))
+
+
+@outer
+def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
     count = cuts[-1] - base
     first = np.zeros(count + 1, np.int64)
     starts = np.zeros(total + 1, np.int64)
@@ -94,6 +102,8 @@ def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
     for g in range(cuts.size - 1):
         low = cuts[g]
         for v in range(low, cuts[g + 1]):
+            if is_to_stop():
+                break
             graphlet_start[v - base] = low
             entered = begins[v]
             for i in range(edge_starts[v], edge_starts[v + 1]):
@@ -111,18 +121,24 @@ def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
                 number += 1
                 starts[number] = used
             first[v - base + 1] = number
-    return Pieces(first, starts, vertices, graphlet_start)
+    return first, starts, vertices, graphlet_start
+
+
+def extend_all(graph, begins, low, high, total, total_size) -> Pieces:
+    """The same pieces of one graphlet, found without the graph's order: every event is compared with the last event of
+    every piece so far (CET, Algorithm 1, the baseline)."""
+    return Pieces(*_extend_all(graph, begins, low, high, total, total_size))
 
 
 @outer
-def extend_all(graph, begins, low, high, total, total_size):
-    """The same pieces of one graphlet, found without the graph's order: every event is compared with the last event of
-    every piece so far (CET, Algorithm 1, the baseline)."""
+def _extend_all(graph, begins, low, high, total, total_size):
     first = np.zeros(high - low + 1, np.int64)
     starts = np.zeros(total + 1, np.int64)
     vertices = np.empty(total_size, np.int32)
     number, used = 0, 0
     for v in range(low, high):
+        if is_to_stop():
+            break
         entered = begins[v]
         for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
             if graph.edges[i] < low:
@@ -138,4 +154,4 @@ def extend_all(graph, begins, low, high, total, total_size):
             number += 1
             starts[number] = used
         first[v - low + 1] = number
-    return Pieces(first, starts, vertices, np.full(high - low, low))
+    return first, starts, vertices, np.full(high - low, low)

@@ -8,6 +8,7 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.graph import window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, FINISH, mark_window
 from trendweave.kernels.listing.walk import NEW, Progress
+from trendweave.kernels.stopping import heed_stop
 
 
 class Levels(NamedTuple):
@@ -79,12 +80,7 @@ def write_pieces(levels, pieces, depth, vertices, used):
 
 
 @inner
-def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress):
-    """Fill the buffers with trends of the entries, which are of one segment. Returns how many, and where the walk
-    stands; 0 means that there are no more.
-
-    origin  the first vertex that pieces were built of
-    """
+def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress):
     marks = walk.marks
     entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
     trends, used = 0, 0
@@ -95,6 +91,7 @@ def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels
             mark_window(graph, steps, bounds, mode, marks, walk.longest)
             end, depth, arrived = bounds.low, 0, False
         while True:
+            heed_stop()
             if depth == 0:
                 while end < bounds.high and not (
                     marks[end - bounds.base] & FINISH and marks[end - bounds.base] & ALIVE
@@ -117,7 +114,7 @@ def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels
             if arrived:
                 if marks[x - bounds.base] & BEGIN:
                     if trends == found.entry.size or used + path_size(levels, pieces, depth) > found.vertices.size:
-                        return trends, Progress(entry, end, depth, arrived, 0, 0, 0, 0)
+                        return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
                     used = write_pieces(levels, pieces, depth, found.vertices, used)
                     found.entry[trends] = entry
                     trends += 1
@@ -133,4 +130,14 @@ def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels
             depth += 1
         entry += 1
         depth = NEW
-    return trends, Progress(entry, end, depth, arrived, 0, 0, 0, 0)
+    return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
+
+
+def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress) -> tuple[int, Progress]:
+    """Fill the buffers with trends of the entries, which are of one segment. Returns how many, and where the walk
+    stands; 0 means that there are no more.
+
+    origin  the first vertex that pieces were built of
+    """
+    trends, reached = _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress)
+    return trends, Progress(*reached)

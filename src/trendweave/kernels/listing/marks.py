@@ -4,6 +4,7 @@ import numpy as np
 
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.listing.graph import last_before, step_back
+from trendweave.kernels.stopping import heed_stop
 
 #: Which paths are trends to show: all of them, those of the reduced graph, or those that pass a check at each step.
 ALL, COMPLETE, CHECKED = 0, 1, 2
@@ -17,6 +18,7 @@ def mark_window(graph, steps, bounds, mode, marks, longest):
     """Mark the vertices of a window, and the longest way to each of them unless `longest` is empty."""
     window, low, high, base = bounds.window, bounds.low, bounds.high, bounds.base
     for v in range(low, high):
+        heed_stop()
         mark = np.uint8(0)
         starts = graph.start_from[v] <= window
         most = 1 if starts else 0
@@ -53,6 +55,7 @@ def mark_ends_behind(graph, steps, bounds, marks):
     """Mark the vertices behind which trends end, from late to early."""
     low, base = bounds.low, bounds.base
     for v in range(bounds.high - 1, low - 1, -1):
+        heed_stop()
         if not marks[v - base] & (FINISH | END_BEHIND):
             continue
         cursor = last_before(graph, v, low)

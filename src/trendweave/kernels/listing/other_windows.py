@@ -6,6 +6,7 @@ from trendweave.kernels.compiling import inlined_late, outer
 from trendweave.kernels.listing.covers import is_complete, pass_end, pass_step
 from trendweave.kernels.listing.graph import Bounds, window_bounds
 from trendweave.kernels.listing.marks import CHECKED, mark_window
+from trendweave.kernels.stopping import is_to_stop
 
 
 @inlined_late
@@ -29,7 +30,7 @@ def find_covered(graph, steps, covers, walk, vertices, starts, own, first, last)
     active = np.empty(own.size, np.int64)
     count, waiting = 0, 0
     window = np.int64(0)
-    while count or waiting < own.size:
+    while (count or waiting < own.size) and not is_to_stop():
         if not count:
             window = first[order[waiting]]
         while waiting < own.size and first[order[waiting]] == window:

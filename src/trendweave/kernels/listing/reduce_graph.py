@@ -3,6 +3,7 @@
 import numpy as np
 
 from trendweave.kernels.compiling import outer
+from trendweave.kernels.stopping import is_to_stop
 
 
 @outer
@@ -20,6 +21,8 @@ def reduce_edges(edge_starts, edges):
     waiting = np.empty(count, np.int32)
     used = 0
     for e in range(count):
+        if is_to_stop():
+            break
         first = used
         if edge_starts[e] < edge_starts[e + 1]:
             lowest = edges[edge_starts[e]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.listing.draws import draw_many, random_bits
-from trendweave.kernels.listing.graph import Bounds, TrendGraph, last_before, step_back, window_bounds
+from trendweave.kernels.listing.graph import Bounds, TrendGraph, find_bounds, last_before, step_back
 from trendweave.kernels.listing.marks import BEGIN, FINISH, mark_window
 from trendweave.kernels.listing.steps import Steps
 from trendweave.kernels.listing.walk import Walk
@@ -113,7 +113,7 @@ def make_sampler(
     graph: TrendGraph, steps: Steps, segment: int, window: int, mode: int, walk: Walk, unit: float = EPSILON
 ) -> WindowSampler:
     """Mark a window of a segment, and count the ways to its vertices."""
-    bounds = Bounds(*(int(number) for number in window_bounds(graph, segment, window)))
+    bounds = Bounds(*(int(number) for number in find_bounds(graph, segment, window)))
     mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
     ways = new_ways(walk.marks.size, steps.variable.size)
     free = not graph.is_listed and is_free(steps)

@@ -17,6 +17,7 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.covers import cover_end, cover_step, is_complete
 from trendweave.kernels.listing.graph import Bounds, TrendGraph, last_before, step_back, window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, CHECKED, FINISH, mark_window
+from trendweave.kernels.stopping import heed_stop
 
 NEW = -1  # the depth of an entry that was not looked at yet
 
@@ -132,8 +133,7 @@ def write_path(path, depth, vertices, used):
 
 
 @inner
-def walk_back(graph, steps, entries, walk, found, mode, covers, progress):
-    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more."""
+def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
     marks, longest, path, cursors = walk.marks, walk.longest, walk.path, walk.cursor
     entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
     shown, shortest, seen, left_out = progress.shown, progress.shortest, progress.seen, progress.left_out
@@ -148,6 +148,7 @@ def walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             end, depth, arrived = low, 0, False
             shown, shortest, seen, left_out = 0, 0, 0, 0
         while shown < entries.quota[entry]:
+            heed_stop()
             if depth == 0:
                 end, left_out = next_end(walk, bounds, end, least, left_out)
                 if end == bounds.high:
@@ -167,7 +168,7 @@ def walk_back(graph, steps, entries, walk, found, mode, covers, progress):
                 ):
                     if is_wanted(entries, entry, depth, shown, shortest, seen):
                         if trends == found.entry.size or used + depth > found.vertices.size:
-                            return trends, Progress(entry, end, depth, arrived, shown, shortest, seen, left_out)
+                            return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
                         write_path(path, depth, found.vertices, used)
                         found.entry[trends] = entry
                         used += depth
@@ -196,4 +197,10 @@ def walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             arrived = True
         entry += 1
         depth = NEW
-    return trends, Progress(entry, end, depth, arrived, shown, shortest, seen, left_out)
+    return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
+
+
+def walk_back(graph, steps, entries, walk, found, mode, covers, progress) -> tuple[int, Progress]:
+    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more."""
+    trends, reached = _walk_back(graph, steps, entries, walk, found, mode, covers, progress)
+    return trends, Progress(*reached)

@@ -8,6 +8,7 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.graph import last_before, step_back
 from trendweave.kernels.listing.marks import BEGIN, FINISH
 from trendweave.kernels.listing.steps import Steps
+from trendweave.kernels.stopping import heed_stop
 
 #: Exponents are multiples of this; a float times 2**512 is still far from the largest.
 SHIFT = 512
@@ -89,6 +90,7 @@ def count_ways(graph, steps, bounds, free, marks, ways):
     done = low
     total, total_exponent, total_error, ends = 0.0, np.int64(0), np.int64(0), np.int64(0)
     for v in range(low, bounds.high):
+        heed_stop()
         number = 1.0 if marks[v - base] & BEGIN else 0.0
         exponent, error, added = np.int64(0), np.int64(0), np.int64(1)
         if free:

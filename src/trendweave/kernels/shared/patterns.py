@@ -140,7 +140,7 @@ def read_patterns(letters, example, readers, bundle_from):
                 bits[bundle] = 0
         entry_from[i + 1] = entries
         empty_from[i + 1] = empties
-    return Patterns(
+    return (
         entry_from, entry[:entries, 0].copy(), entry[:entries, 1].copy(), entry[:entries, 2].copy(),
         accept[:accepts].copy(), empty_from, empty[:empties, 0].copy(), empty[:empties, 1].copy(),
     )  # fmt: skip
@@ -155,7 +155,7 @@ def find_patterns(letters: np.ndarray, readers, bundle_from: np.ndarray) -> tupl
         if used or readers.empty_from[letter] < readers.empty_from[letter + 1]:
             relevant[letter // 64] |= np.uint64(1) << np.uint64(letter % 64)
     number, example = number_patterns(letters, relevant)
-    return number, read_patterns(letters, example, readers, bundle_from)
+    return number, Patterns(*read_patterns(letters, example, readers, bundle_from))
 
 
 @outer

@@ -54,6 +54,7 @@ from trendweave.kernels.shared.patterns import DIFFERS
 from trendweave.kernels.shared.places import total_place
 from trendweave.kernels.shared.query_basis import EVERYONE, THE_OTHERS, bring_alone, bring_tick, insert_pending
 from trendweave.kernels.shared.windows import move_windows, touch
+from trendweave.kernels.stopping import heed_stop
 
 NOBODY = -3
 MOST_ACTIVE = 4  # independent classes of one burst: each goes over the burst's rows
@@ -211,6 +212,7 @@ def run_tick(book, bounds, numbers, values, pattern_of, row, end, exact):
 def run_rows(book, bounds, numbers, places, found, rows, trace, row, end, segment, exact):
     """Rows [row, end) of a segment, then close its windows; returns (status, the row to go on with)."""
     while row < end:
+        heed_stop()
         if rows.border[row] or book[book[OPEN_FIRST]] == NO_WINDOW:
             status = move_windows(
                 book, bounds, numbers, places, found, rows.window_first, rows.window_last, row, segment, exact

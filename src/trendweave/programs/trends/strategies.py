@@ -13,7 +13,7 @@ import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.listing.covers import no_covers
-from trendweave.kernels.listing.graph import TrendGraph, window_bounds
+from trendweave.kernels.listing.graph import TrendGraph, find_bounds
 from trendweave.kernels.listing.graphlets import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
@@ -146,7 +146,7 @@ class Finder:
     # Pieces
 
     def _range(self, entries: Entries, chosen: np.ndarray) -> tuple[int, int]:
-        bounds = [window_bounds(self.graph, entries.segment[entry], entries.window[entry]) for entry in chosen]
+        bounds = [find_bounds(self.graph, entries.segment[entry], entries.window[entry]) for entry in chosen]
         return int(min(one.low for one in bounds)), int(max(one.high for one in bounds))
 
     def _count(self, begins: np.ndarray, low: int, high: int) -> tuple[float, float]:

@@ -29,6 +29,7 @@ from trendweave.kernels.packs import (
     store,
     times,
 )
+from trendweave.kernels.stopping import heed_stop
 
 FEW_ROWS = 32  # so many are compared with each other; more of them are ranked
 
@@ -197,6 +198,7 @@ def sum_few(steps, columns, few, blocks, bits_at_most, results, fits):
     one = spread(few.result.dtype.type(1))
     numbers = results.shape[1]
     for b in range(blocks.lanes.size):
+        heed_stop()
         block = few_block(blocks, b)
         if bits_at_most is None:
             limb_bits = None

@@ -20,6 +20,7 @@ from trendweave.kernels.compiling import inlined, inlined_late, inner
 from trendweave.kernels.inputs import Selection
 from trendweave.kernels.packs import LANES, add, any_set, keep_between, keep_bits, load, shift_down, spread, store
 from trendweave.kernels.query_masks import ALL, leave_out_others, may_read
+from trendweave.kernels.stopping import heed_stop
 
 
 def serves(program, ask, queries=None) -> bool:
@@ -213,6 +214,7 @@ def propagate_ranked(program, columns, work, blocks, ask, bits_at_most, totals, 
         fitting = True
         row = block.row_start
         while row < block.row_end and fitting:
+            heed_stop()
             row, used, fitting = compute_ranked_tick(program, columns, work, block, limb_lanes, limb_bits, row, size)
             for number in range(used):
                 insert_ranked(work, block, limb_lanes, number, size)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.stopping import heed_stop
 
 #: Before all windows.
 NO_WINDOW = -np.iinfo(np.int64).max
@@ -71,6 +72,7 @@ def count_ends(graph, ends, path, cursors, counts, most):
         if begins_here(graph, path[0], window):
             count += 1
         while depth > 0:
+            heed_stop()
             v = path[depth - 1]
             cursor = step_back(graph, cursors[depth - 1], graph.edge_starts[v], window)
             cursors[depth - 1] = cursor
@@ -105,6 +107,7 @@ def walk_ends(graph, ends, path, cursors, place, found_end, found_starts, found_
             path[0], cursors[0] = ends.vertex[end], graph.edge_starts[ends.vertex[end] + 1]
             depth, arrived = 1, True
         while depth > 0:
+            heed_stop()
             v = path[depth - 1]
             if arrived:
                 if begins_here(graph, v, window):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inner, outer
+from trendweave.kernels.stopping import is_to_stop
 
 #: A chunk has 2 ** so many times fewer buckets than members.
 _PER_BUCKET = 2
@@ -45,8 +46,7 @@ class Chunks(NamedTuple):
     scale: np.ndarray
 
 
-@outer
-def sort_into_chunks(given, bits):
+def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
     """Values in chunks of 2 ** bits, as `Chunks` has them: dealt out to buckets, and sorted in each of these.
 
     Args:
@@ -54,6 +54,11 @@ def sort_into_chunks(given, bits):
             never are.
         bits: A chunk has 2 ** so many members.
     """
+    return Chunks(*_sort_into_chunks(given, bits))
+
+
+@outer
+def _sort_into_chunks(given, bits):
     size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
     count = (given.size + size - 1) >> bits
     values = np.full(count * size, np.nan)
@@ -95,7 +100,7 @@ def sort_into_chunks(given, bits):
             begin, end = start + table[bucket], start + table[bucket + 1]
             if end - begin > 1:
                 sort_bucket(values, members, begin, end, spare, spare_members)
-    return Chunks(values, members, finite, present, table, low, high, scale)
+    return values, members, finite, present, table, low, high, scale
 
 
 @inner
@@ -153,7 +158,7 @@ def find_in_bands(low, high, first, last, chunks, bits, limit):
     member = np.empty(1024, np.int64)
     found = 0
     for number in range(low.size):
-        if found >= limit:
+        if found >= limit or is_to_stop():
             return number, event[:found], member[:found]
         begin, end = low[number], high[number]
         least, most = first[number], last[number]

@@ -1,0 +1,91 @@
+"""Asking work to stop: whoever computes looks whether it is to, and leaves where nothing is half done.
+
+Nothing is raised in a thread from outside. Numba builds what a kernel returns, and keeps its own books while it
+compiles, without expecting an exception there; one ended the process. So the threads that compute look themselves:
+before and after each kernel, between two functions that are compiled, and in the loops of kernels that may take long.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock, get_ident, local
+
+#: Threads that kernels can be told of at the same time; others leave before their next kernel.
+_MOST = 255
+#: What kernels look at: how many threads are to stop, then the `threading.get_ident` of each.
+STOPS = (ctypes.c_int64 * (1 + _MOST))()
+STOPS_ADDRESS = ctypes.addressof(STOPS)
+
+_lock, _here = Lock(), local()
+#: The same for Python.
+_to_stop = list[int]()
+
+
+class Stopped(BaseException):
+    """Ends the work of a thread that nobody waits for any more."""
+
+
+class Work:
+    """Something that threads do together, and that is stopped as a whole."""
+
+    def __init__(self) -> None:
+        self._threads = list[int]()
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        """Ask all threads that do it, now or later, to leave it."""
+        with _lock:
+            self.is_stopped = True
+            _to_stop.extend(self._threads)
+            _tell_kernels()
+
+    @contextmanager
+    def by_this_thread(self) -> Iterator[None]:
+        """This thread does some of it as long as the block runs."""
+        thread, before = get_ident(), current_work()
+        with _lock:
+            if self.is_stopped:
+                raise Stopped
+            self._threads.append(thread)
+        _here.work = self
+        try:
+            yield
+        finally:
+            _here.work = before
+            with _lock:
+                self._threads.remove(thread)
+                if thread in _to_stop:
+                    _to_stop.remove(thread)
+                    _tell_kernels()
+
+
+def current_work() -> Work | None:
+    """What this thread does some of; None where nobody can stop it."""
+    return getattr(_here, "work", None)
+
+
+def heed_stop() -> None:
+    """Leave where this thread is asked to."""
+    if _to_stop and get_ident() in _to_stop:
+        raise Stopped
+
+
+def _tell_kernels() -> None:
+    told = _to_stop[:_MOST]
+    STOPS[1 : 1 + len(told)] = told
+    STOPS[0] = len(told)
+
+
+def _forget_threads() -> None:
+    """A forked process has none of the others, and may give their numbers to new ones."""
+    global _lock
+    _lock = Lock()
+    _to_stop.clear()
+    _tell_kernels()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

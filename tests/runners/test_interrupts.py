@@ -1,0 +1,47 @@
+"""Queries of every kind that are interrupted at random moments: nothing crashes, and the next run is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def interrupt(count: int, seed: int, *kinds: str, **environment: str) -> str:
+    """What the program says at its end; a crash or a wrong row is a failure."""
+    program = [sys.executable, "-X", "faulthandler", "-m", "tests.runners.interrupts", str(count), str(seed), *kinds]
+    done = subprocess.run(
+        program, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def longest(said: str) -> float:
+    found = re.search(r"(\d+) interrupts, the longest ended in ([\d.]+) s", said)
+    assert found is not None, said
+    return float(found[2])
+
+
+@pytest.mark.parametrize("kinds", [("after match", "counts"), ("lists of next matches", "threads")], ids=", ".join)
+def test_the_next_run_is_right(kinds: tuple[str, ...]) -> None:
+    assert longest(interrupt(10, 1, *kinds)) < 2
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_many_interrupts_of_all_kinds() -> None:
+    assert longest(interrupt(500, 3)) < 2
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_many_interrupts_while_compiling(tmp_path: Path) -> None:
+    """A function that is being compiled is compiled to its end: how long that takes depends on it and the machine."""
+    interrupt(100, 4, TRENDWEAVE_CACHE=str(tmp_path))
