@@ -20,12 +20,14 @@ def is_kernel(node: ast.AST) -> bool:
     )
 
 
-def names_outside_kernels(node: ast.AST) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Name):
-            yield child.id
-        if not is_kernel(child):
-            yield from names_outside_kernels(child)
+def names_outside_kernels(tree: ast.AST) -> set[str]:
+    found, waiting = set[str](), [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        waiting.extend(child for child in ast.iter_child_nodes(node) if not is_kernel(child))
+    return found
 
 
 def names_of_values(node: ast.AST) -> Iterator[str]:
@@ -51,7 +53,7 @@ def returned_names(kernel: ast.FunctionDef) -> set[str]:
 
 def test_python_is_handed_no_named_tuples() -> None:
     trees = [ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in trees for node in tree.body]
     named = {
         node.name
         for node in nodes
@@ -60,7 +62,7 @@ def test_python_is_handed_no_named_tuples() -> None:
     kernels = [node for node in nodes if isinstance(node, ast.FunctionDef) and is_kernel(node)]
     # What gives a named tuple to another kernel may be handed on by that one.
     builders = {kernel.name for kernel in kernels if returned_names(kernel) & named}
-    called = {name for tree in trees for name in names_outside_kernels(tree)}
+    called = set[str]().union(*map(names_outside_kernels, trees))
 
     assert len(kernels) > 300, "kernels are marked in another way than this test knows"
     assert len(called & {kernel.name for kernel in kernels}) > 50

@@ -150,8 +150,10 @@ def interrupt_once(kind: str, delay: float, number: int, tally: Tally) -> None:
     tally.interrupts += 1
     tally.longest = max(tally.longest, seconds)
     tally.late += seconds > 2
-    busy = [thread.name for thread in threading.enumerate() if thread.name == "trendweave-run"]
-    assert not busy, "a thread works beside its caller"
+    for thread in threading.enumerate():
+        if thread.name == "trendweave-run":
+            thread.join(1)  # it has left its work, and ends
+            assert not thread.is_alive(), "a thread works beside its caller"
     print(f"{kind}: {signal.Signals(number).name} after {delay:.3f} s, ended in {seconds:.3f} s", flush=True)
 
 
