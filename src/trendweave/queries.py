@@ -1,4 +1,4 @@
-"""A query that was read, checked and planned: the one thing that users of the package hold."""
+"""The public `Query`: a query that is parsed, checked and planned."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Query:
     """A query of any kind. Immutable; equal queries have equal trees.
 
     Attributes:
-        tree: What was written, as data. `str()` prints it as canonical text.
-        plan: What will be computed, and how. Its class tells the kind of query: `Plan` (trends), `IntervalPlan`
+        tree: The syntax tree. `str()` prints it as canonical text.
+        plan: The plan: what is computed, and how. Its class is the kind of query: `Plan` (trends), `IntervalPlan`
             (matches of situations) or `SituatedPlan` (trends whose events lie in situations).
-        source: The text as it was written.
+        source: The original text.
     """
 
     tree: Tree
@@ -83,13 +83,13 @@ class Query:
 
     @property
     def has_windows(self) -> bool:
-        """Whether rows tell of windows or moments, and not of the whole input at once."""
+        """Whether rows belong to windows or times, and not to the whole input."""
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
         return isinstance(plan, IntervalPlan) or not isinstance(plan.window, WholeInput)
 
     @property
     def value_count(self) -> int:
-        """How many columns of a result, its last ones, hold what a row tells; those before them tell rows apart."""
+        """The number of value columns, which come last in a result; the columns before them identify the row."""
         from trendweave.planning.outputs import TREND_COLUMNS
 
         plan = self.plan.trend if isinstance(self.plan, SituatedPlan) else self.plan
@@ -112,20 +112,20 @@ class Query:
         type: TypeColumn = AUTO,
         **options: Unpack[Options],
     ) -> str:
-        """What will be computed and how; of a store, what would be read of it, and why; with events, what each device
-        is estimated to take.
+        """Explain the plan: what is computed, and how. For a store also the access path; with events also the estimated
+        time on each device.
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
-                "json"; or a `trendweave.EventStore`: its indexes are asked as `run` would ask them.
-            events: A table of events: what each device would take for them, and which one device="auto" takes.
-            rows: The same for so many events of which nothing is known.
+                "json"; or a `trendweave.EventStore`, whose indexes are used as in `run`.
+            events: A table of events, to estimate the time on each device and the choice of device="auto".
+            rows: The same for a number of unknown events.
             time: With events, as in `run`.
             type: With events, as in `run`.
             **options: With a store or events, those of `run`.
 
         Raises:
-            OptionError: The format or an option is not known.
+            OptionError: The format or an option is unknown.
             DataError: The query does not fit the store.
         """
         if places.is_store(format):
@@ -139,17 +139,17 @@ class Query:
         return show_plan(self.plan, cast("ExplainFormat", format))
 
     def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
-        """Find everything that does not fit a table: columns, their types, time and type.
+        """Check the query against the columns of a table: names, types, the time and type columns.
 
         Args:
-            schema: What `run` takes, a schema of Arrow or Spark, or a mapping from column names to types.
-            time: The column that holds the time.
-            type: The column that holds the type; see `run`.
-            **options: Those of `run`; `time_unit` and `time_format` say how times are read.
+            schema: Events as for `run`, an Arrow or Spark schema, or a mapping from column names to types.
+            time: The time column.
+            type: The type column; see `run`.
+            **options: Those of `run`; `time_unit` and `time_format` define how times are read.
 
         Raises:
-            DataError: With all that does not fit.
-            OptionError: An option is not known, or has a wrong value.
+            DataError: All problems together.
+            OptionError: An option is unknown or has a wrong value.
         """
         asked = self._asked(schema, time, type)
         asked.check(places.read_columns(asked, schema, options))
@@ -184,19 +184,19 @@ class Query:
         self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pa.Table: ...
     def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The rows that the query asks for, as the kind of table that the events came in.
+        """Run the query and return its rows, in a table of the same kind as the events.
 
         Args:
             events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file (of
                 Parquet, CSV, JSON lines or Arrow; the rows are an Arrow table), anything with the Arrow C stream
-                interface, or a Spark DataFrame, which gives a lazy DataFrame (of a stream, a streaming one), as files
-                of `trendweave.read` do. Rows may be in any order. A query FROM INTERVALS takes intervals instead, and
-                names their columns itself. A `trendweave.EventStore` gives an Arrow table; it knows the columns of time
-                and type itself.
-            time: The column that holds the time: a timestamp, or a number of seconds.
-            type: The column that holds the type. With None every row is of the pattern's one type. Without it, queries
-                that look for trends read the column `type`, and all rows are events of interval queries; with it, only
-                rows of the type that FROM names are.
+                interface, or a Spark DataFrame, which returns a lazy DataFrame (a streaming one for a stream), and so
+                do files of `trendweave.read`. Rows may be in any order. A query FROM INTERVALS reads intervals instead
+                and names their columns itself. A `trendweave.EventStore` returns an Arrow table; it knows its time and
+                type columns.
+            time: The time column: a timestamp, or a number of seconds.
+            type: The type column. None: every row has the one type of the pattern. If left out, trend queries read the
+                column `type`, and interval queries treat all rows as events. If given, interval queries use only rows
+                of the type that FROM names.
             **options: See `trendweave.Options`.
 
         Returns:
@@ -204,13 +204,13 @@ class Query:
 
         Raises:
             DataError: The query does not fit the events.
-            OptionError: An option is not known here, or has a wrong value.
-            ExecutionError: The query fits, but cannot be carried out on these rows.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: The query fits, but cannot run on these rows.
         """
         return places.run(self._asked(events, time, type), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
-        """The same rows as `run`, as an iterator over Arrow record batches, so that nobody holds all trends.
+        """Run the query and return an iterator over Arrow record batches, so that not all trends are in memory.
 
         Args:
             events: An Arrow table or reader, a pandas or polars frame.
@@ -219,13 +219,13 @@ class Query:
             **options: See `trendweave.Options`.
 
         Returns:
-            An iterator with `schema`, and with `trends`: how many will be shown, counted before the first one is
-            built, or None where that turns out only on the way, or none are asked for.
+            An iterator with `schema` and `trends`, the number of trends. They are counted before the first one is
+            built; None if that is not possible, or if the query does not list trends.
 
         Raises:
             DataError: The query does not fit the events.
-            OptionError: An option is not known here, or has a wrong value.
-            ExecutionError: The query fits, but cannot be carried out on these rows.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: The query fits, but cannot run on these rows.
         """
         return places.iterate(_Asked(self, time, self._type_column(type)), events, options)
 
@@ -246,64 +246,64 @@ class Query:
         **options: Unpack[Options],
     ) -> pa.Schema: ...
     def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The columns of the result of `run`, without running anything.
+        """The schema of the result of `run`, without running anything.
 
         Args:
-            events: What `run` takes, or an Arrow schema.
+            events: As in `run`, or an Arrow schema.
             time: As in `run`.
             type: As in `run`.
-            **options: As in `run`; settings of the Spark session count as they do there.
+            **options: As in `run`; settings of the Spark session apply too.
 
         Returns:
-            An Arrow schema; for a Spark DataFrame, a Spark one.
+            An Arrow schema; for a Spark DataFrame, a Spark schema.
 
         Raises:
             DataError: The query does not fit the events.
-            OptionError: An option is not known, or has a wrong value.
+            OptionError: An option is unknown or has a wrong value.
         """
         return places.find_schema(self._asked(events, time, type), events, options)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> Incremental:
-        """Run the query on events that come piece by piece.
+        """An incremental engine, for events that arrive piece by piece.
 
-        `start()` gives an empty state, `push(state, events, watermark)` the next state and the rows that the watermark
-        has made certain (of trends, those of the windows that it has closed), `finish(state)` the rest.
+        `start()` returns an empty state. `push(state, events, watermark)` returns the next state and the rows that are
+        final (for trends, those of the windows that the watermark has closed). `finish(state)` returns the rest.
 
         Args:
-            events: The schema of the events, or a table that has it.
+            events: The schema of the events, or a table with this schema.
             time: As in `run`.
             type: As in `run`.
             **options: See `trendweave.Options`.
 
         Returns:
-            An engine, which holds no state of its own.
+            An engine, which has no state of its own.
 
         Raises:
             DataError: The query does not fit the events.
-            OptionError: An option is not known here, or has a wrong value.
+            OptionError: An option is unknown here or has a wrong value.
             ExecutionError: The query cannot run piece by piece.
         """
         return places.make_engine(_Asked(self, time, self._type_column(type)), events, options)
 
     def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
-        """A session in this process that takes events one by one.
+        """A push session in this process, for events that arrive one by one.
 
-        `send(event)` takes a mapping and gives the rows that have become certain with it, `send_table` takes a table,
-        `finish()` gives the rest.
+        `send(event)` takes a mapping and returns the rows that have become final. `send_table` takes a table.
+        `finish()` returns the rest.
 
         Args:
-            events: The schema of the events, or a table that has it.
+            events: The schema of the events, or a table with this schema.
             time: As in `run`.
             type: As in `run`.
-            **options: See `trendweave.Options`. Events may be behind the latest one by `watermark` ("0 seconds" unless
-                given); `state` goes on with a session that another process left with `session.state()`.
+            **options: See `trendweave.Options`. `watermark` is how late an event may be, relative to the latest one
+                (default "0 seconds"). `state` resumes a session from the result of `session.state()`.
 
         Raises:
-            DataError: The query does not fit the events, or the state is not one of this query.
-            OptionError: An option is not known here, or has a wrong value.
-            ExecutionError: The query cannot run piece by piece, or nothing of it would ever be certain.
+            DataError: The query does not fit the events, or the state belongs to another query.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: The query cannot run piece by piece, or no row would ever be final.
         """
         from trendweave.planning.show.template_picture import make_template
 
@@ -412,14 +412,14 @@ def check_format(format: object) -> None:
 
 
 def query(text: str) -> Query:
-    """Read, check and plan a query of any kind.
+    """Parse, check and plan a query of any kind.
 
     Args:
         text: A trend query (`RETURN ... PATTERN ...`), an interval query (`FROM ... DEFINE ... PATTERN A before B`),
             or a trend query with `DEFINE` and conditions such as `S DURING X`.
 
     Returns:
-        The query; the class of its plan tells the kind.
+        The query; the class of its plan is its kind.
 
     Raises:
         TrendweaveError: All problems together.

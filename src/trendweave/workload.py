@@ -1,4 +1,4 @@
-"""Many queries over the same events, run as one: the rows of each, for much less than the sum of their costs."""
+"""The public `Workload`: many queries over the same events, run together."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Workload(Mapping[str, Query]):
             name: The name of the query.
 
         Raises:
-            UnknownNameError: There is none of this name.
+            UnknownNameError: There is no query of this name.
         """
         if name not in self._by_name:
             raise UnknownNameError([self._unknown(name)])
@@ -113,16 +113,16 @@ class Workload(Mapping[str, Query]):
     def with_query(
         self, name: str, query: Query | str, version: str | int | None = None, description: str | None = None
     ) -> Workload:
-        """A workload with one more query; one of the same name is replaced, and keeps its place.
+        """A workload with one more query; it replaces a query of the same name, at the same position.
 
         Args:
             name: The name of the query.
             query: The query, or its text.
-            version: Which version it is, for people.
+            version: Its version, for information.
             description: What it is for.
 
         Raises:
-            TrendweaveError: The name or the query has problems, or cannot stand beside the others.
+            TrendweaveError: The name or the query has problems, or cannot be combined with the others.
         """
         try:
             made = make_rule(name, query, version, description)
@@ -136,11 +136,11 @@ class Workload(Mapping[str, Query]):
         """A workload without some of its queries.
 
         Args:
-            *names: The names of those that leave; at least one query stays.
+            *names: The names of the queries to remove; at least one query must remain.
 
         Raises:
-            UnknownNameError: There is none of such a name.
-            LanguageError: None would stay.
+            UnknownNameError: There is no query of this name.
+            LanguageError: No query would remain.
         """
         unknown = [self._unknown(name) for name in names if name not in self]
         if unknown:
@@ -148,11 +148,11 @@ class Workload(Mapping[str, Query]):
         return Workload(tuple(rule for rule in self.rules if rule.name not in names))
 
     def rows(self, result: Any, name: str, time: str = "time", type: TypeColumn = AUTO) -> Any:
-        """The rows and columns of one query, as the query alone would give them.
+        """The rows and columns of one query, as the query alone returns them.
 
         Args:
-            result: What `run` and its siblings gave: an Arrow table, batch or reader, a pandas or polars frame, a Spark
-                DataFrame (of a stream, too), or rows as mappings.
+            result: The result of `run`, `iter` or a session: an Arrow table, batch or reader, a pandas or polars frame,
+                a Spark DataFrame (also a streaming one), or rows as mappings.
             name: The name of the query.
             time: As it was given to `run`.
             type: As it was given to `run`.
@@ -162,7 +162,7 @@ class Workload(Mapping[str, Query]):
 
         Raises:
             UnknownNameError: There is no query of this name.
-            DataError: The result lacks columns of this query, or is no table.
+            DataError: The result lacks columns of this query, or is not a table.
         """
         plan = self.rule(name).query.plan
         from trendweave.results.united_columns import shown_columns
@@ -179,8 +179,8 @@ class Workload(Mapping[str, Query]):
         type: TypeColumn = AUTO,
         **options: Unpack[Options],
     ) -> str:
-        """What is shared with what, what is not, and why; of a store, what would be read of it; with events, what each
-        device is estimated to take.
+        """Explain what the queries share, what not, and why. For a store also the access path; with events also the
+        estimated time on each device.
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json"; or a
@@ -192,7 +192,7 @@ class Workload(Mapping[str, Query]):
             **options: With a store or events, those of `run`.
 
         Raises:
-            OptionError: The format or an option is not known.
+            OptionError: The format or an option is unknown.
             DataError: Queries do not fit the store.
         """
         if places.is_store(format):
@@ -206,20 +206,20 @@ class Workload(Mapping[str, Query]):
         return show_sharing(self._sharing(), tuple(self._members().values()), cast("ExplainFormat", format))
 
     def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
-        """Find everything in all queries that does not fit a table: columns, their types, time and type.
+        """Check all queries against the columns of a table: names, types, the time and type columns.
 
-        Whether the columns of all results stand in one table turns out with `schema` or `run`, as it may depend on
-        their options.
+        `schema` and `run` check whether the columns of all results fit into one table, because that may depend on their
+        options.
 
         Args:
-            schema: What `run` takes, a schema of Arrow or Spark, or a mapping from column names to types.
-            time: The column that holds the time.
-            type: The column that holds the type; see `run`.
-            **options: Those of `run`; `time_unit` and `time_format` say how times are read.
+            schema: Events as for `run`, an Arrow or Spark schema, or a mapping from column names to types.
+            time: The time column.
+            type: The type column; see `run`.
+            **options: Those of `run`; `time_unit` and `time_format` define how times are read.
 
         Raises:
-            DataError: With all that does not fit, each with the name of its query.
-            OptionError: An option is not known, or has a wrong value.
+            DataError: All problems together, each with the name of its query.
+            OptionError: An option is unknown or has a wrong value.
         """
         asked = self._asked(schema, time, type)
         asked.check(places.read_columns(asked, schema, options))
@@ -254,31 +254,31 @@ class Workload(Mapping[str, Query]):
         self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> pa.Table: ...
     def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The rows of all queries in one table, of the kind that the events came in.
+        """Run all queries and return their rows in one table, of the same kind as the events.
 
-        The column `query` comes first and tells whose a row is; then come the columns of all queries, in the order in
-        which they first appear, with NULL where a query has no such column. `rows` takes one query out of it.
+        The first column, `query`, has the name of the query. Then come the columns of all queries, in the order of
+        their first appearance, with NULL if a query does not have the column. `rows` extracts the rows of one query.
 
         Args:
             events: As for `Query.run`.
             time: As for `Query.run`.
-            type: The column that holds the type. Without it, queries that look for trends read the column `type`, and
-                all rows are events of interval queries. With it, so do interval queries that name a type with FROM.
-                With None every row is of the one type of each pattern.
+            type: The type column. None: every row has the one type of each pattern. If left out, trend queries read the
+                column `type`, and interval queries treat all rows as events. If given, interval queries that name a
+                type with FROM read it too.
             **options: See `trendweave.Options`.
 
         Returns:
             The rows, in a table of the same kind.
 
         Raises:
-            DataError: Queries do not fit the events, or columns of their results do not stand in one table.
-            OptionError: An option is not known here, or has a wrong value.
-            ExecutionError: A query fits, but cannot be carried out on these rows.
+            DataError: Queries do not fit the events, or the columns of their results do not fit into one table.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: A query fits, but cannot run on these rows.
         """
         return places.run(self._asked(events, time, type), events, options)
 
     def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
-        """The same rows as `run`, as an iterator over Arrow record batches.
+        """Run all queries and return an iterator over Arrow record batches.
 
         The rows of a query are together; queries that are equal follow each other.
 
@@ -315,38 +315,38 @@ class Workload(Mapping[str, Query]):
         **options: Unpack[Options],
     ) -> pa.Schema: ...
     def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The columns of the result of `run`, without running anything.
+        """The schema of the result of `run`, without running anything.
 
         Args:
-            events: What `run` takes, or an Arrow schema.
+            events: As in `run`, or an Arrow schema.
             time: As in `run`.
             type: As in `run`.
-            **options: As in `run`; settings of the Spark session count as they do there.
+            **options: As in `run`; settings of the Spark session apply too.
 
         Returns:
-            An Arrow schema; for a Spark DataFrame, a Spark one.
+            An Arrow schema; for a Spark DataFrame, a Spark schema.
 
         Raises:
             DataError: As in `run`.
-            OptionError: An option is not known, or has a wrong value.
+            OptionError: An option is unknown or has a wrong value.
         """
         return places.find_schema(self._asked(events, time, type), events, options)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> Incremental:
-        """Run all queries on events that come piece by piece; see `Query.incremental`.
+        """An incremental engine for all queries, for events that arrive piece by piece; see `Query.incremental`.
 
-        The engine also takes states of other workloads, as sessions do: see `push`.
+        The engine also accepts states of other workloads, like sessions: see `push`.
 
         Args:
-            events: The schema of the events, or a table that has it.
+            events: The schema of the events, or a table with this schema.
             time: As in `run`.
             type: As in `run`.
             **options: See `trendweave.Options`.
 
         Returns:
-            An engine, which holds no state of its own.
+            An engine, which has no state of its own.
 
         Raises:
             DataError: As in `run`.
@@ -358,19 +358,19 @@ class Workload(Mapping[str, Query]):
     def push(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> WorkloadSession[Workload]:
-        """A session in this process that takes events one by one, for all queries; see `Query.push`.
+        """A push session in this process, for all queries; see `Query.push`.
 
         Its queries may change while it runs: `session.with_query(name, query)`, `session.without(name)`. With the state
-        of a session of another workload, queries that have the same name and text go on, and others begin.
+        of another workload's session, queries with the same name and text resume, and others start.
 
         Args:
-            events: The schema of the events, or a table that has it.
+            events: The schema of the events, or a table with this schema.
             time: As in `run`.
             type: As in `run`.
             **options: See `trendweave.Options`, and `Query.push`.
 
         Raises:
-            DataError: As in `run`, or the state is not one of a workload on these events.
+            DataError: As in `run`, or the state is not that of a workload on these events.
             OptionError: As in `run`.
             ExecutionError: A query cannot run piece by piece, or has one window over the whole input.
         """
@@ -419,7 +419,7 @@ class Workload(Mapping[str, Query]):
 def workload(
     source: Source, schema: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
 ) -> Workload:
-    """Read, check and plan many queries; with a schema, also check that they fit it.
+    """Parse, check and plan many queries; with a schema, also check that they fit it.
 
     Args:
         source: A mapping from names to queries (a `Query`, a text, or a mapping with `query` and perhaps `version` and
@@ -427,13 +427,13 @@ def workload(
             of `.tw` files (called as the files are, with a / for folders), of one `.tw` file, or of a `.json` or
             `.yaml` file with such a mapping, or with a list of mappings that have `name` as well. A `.tw` file may
             begin with the comments `-- version: ...` and `-- description: ...`.
-        schema: As for `Workload.check`. Where some queries cannot be read, the others are checked all the same.
+        schema: As for `Workload.check`. If some queries cannot be parsed, the others are still checked.
         time: As for `Workload.check`.
         type: As for `Workload.check`.
         **options: As for `Workload.check`.
 
     Returns:
-        The workload, with the queries in their order; those of a folder by name.
+        The workload, with the queries in the given order; those of a folder ordered by name.
 
     Raises:
         TrendweaveError: All problems of all queries together, each with the name of its query.

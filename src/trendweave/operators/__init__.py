@@ -1,4 +1,4 @@
-"""Operators on streams of events: filter, aggregates in windows, join of two windows, matching; alone or in chains.
+"""Operators on streams of events: filter, window aggregate, window join and match; alone or in chains.
 
 >>> from trendweave import operators as ops
 >>> hot = ops.filter("temperature > 80")

@@ -22,14 +22,14 @@ _OF_TRENDS = (st.Aggregate, st.NextAttribute, st.PreviousAttribute, st.Equivalen
 
 
 def filter(condition: str) -> Operator:
-    """Keeps the events in which a condition is true, with all of their columns, in order of their time.
+    """A filter: the events for which a condition is true, with all columns, in order of time.
 
     Args:
-        condition: Such as `temperature > 80 AND NOT broken`. Where it is NULL, the event is not kept.
+        condition: Such as `temperature > 80 AND NOT broken`. If it is NULL, the event is dropped.
 
     Raises:
-        LanguageError: The condition cannot be read.
-        PlanningError: It is no condition of one event.
+        LanguageError: The condition cannot be parsed.
+        PlanningError: It is not a condition on one event.
     """
     found = read_condition(_as_text(condition, "condition"))
     _check_one_row(found, condition)
@@ -46,21 +46,21 @@ def window_aggregate(
     keys: str | Sequence[str] | None = (),
     order_by: str | Sequence[str] | None = (),
 ) -> Operator:
-    """One row per window (and key): aggregates of its events.
+    """A window aggregate: one row per window (and key) with aggregates of its events.
 
     Args:
         aggregates: Such as `AVG(temperature) AS mean, COUNT(*)`: COUNT, SUM, AVG, MIN and MAX.
-        within: How long a window of time is, such as `10 seconds`. Windows begin at multiples of `slide`, counted from
-            1970; there is a row for each that has an event.
-        slide: How far it moves; as far as it is long unless given.
-        rows: How many events a window has, instead. There is a row for each that is full.
-        slide_rows: How many events it moves on by; as many as it has unless given.
-        keys: Columns whose equal values tell streams apart: each has windows of its own.
-        order_by: Columns that tell which of several events of one time comes first.
+        within: The length of windows of time, such as `10 seconds`. Windows start at multiples of `slide`, counted from
+            1970; there is a row for each window with an event.
+        slide: The slide of the window; by default its length (tumbling windows).
+        rows: Instead of `within`, the number of events of a window. There is a row for each full window.
+        slide_rows: The slide in events; by default `rows` (tumbling windows).
+        keys: Key columns: each combination of values is a separate stream with its own windows.
+        order_by: Columns that order events with the same timestamp.
 
     Raises:
-        LanguageError: Aggregates or a length of time cannot be read.
-        PlanningError: They do not go together.
+        LanguageError: Aggregates or a duration cannot be parsed.
+        PlanningError: The arguments cannot be combined.
     """
     outputs = read_outputs(_as_text(aggregates, "aggregates"))
     window = choose_window(within, slide, rows, slide_rows)
@@ -93,19 +93,19 @@ def window_join(
     keys: str | Sequence[str] | None = (),
     order_by: str | Sequence[str] | None = (),
 ) -> Operator:
-    """One row per pair of events of two sides: each event meets those of the other side's active window.
+    """A window join: each event is paired with the events of the other side's active window, one row per pair.
 
     Args:
-        condition: Names columns of both, such as `abs(left.x - right.x) <= 0.1`; without it every pair is a row.
-        left: The window over events of the left side, which events of the right side look into: `10 seconds`,
+        condition: A condition on both sides, such as `abs(left.x - right.x) <= 0.1`; without it every pair is a row.
+        left: The window over the left side, which events of the right side are compared with: `10 seconds`,
             `100 rows`, `10 seconds slide 1 second`, or `100 rows slide 10 rows`.
-        right: The other one. Both must be given.
-        keys: Only events with equal values in these columns meet, and windows are those of one such key.
-        order_by: Columns that tell which of several events of one time comes first.
+        right: The window over the right side. Both are required.
+        keys: Only events with equal values in these columns are paired; each key has its own windows.
+        order_by: Columns that order events with the same timestamp.
 
     Raises:
-        LanguageError: The condition or a window cannot be read.
-        PlanningError: A window is missing, or they do not go together.
+        LanguageError: The condition or a window cannot be parsed.
+        PlanningError: A window is missing, or the arguments cannot be combined.
     """
     found = None if condition is None else read_condition(_as_text(condition, "condition"))
     windows = read_window(left, "left"), read_window(right, "right")
@@ -130,13 +130,13 @@ def make_join(
 def match(text: str | Query) -> Operator:
     """A query as an operator: its rows are those of the query.
 
-    Behind it in a chain, its rows need a column of the time, such as `LAST(S.time) AS time`.
+    If another operator follows in a chain, its rows need a time column, such as `LAST(S.time) AS time`.
 
     Args:
         text: A query of any kind, or its text.
 
     Raises:
-        LanguageError: The text cannot be read.
+        LanguageError: The text cannot be parsed.
         PlanningError: The query has no meaning.
     """
     found = text if isinstance(text, Query) else query(_as_text(text, "query"))

@@ -32,7 +32,7 @@ class Piped:
 
     @property
     def text(self) -> str:
-        """How it is written; `trendweave.operators.pipe` reads it again."""
+        """Its text, which `trendweave.operators.pipe` parses."""
         return " | ".join(operator.text for operator in self.operators)
 
     def __str__(self) -> str:
@@ -59,30 +59,30 @@ class Piped:
         type: TypeColumn = AUTO,
         **options: Unpack[Options],
     ) -> Any:
-        """The rows of the last operator, as the kind of table that the events came in.
+        """Run the operators and return the rows of the last one, in a table of the same kind as the events.
 
         Args:
-            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which gives a lazy
-                DataFrame (of a stream, a streaming one), as files of `trendweave.read` do; or a
-                `trendweave.EventStore`, which gives an Arrow table. Rows may be in any order.
-            right: Where the first operator is a join, the events of its right side; `events` are those of its left one.
-                Without it, a column `side` of the events says "left" or "right"; where there is none, all events are
-                on both sides.
-            time: The column that holds the time: a timestamp, or a number of seconds.
-            type: The column that holds the type, for queries. Without it that is the column `type`, where there is one.
+            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame, which returns a lazy
+                DataFrame (a streaming one for a stream), and so do files of `trendweave.read`; or a
+                `trendweave.EventStore`, which returns an Arrow table. Rows may be in any order.
+            right: If the first operator is a join, the events of its right side; `events` are those of the left side.
+                Without it, the column `side` of the events has "left" or "right"; without that column all events are on
+                both sides.
+            time: The time column: a timestamp, or a number of seconds.
+            type: The type column, for queries. By default the column `type`, if there is one.
             **options: See `trendweave.Options`.
 
         Raises:
             DataError: An operator does not fit its events.
-            OptionError: An option is not known here, or has a wrong value.
-            ExecutionError: It fits, but cannot be carried out on these rows.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: It fits, but cannot run on these rows.
         """
         return running.run(self, events, right, time, type, options)
 
     def iter(
         self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> Batches:
-        """The same rows as `run`, as an iterator over Arrow record batches.
+        """Run the operators and return an iterator over Arrow record batches.
 
         Args:
             events: An Arrow table or reader, a pandas or polars frame.
@@ -96,41 +96,41 @@ class Piped:
     def schema(
         self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> Any:
-        """The columns of the result of `run`, without running anything.
+        """The schema of the result of `run`, without running anything.
 
         Args:
-            events: What `run` takes, or an Arrow schema.
+            events: As in `run`, or an Arrow schema.
             right: As in `run`.
             time: As in `run`.
             type: As in `run`.
             **options: As in `run`.
 
         Returns:
-            An Arrow schema; for a Spark DataFrame, a Spark one.
+            An Arrow schema; for a Spark DataFrame, a Spark schema.
         """
         return running.find_schema(self, events, right, time, type, options)
 
     def check(self, events: Any, right: Any = None, time: str = "time", type: TypeColumn = AUTO) -> None:
-        """Find what does not fit a table; each operator is checked against the rows of the one before.
+        """Check the operators against the columns of a table; each is checked against the rows of the one before.
 
         Args:
-            events: An Arrow schema, or a table, frame or DataFrame that has one.
+            events: An Arrow schema, or a table, frame or DataFrame.
             right: As in `run`.
             time: As in `run`.
             type: As in `run`.
 
         Raises:
-            DataError: With what does not fit.
+            DataError: All problems together.
         """
         running.check(self, events, right, time, type)
 
     def incremental(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
     ) -> Incremental:
-        """Run on events that come piece by piece; see `trendweave.Query.incremental`.
+        """An incremental engine, for events that arrive piece by piece; see `trendweave.Query.incremental`.
 
         Args:
-            events: The schema of the events, or a table that has it. Those of a join have a column `side`.
+            events: The schema of the events, or a table with this schema. Those of a join have a column `side`.
             time: As in `run`.
             type: As in `run`.
             **options: See `trendweave.Options`.
@@ -138,7 +138,7 @@ class Piped:
         return running.make_engine(self, events, time, type, options)
 
     def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
-        """A session in this process that takes events one by one; see `trendweave.Query.push`.
+        """A push session in this process, for events that arrive one by one; see `trendweave.Query.push`.
 
         Args:
             events: As in `incremental`.
@@ -157,10 +157,11 @@ class Piped:
         format: Literal["text", "json"] = "text",
         **options: Unpack[Options],
     ) -> str:
-        """What each operator does, and where; of events, how they are brought together and what a stream keeps.
+        """Explain what each operator does and where it runs; with events also how they are shuffled and what state a
+        stream holds.
 
         Args:
-            events: What `run` takes, or a schema; without it only what does not depend on columns is told.
+            events: As in `run`, or a schema; without it only what does not depend on columns is shown.
             right: As in `run`.
             time: As in `run`.
             type: As in `run`.
@@ -174,11 +175,11 @@ class Piped:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Operator(Piped):
-    """One operator. Immutable; equal operators do the same.
+    """A single operator. Immutable; equal operators do the same.
 
     Attributes:
         task: What it does.
-        source: The text as it was written.
+        source: The original text.
     """
 
     task: Task
@@ -198,7 +199,7 @@ class Operator(Piped):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Chain(Piped):
-    """Operators of which each works on the rows of the one before. Immutable.
+    """A chain of operators: each reads the rows of the one before. Immutable.
 
     Attributes:
         steps: The operators, in order.

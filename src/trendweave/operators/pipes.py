@@ -68,17 +68,17 @@ class _Part:
 
 
 def pipe(text: str) -> Chain | Operator:
-    """Reads operators that are written one behind the other, with `|` between them.
+    """Parse a chain of operators, separated by `|`.
 
     Args:
-        text: Of `FILTER condition`, `AGGREGATE aggregates OVER window BY keys ORDER BY columns`,
+        text: Operators such as `FILTER condition`, `AGGREGATE aggregates OVER window BY keys ORDER BY columns`,
             `JOIN condition LEFT window RIGHT window BY keys ORDER BY columns` and `MATCH query`.
 
     Returns:
-        The chain; of one operator, the operator.
+        The chain, or the operator if there is only one.
 
     Raises:
-        LanguageError: The text cannot be read.
+        LanguageError: The text cannot be parsed.
         PlanningError: An operator has no meaning.
     """
     if not isinstance(text, str):

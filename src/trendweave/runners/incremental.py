@@ -39,19 +39,18 @@ _ROWS = "rows that wait"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that is needed to go on, here or elsewhere.
+    """The state of an incremental run: all that is needed to resume, here or elsewhere.
 
     Attributes:
-        rows: Prepared rows that wait; None before the first.
-        carry: What outlives rows, as tables by name.
+        rows: Prepared rows of open windows; None before the first.
+        carry: State that outlives rows, as tables by name.
         watermark: The time before which events are late, in steps of the time column; None before the first.
         late: Events behind the watermark, which were dropped.
-        dropped: Rows that are no events, and events of types that the query does not name.
-        owner: The query, and the columns, that it belongs to.
+        dropped: Rows that are not events, and events of types that the query does not name.
+        owner: The query and the columns that the state belongs to.
         latest: The latest time of an event so far, in steps of the time column; None before the first.
-        record: Of a workload, its queries and since when each is there.
-        closed: The watermark up to which everything final has come out; there was nothing to do between it and
-            `watermark`.
+        record: For a workload, its queries and when each was added.
+        closed: The watermark up to which all final rows have been returned; nothing was due between it and `watermark`.
     """
 
     rows: pa.Table | None = None
@@ -65,7 +64,7 @@ class State:
     closed: int | None = None
 
     def to_bytes(self) -> bytes:
-        """For another process, or another day."""
+        """The state as bytes, to resume in another process or later."""
         facts: dict[str, Any] = {"watermark": self.watermark, "late": self.late, "dropped": asdict(self.dropped)}
         facts |= {"latest": self.latest, "record": self.record, "closed": self.closed}
         rows = {} if self.rows is None else {_ROWS: self.rows}
@@ -86,14 +85,14 @@ class State:
 
 
 class Incremental:
-    """Takes events in pieces. It holds no state of its own: every call gets one and gives the next one back.
+    """An incremental engine. It has no state of its own: every call takes a state and returns the next one.
 
-    A workload also goes on with a state of another workload: queries are known by their names and texts, those that
-    stayed go on, and those that are new see no events of before and give rows for what begins after they came.
+    A workload can also resume from a state of another workload: queries are identified by name and text. Unchanged
+    queries resume; new ones ignore earlier events and return rows for what begins after they were added.
 
     Attributes:
-        columns: The columns of events that the query needs.
-        schema: The columns of result rows.
+        columns: The event columns that the query needs.
+        schema: The columns of the result.
         events: All columns of events, as they were when it was made.
         given: How events come, where their times are still to be read.
         on_card: Whether a card computes: then Ctrl-C waits for it.
@@ -135,16 +134,16 @@ class Incremental:
         return State(owner=self.owner, record=self._record)
 
     def push(self, state: State, events: Any, watermark: Any = None) -> tuple[State, pa.Table]:
-        """Take some events, then move the watermark.
+        """Add events, then advance the watermark.
 
         Args:
-            state: What the last call gave back, or `start()`.
+            state: The state that the last call returned, or `start()`.
             events: A table with the columns of the query. Events with a time before the state's watermark are late:
                 dropped and counted.
-            watermark: A time as the time column has it; it never moves back. None leaves it where it is.
+            watermark: A time of the type of the time column; it never moves back. None leaves it where it is.
 
         Returns:
-            The next state, and the rows that the watermark has made final.
+            The next state, and the rows that have become final.
         """
         table = self.read_times(as_arrow(events)[0])
         state = self.take(state, table)
@@ -158,14 +157,16 @@ class Incremental:
         return self._close(state, watermark_step(watermark, self.time_type))
 
     def finish(self, state: State) -> pa.Table:
-        """The rest: all that is final when no more events come."""
+        """Return the remaining rows, when no more events will arrive."""
         dropped, types = state.dropped, self._program.needs.named_types
         if types and dropped.other_type and dropped.other_type + dropped.null_time + dropped.null_type == dropped.rows:
             tell_of_other_types(self._program.text, types, dropped.other_type)
         return self._close(self._check(state), None)[1]
 
     def read(self, data: bytes) -> State:
-        """A state from `State.to_bytes`, which must be this query's; that of a workload may be another workload's."""
+        """A state from `State.to_bytes`. It must belong to this query; a workload also accepts that of another
+        workload.
+        """
         return self._check(State.from_bytes(data))
 
     def take_over(self, state: State) -> State:

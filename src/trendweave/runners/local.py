@@ -24,9 +24,9 @@ class Batches:
     """An iterator over Arrow record batches.
 
     Attributes:
-        schema: The columns of the batches; its metadata tells how many rows were dropped, by reason.
-        trends: How many trends will be shown, counted before the first one is built; None where that turns out only on
-            the way (checked complete trends), or the query does not show trends.
+        schema: The columns of the batches; its metadata has the numbers of dropped rows, by reason.
+        trends: The number of trends, counted before the first one is built; None if it cannot be known in advance
+            (checked complete trends), or the query does not list trends.
     """
 
     def __init__(

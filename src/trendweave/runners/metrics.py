@@ -1,4 +1,4 @@
-"""What a run counts besides its rows: an object that the caller makes, and the place fills."""
+"""Metrics of a run: an object that the caller makes and the host fills."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from trendweave.programs.shared.metrics import COUNTED, SharingMetrics
 
 
 class Metrics:
-    """Counts of one run: `run(events, metrics=metrics)`, then `metrics.get` and `metrics.sharing`.
+    """Metrics of one run: `run(events, metrics=metrics)`, then `metrics.get` and `metrics.sharing`.
 
     On Spark they are there after the first action on the result. `rows`, `null_time`, `null_type`, `other_type`: rows
     read, and dropped by reason. `trends`: trends (or matches) found, as a float, in all windows and groups together
-    (Spark only). `peak_rows`: events of the largest key (in its chunk of time); None where there is no result (Spark
-    only).
+    (Spark only). `peak_rows`: events of the largest key (in its time chunk); None if there is no result (Spark only).
 
     Attributes:
         sharing: What the queries of a workload shared; zeros for a query alone.
@@ -35,7 +34,7 @@ class Metrics:
 
     @property
     def sharing(self) -> SharingMetrics:
-        """What was shared. On Spark it waits for the first action on the result."""
+        """What the queries of a workload shared. On Spark it waits for the first action on the result."""
         if self.observations:
             counts = self.get
             for name in COUNTED:

@@ -1,4 +1,4 @@
-"""The options of every place where a query runs: what they are called, what they may be, and what holds without them.
+"""The options of every host: their names, values and defaults.
 
 Arguments win over the session's `spark.trendweave.*`, and those over defaults. A wrong one is an error before anything
 runs.
@@ -58,76 +58,91 @@ USING: tuple[Using, ...] = ("auto", "index", "replay")
 
 
 class Options(TypedDict, total=False):
-    """Options of `run` and its siblings. Each place takes those that mean something there; None is as if not given."""
+    """Options of `run`, `iter`, `incremental`, `push` and so on. Each host takes its own; None means the default."""
 
     numbers: Numbers | None
-    """How counts and sums of whole numbers are written: "decimal" (exact up to 38 digits; the default), "int64",
-    "text" (exact, any size), "float64", or "log2" of counts. Everywhere."""
+    """How counts and sums of integers are returned: "decimal" (exact up to 38 digits; the default), "int64", "text"
+    (exact, any size), "float64", or "log2" of counts. Every host.
+    """
     memory: str | int | None
-    """How much finding trends one by one may use, such as "512 MB" (the default), or a number of bytes. Everywhere."""
+    """Memory limit for listing trends, such as "512 MB" (the default), or a number of bytes. Every host."""
     max_trends: int | None
-    """A query that would show more trends is refused; one million unless given. Everywhere."""
+    """A query that would list more trends is refused; one million by default. Every host."""
     strategy: Strategy | None
-    """How trends are found: "m-cet" walks with one trend in memory, "t-cet" keeps all beginnings of trends, "h-cet"
-    keeps pieces of trends in stretches of time and joins them, "baseline" extends every trend by every event. Without
-    it the optimiser chooses. Everywhere."""
+    """The algorithm that lists trends: "m-cet" walks with one trend in memory, "t-cet" stores all prefixes of trends,
+    "h-cet" joins partial trends of time ranges, "baseline" extends every trend by every event. By default the optimiser
+    chooses. Every host.
+    """
     time_unit: TimeUnit | None
-    """What the numbers of the time column count, since 1970: "s", "ms", "us" or "ns". They are read as timestamps (of
-    UTC), and so rows have timestamps; without it numbers are seconds, and stay numbers. Everywhere but on stores, which
-    take it when events are appended."""
+    """The unit of an integer time column, since 1970: "s", "ms", "us" or "ns". The times become UTC timestamps, also in
+    the result. Without it numbers are seconds and stay numbers. Every host but stores, which take it in `append`.
+    """
     time_format: str | None
-    """How times are written that are text: "iso" for 2024-05-01T12:30:59.5+02:00 and its shorter forms, or as Python's
-    `strptime` has it, such as "%d.%m.%Y %H:%M:%S" or "%d/%b/%Y:%H:%M:%S %z". Without a zone they are UTC. They are read
-    as timestamps; a text that is none is NULL. Everywhere but on stores, which take it when events are appended."""
+    """The format of a text time column: "iso" for 2024-05-01T12:30:59.5+02:00 and shorter forms, or a format of
+    Python's `strptime`, such as "%d.%m.%Y %H:%M:%S" or "%d/%b/%Y:%H:%M:%S %z". Without a zone they are UTC. The times
+    become timestamps; a text that does not have the format is NULL. Every host but stores, which take it in
+    `append`.
+    """
     order_by: str | Sequence[str] | None
-    """A column, or several, that order events of one time: they then follow each other in this order, NULL first.
-    Without it, and where these are equal too, events of one time never follow each other. Windows go by times alone.
-    Queries that look for trends, everywhere."""
+    """Tie-breaking: one or more columns that order events with the same timestamp, NULL first. Without it, and if these
+    are equal too, events with the same timestamp never follow each other. Windows use times alone. Trend queries, every
+    host.
+    """
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a GPU), or "auto",
-    whichever is estimated to be the fastest. The rows are the same. Everywhere."""
+    the one with the lowest estimated time. The rows are the same. Every host.
+    """
     chunks: str | None
-    """The length of chunks of time, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
+    """The length of time chunks, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
     exchange: Exchange | None
-    """How rows meet: "columns" (tasks pack them into blobs, which Spark moves), "rows" (Spark moves and sorts them), or
-    "auto" (the default). The results are the same. Spark batch."""
+    """The shuffle format: "columns" (tasks pack rows into blobs), "rows" (Spark shuffles and sorts rows), or "auto"
+    (the default). The results are the same. Spark batch.
+    """
     rows_at_once: int | str | None
-    """Rows that a task computes at once; keys are never cut. Spark batch."""
+    """Rows that a task computes at once; keys are never split. Spark batch."""
     max_rows_of_a_key: int | str | None
-    """A key (in its chunk of time) with more rows is an error. Spark batch."""
+    """A key (in its time chunk) with more rows is an error. Spark batch."""
     bytes_in_memory: int | str | None
-    """Bytes of packed rows that a task holds in memory; what comes beyond waits in a temporary file. Spark batch."""
+    """Bytes of packed rows that a task holds in memory; more spills to a temporary file. Spark batch."""
     buckets: int | str | None
-    """Into how many parts the keys of a stream are cut; "auto" (the default) for as many as the session has shuffle
-    partitions, at most 16. Spark streams."""
+    """The number of buckets that the keys of a stream are split into; "auto" (the default) is the number of shuffle
+    partitions of the session, at most 16. Spark streams.
+    """
     watermark: str | None
-    """How far events may be behind the latest one, such as "10 seconds". Spark streams and `push`."""
+    """The delay of the watermark: how late an event may be, relative to the latest one, such as "10 seconds". Spark
+    streams and `push`.
+    """
     early: bool | None
-    """Rows of windows that are still open come out with every micro-batch. Spark streams."""
+    """Return rows of open windows with every micro-batch. Spark streams."""
     late_rows: bool | None
-    """Events that are late come out as well, in a column `late`. Spark streams."""
+    """Return late events as well, in a column `late`. Spark streams."""
     metrics: Metrics | str | None
-    """Counts of what was read, dropped and found: in Spark batch a `trendweave.Metrics`, which has them after the
-    first action; on Spark streams the name under which they are in the progress of the query. Workloads take a
-    `trendweave.Metrics` in this process as well, which then tells what was shared."""
+    """Counts of rows read and dropped, and of trends: in Spark batch a `trendweave.Metrics`, which has them after the
+    first action; on Spark streams the name of the metrics in the progress of the query. Workloads also take a
+    `trendweave.Metrics` in this process, which counts what was shared.
+    """
     observation: Observation | Metrics | None
     """A `pyspark.sql.Observation` that gets the counts of rows. Spark batch."""
     state: bytes | None
-    """What another session left with `session.state()`, to go on with. `push`."""
+    """The result of `session.state()`, to resume that session. `push`."""
     between: tuple[Any, Any] | None
-    """Only events from the first of two times on, and before the second: dates or times (without a zone they are UTC),
-    or numbers where times are numbers. Stores."""
+    """A time range, from the first time (inclusive) to the second (exclusive): dates or times (UTC without a zone), or
+    numbers if times are numbers. Stores.
+    """
     using: Using | None
-    """How a store is read: "auto" (the default) as it is estimated to cost least, "index" by its indexes, "replay" all
-    of it. The rows are the same. Stores."""
+    """The access path of a store: "auto" (the default) chooses the lowest estimated cost, "index" uses its indexes,
+    "replay" scans it. The rows are the same. Stores.
+    """
     spark: SparkSession | None
-    """A session whose tasks read a store; without it this process does. Stores."""
+    """A session whose tasks read a store; by default this process does. Stores."""
     progress: bool | None
-    """Whether a run of more than two seconds shows a bar: None (the default) where a terminal or a notebook is looked
-    at, False never. Also TRENDWEAVE_PROGRESS=off in the environment. `run` and `iter`, on stores and in Spark batch."""
+    """Whether a run of more than two seconds shows a progress bar: None (the default) on a terminal or in a notebook,
+    False never. Also TRENDWEAVE_PROGRESS=off in the environment. `run` and `iter`, on stores and in Spark batch.
+    """
     sharing: Sharing | None
-    """Whether Kleene parts and stretches that queries have in common are computed once: "auto" (the default) as it pays
-    for each burst of events, "always", or "never". The rows are the same. Workloads, everywhere."""
+    """Whether common parts of patterns are computed once: "auto" (the default) decides for each burst of events,
+    "always", or "never". The rows are the same. Workloads, every host.
+    """
 
 
 class Place(Enum):

@@ -44,7 +44,7 @@ _NOT_TAKEN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 class PushSession:
-    """Made by `push` of a query. The watermark follows the latest event at the distance that was asked for."""
+    """A push session, made by `push` of a query. The watermark follows the latest event with the given delay."""
 
     def __init__(
         self,
@@ -103,31 +103,32 @@ class PushSession:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of rows."""
+        """The columns of the result."""
         return self._engine.schema
 
     @property
     def late(self) -> int:
-        """Events behind the watermark, which were dropped. There is one watermark for all queries of a workload, so an
-        event is late for all of them or for none."""
+        """The number of late events, which were dropped. All queries of a workload share one watermark, so an event is
+        late for all of them or for none.
+        """
         return self._state.late
 
     @property
     def dropped(self) -> Dropped:
-        """Rows that are no events, and events of types that no pattern names."""
+        """Rows that are not events, and events of types that no pattern names."""
         self._prepare()
         self._tell()
         return self._state.dropped
 
     @property
     def watermark(self) -> Any:
-        """The time before which events are late, as the time column writes it; None before the first event."""
+        """The watermark, in the type of the time column: earlier events are late. None before the first event."""
         if self._watermark == -_NEVER:
             return None
         return _as_time(self._watermark, self._kind)
 
     def state(self) -> bytes:
-        """Everything that is needed to go on elsewhere: `push(..., state=...)`."""
+        """The state as bytes, to resume elsewhere: `push(..., state=...)`."""
         return self._up_to_now().to_bytes()
 
     def _up_to_now(self) -> State:
@@ -145,8 +146,9 @@ class PushSession:
     # Events
 
     def send(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Take one event; the rows of the windows that it closes come back, mostly none. An event that is refused
-        leaves everything as it was."""
+        """Add one event and return the rows that it makes final, usually none. An event that is refused changes
+        nothing.
+        """
         row = self._fit(event)
         moment = row[self._time]
         if moment is None or moment in _NO_TIMES or moment != moment:
@@ -170,7 +172,7 @@ class PushSession:
         return []
 
     def send_table(self, events: Any) -> Any:
-        """Take a table of events, in any order; the rows of the windows that it closes come back as such a table."""
+        """Add a table of events, in any order, and return the rows that it makes final, as a table of the same kind."""
         table, give_back = as_arrow(events)
         self._prepare()
         self._hold_watermark()
@@ -188,7 +190,7 @@ class PushSession:
         return give_back(closed)
 
     def finish(self) -> pa.Table:
-        """The rows of all windows that are still open. The session then begins anew."""
+        """Return the rows of all open windows. The session then starts again with an empty state."""
         self._prepare()
         self._tell()
         rows = self._engine.finish(self._state)

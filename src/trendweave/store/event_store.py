@@ -1,4 +1,4 @@
-"""`EventStore`: events in files, with indexes beside them."""
+"""`EventStore`: events in files, with indexes next to the data."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ _TYPE = "type"
 
 
 class EventStore(Snapshot):
-    """Events in files of Parquet or in a Delta table, and indexes beside them that make questions fast.
+    """An event store: Parquet files or a Delta table, with indexes next to the data.
 
-    It shows the files that were there when it was opened, and what it wrote itself since; `refresh` looks again.
+    It shows the files that existed when it was opened, and what it has written since; `refresh` looks for new ones.
 
     Attributes:
         place: The folder.
-        time: The column of the time.
-        type: The column of the type; None where all events are of one.
-        keys: The columns that events are brought together by.
-        files: The data files; the number of a file is its place here.
-        declared: How events are laid out that are written.
+        time: The time column.
+        type: The type column; None if all events have one type.
+        keys: The columns that events are bucketed by.
+        files: The data files; the number of a file is its position here.
+        declared: The layout of events that are written.
     """
 
     def __init__(self, place: Place, files: Sequence[DataFile], declared: Declaration) -> None:
@@ -73,18 +73,17 @@ class EventStore(Snapshot):
         keys: Sequence[str] = (),
         filesystem: pafs.FileSystem | None = None,
     ) -> EventStore:
-        """A store over what is there already: a Delta table, or all files of Parquet below a folder.
+        """Open existing data as a store: a Delta table, or all Parquet files below a folder.
 
         Args:
-            path: The folder, or an address such as s3://bucket/folder.
-            time: The column of the time.
-            type: The column of the type, None where all events are of one. Without it, the column `type` if that is
-                there.
-            keys: Columns that bring events together.
-            filesystem: Arrow's file system that has the path, where its address does not say all.
+            path: The folder, or a URI such as s3://bucket/folder.
+            time: The time column.
+            type: The type column; None if all events have one type. If left out, the column `type` if it exists.
+            keys: The partition keys of the events.
+            filesystem: The Arrow file system of the path, if its URI is not enough.
 
         Raises:
-            DataError: There is nothing to read, or the columns are not there.
+            DataError: There is nothing to read, or columns are missing.
         """
         check_column_names(time, type)
         place = find_place(path, filesystem)
@@ -121,25 +120,23 @@ class EventStore(Snapshot):
         time_unit: TimeUnit | None = None,
         time_format: str | None = None,
     ) -> EventStore:
-        """Make a store that has no events yet.
+        """Create an empty store.
 
         Args:
-            path: A folder that is empty or not there.
+            path: A folder that is empty or does not exist.
             schema: Its columns: an Arrow schema, a mapping from names to Arrow types, or a table.
-            time: The column of the time.
-            type: The column of the type, None where all events are of one. Without it, the column `type` if that is
-                there.
+            time: The time column.
+            type: The type column; None if all events have one type. If left out, the column `type` if it exists.
             keys: Events with the same values here are written into the same bucket.
-            index: Columns that entries are sorted by.
-            buckets: How many buckets there are, where there are keys.
-            group_rows: How many rows a row group has, the smallest piece that is read.
-            filesystem: Arrow's file system that has the path.
-            time_unit: The time column of the schema holds numbers of this unit, as in `trendweave.Options`; the store
-                has timestamps.
-            time_format: The time column of the schema holds text, written so; the store has timestamps.
+            index: Columns to index by value.
+            buckets: The number of buckets, if there are keys.
+            group_rows: The number of rows of a row group, the unit of reading.
+            filesystem: The Arrow file system of the path.
+            time_unit: The unit of the numbers in the time column, as in `trendweave.Options`; the store has timestamps.
+            time_format: The format of the texts in the time column; the store has timestamps.
 
         Raises:
-            DataError: There is a store already, or a column is missing.
+            DataError: A store exists already, or a column is missing.
         """
         check_column_names(time, type)
         place = find_place(path, filesystem)
@@ -162,10 +159,10 @@ class EventStore(Snapshot):
 
     @classmethod
     def open(cls, path: str | Path, filesystem: pafs.FileSystem | None = None) -> EventStore:
-        """Open a store that was made by `create`.
+        """Open a store that `create` made.
 
         Raises:
-            DataError: There is none.
+            DataError: There is no store.
         """
         place = find_place(path, filesystem)
         declared = load_declaration(place)
@@ -175,7 +172,7 @@ class EventStore(Snapshot):
         return cls(place, _list(place), declared)
 
     def refresh(self) -> EventStore:
-        """Look again which files there are; the same store."""
+        """Look for new files; returns the same store."""
         self.files = tuple(_list(self.place))
         return self.look_again()
 
@@ -198,16 +195,16 @@ class EventStore(Snapshot):
         time_unit: TimeUnit | None = None,
         time_format: str | None = None,
     ) -> int:
-        """Add events: all of them are seen from one moment on, or none.
+        """Append events atomically.
 
         Args:
-            events: An Arrow table or reader, a pandas or polars frame, or a DataFrame of Spark.
-            batch: The name of a stream and the number of a batch: the same batch is added once, however often it comes.
-            time_unit: What their times count, where they are numbers and the store has timestamps.
-            time_format: How their times are written, where they are text and the store has timestamps.
+            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame.
+            batch: The name of a stream and the number of a batch; the same batch is added only once.
+            time_unit: The unit of their times, if these are numbers and the store has timestamps.
+            time_format: The format of their times, if these are text and the store has timestamps.
 
         Returns:
-            How many rows were added.
+            The number of rows that were added.
 
         Raises:
             DataError: The events do not fit the columns of the store.
@@ -215,20 +212,20 @@ class EventStore(Snapshot):
         return append_events(self, events, batch, read_time_options(time_unit, time_format))
 
     def sink(self, name: str = "sink", time_unit: TimeUnit | None = None, time_format: str | None = None) -> Sink:
-        """A function for `writeStream.foreachBatch` that adds each batch of a stream once.
+        """A function for `writeStream.foreachBatch` that appends each batch of a stream exactly once.
 
         Args:
-            name: Tells streams that write into one store apart. A stream keeps it as it keeps its checkpoint.
+            name: Identifies the stream among those that write into the store. Keep it as long as the checkpoint.
             time_unit: As for `append`.
             time_format: As for `append`.
         """
         return Sink(self, name, time_unit, time_format)
 
     def follow(self, spark: SparkSession) -> DataFrame:
-        """A streaming DataFrame of the events that are there and of those that will be added, each append once.
+        """A streaming DataFrame of the existing events and those that will be appended, each exactly once.
 
-        Files that are replaced by a compaction are read from where they went; `vacuum` must not be quicker than the
-        stream.
+        Files that a compaction replaced can still be read, until `vacuum` removes them: do not vacuum files that the
+        stream has not read yet.
 
         Args:
             spark: The session.
@@ -251,16 +248,16 @@ class EventStore(Snapshot):
         where: Sequence[tuple[str, str, Any]] = (),
         between: Sequence[Any] | None = None,
     ) -> DataFrame:
-        """A plain DataFrame: Spark reads the files that can hold what is asked for, and filters their rows.
+        """A plain DataFrame: Spark reads the files that can contain matching rows, and filters them.
 
         Args:
             spark: The session.
-            columns: Those that are shown; None for all.
+            columns: The columns to return; None for all.
             where: Conditions that all hold, such as `("price", ">=", 3)`; a comparison is one of = <> < <= > >=.
-            between: Two moments; only events from the first on and before the second are shown.
+            between: Two times; only events from the first (inclusive) to the second (exclusive).
 
         Raises:
-            TrendweaveError: A column is not there, or a condition cannot be read.
+            TrendweaveError: A column is missing, or a condition cannot be parsed.
         """
         from trendweave.store.spark.frames import read_frame
 
@@ -269,13 +266,13 @@ class EventStore(Snapshot):
     def build_index(
         self, columns: Sequence[str] = (), told: Told | None = None, events_per_block: int | None = None
     ) -> EventStore:
-        """Make the indexes that files lack: the light one of each, and entries sorted by some columns.
+        """Build missing indexes: the light index of each file, and entries sorted by some columns.
 
         Args:
             columns: Columns to sort entries by.
-            told: Is told the name of a file and how many more of its rows are done.
-            events_per_block: About how many events share the numbers of the light index; as many as keep it small
-                where this is left out.
+            told: A callback that gets the name of a file and the number of further rows that are done.
+            events_per_block: The approximate number of events per block of the light index; chosen to keep it small by
+                default.
 
         Returns:
             The same store.
@@ -287,38 +284,38 @@ class EventStore(Snapshot):
         return self.look_again()
 
     def compact(self, enough_rows: int = ENOUGH_ROWS, told: Told | None = None) -> int:
-        """Merge files of a bucket that are small, or whose times overlap. Rows stay the same.
+        """Compact the store: merge files of a bucket that are small or overlap in time. Rows stay the same.
 
         Args:
-            enough_rows: Files that have as many rows stay as they are, unless they overlap.
-            told: Is told the name of a file and how many more rows are done.
+            enough_rows: Files with at least this many rows stay as they are, unless they overlap.
+            told: A callback that gets the name of a file and the number of further rows that are done.
 
         Returns:
-            How many files were replaced.
+            The number of files that were replaced.
 
         Raises:
-            ExecutionError: Another process compacts this store.
+            ExecutionError: Another process is compacting this store.
         """
         return compact_files(self, enough_rows, told)
 
     def verify(self, deep: bool = False, told: Told | None = None) -> Verified:
-        """Look at all files: data can be opened, indexes are whole and belong to it.
+        """Verify all files: data can be opened, indexes are intact and match it.
 
         Args:
-            deep: Make each light index anew from the data, and compare it.
-            told: Is told the name of each file that is done.
+            deep: Rebuild each light index from the data and compare it.
+            told: A callback that gets the name of each file that is done.
         """
         return verify(self, deep, told)
 
     def describe(self) -> Description:
-        """What the store is: files, rows, times, indexes and sizes."""
+        """Describe the store: files, rows, times, indexes and sizes."""
         return describe(self)
 
     def vacuum(self, older_than: str = "1 day") -> list[str]:
-        """Remove appends that were never finished, files that were replaced, and indexes without data.
+        """Remove unfinished appends, replaced files, and indexes without data.
 
         Args:
-            older_than: A length of time; younger files may be those of somebody at work, or of a reader.
+            older_than: A duration; younger files are left alone, because a writer or reader may still use them.
 
         Returns:
             The names of the files that were removed.
@@ -330,7 +327,7 @@ class EventStore(Snapshot):
         return removed
 
     def calibrate(self) -> Costs:
-        """Measure what reading costs on this machine, and keep it beside the data; plans are chosen by it."""
+        """Measure the cost of reading on this machine and store it with the data; access paths are chosen by it."""
         costs = measure_costs(self)
         save_costs(self.place, costs)
         from trendweave.store.patterns.costs.calibration import measure_weights, save_weights
@@ -349,24 +346,25 @@ class EventStore(Snapshot):
         spark: SparkSession | None = None,
         by: str | Sequence[str] = (),
     ) -> pa.Table:
-        """Aggregates of events in windows.
+        """Aggregate events over windows.
 
         Args:
             aggregates: Such as `COUNT(*), AVG(price) AS mean`: COUNT, SUM, AVG, MIN and MAX.
-            within: How long a window is: `1 day`, or `1000 events`; one window over all where it is left out.
-            slide: How far it moves. Windows begin at multiples of it, counted from 1970, or from the first event.
-            between: Two moments; only events from the first on and before the second are looked at.
-            using: `index` takes what the tree knows, `replay` reads all events, `auto` what costs less.
-            spark: A session whose tasks read what has to be read; else this process does.
-            by: Columns that events are grouped by. Blocks whose events are all of one group are taken whole: those of a
-                folder, and those in which a column has one value; of others the rows are read. With windows of time;
-                windows of so many events of each key are those of `trendweave.operators.window_aggregate`.
+            within: The length of a window: `1 day`, or `1000 events`; one window over everything if left out.
+            slide: The slide of the window. Windows start at multiples of it, counted from 1970, or from the first
+                event.
+            between: Two times; only events from the first (inclusive) to the second (exclusive).
+            using: `index` uses the index, `replay` scans all events, `auto` chooses the cheaper one.
+            spark: A session whose tasks do the reading; otherwise this process does.
+            by: Columns to group by. The index answers for blocks whose events all belong to one group: those of a
+                folder, and those in which the column has one value; rows of other blocks are read. Requires windows of
+                time; for windows of a number of events per key use `trendweave.operators.window_aggregate`.
 
         Returns:
-            A row per window (and group) that has an event, in order; of windows of events, a row per full window.
+            A row per window (and group) with an event, in order; for windows of events, a row per full window.
 
         Raises:
-            TrendweaveError: The question cannot be read, or does not fit the store.
+            TrendweaveError: An argument cannot be parsed, or does not fit the store.
         """
         question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
@@ -397,7 +395,7 @@ class EventStore(Snapshot):
         using: Using = "auto",
         by: str | Sequence[str] = (),
     ) -> Plan:
-        """How `aggregate` would answer: what it takes from the tree, what it reads, and what either way costs."""
+        """Explain `aggregate`: what comes from the index, what is read, and the cost of each access path."""
         question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
             hint = "explain windows of time"

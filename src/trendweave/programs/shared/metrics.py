@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields
 
 @dataclass(slots=True)
 class SharingMetrics:
-    """Counts of one run, or of several that share the object.
+    """Sharing metrics of one run, or of several that share the object.
 
     Attributes:
         queries: Queries that were computed together with others.
-        expressions_saved: Row expressions and conditions that another query had asked for already.
-        bursts_shared: Runs of events of a shared part of patterns that were propagated once for several queries.
-        bursts_alone: Those that were propagated for each query.
-        snapshots: Points from which on values of several queries went on as one.
-        splits: Times at which a shared part was propagated for each query again.
-        merges: Times at which it was shared again.
-        copies: Rows that were copied into rules that differ in constants.
+        expressions_saved: Row expressions and conditions that another query already used.
+        bursts_shared: Bursts of events of a shared part of patterns that were propagated once for several queries.
+        bursts_alone: Bursts that were propagated for each query.
+        snapshots: Points from which values of several queries continued as one.
+        splits: Changes from shared to separate propagation.
+        merges: Changes back to shared propagation.
+        copies: Rows that were copied to parameterised rules.
     """
 
     queries: int = 0

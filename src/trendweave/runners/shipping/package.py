@@ -25,13 +25,13 @@ _LARK = "lark"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that was written, and what goes with it.
+    """A package file for executors, and what they need besides.
 
     Attributes:
-        path: Where it lies.
-        size: Its bytes.
-        files: How many files are in it, byte code aside.
-        fingerprint: Tells the code in it from any other.
+        path: Its path.
+        size: Its size in bytes.
+        files: The number of files in it, without byte code.
+        fingerprint: Identifies the code in it.
         python: The version of Python whose byte code is in it, such as "3.12"; another one compiles its sources.
         lark: Whether Lark is in it.
         kernels: Bytes of the compiled kernels in it; 0 where it has none.
@@ -66,16 +66,16 @@ class Package:
 
 
 def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, kernels: bool = False) -> Package:
-    """Write this package, and Lark, as one file that `spark-submit --py-files`, `addPyFile` and `addArtifacts` take.
+    """Write Trendweave and Lark into one file for `spark-submit --py-files`, `addPyFile` and `addArtifacts`.
 
-    Executors need no Trendweave of their own then; what is compiled for a machine (Numba, NumPy, pandas, PyArrow) they
-    need. The same sources give the same bytes.
+    Executors then need no Trendweave of their own, but packages with compiled code (Numba, NumPy, pandas, PyArrow). The
+    same sources give the same bytes.
 
     Args:
-        path: Where it goes; what is there already is replaced.
-        lark: Whether Lark, which reads queries, travels as well.
-        kernels: Whether compiled kernels travel as well. Executors with the CPU and the versions of this machine need
-            not compile any then; others compile as if there were none. Compiles what this machine has not yet.
+        path: Where to write it; an existing file is replaced.
+        lark: Whether to include Lark, which parses queries.
+        kernels: Whether to include compiled kernels. Executors with the CPU and the versions of this machine then
+            compile nothing; others ignore them. Compiles what this machine has not compiled yet.
     """
     target = Path(path)
     own = read_package(OWN)

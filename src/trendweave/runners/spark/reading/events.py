@@ -22,8 +22,7 @@ _OPTIONS = ("mergeSchema", "basePath", "recursiveFileLookup", "pathGlobFilter", 
 
 
 class ParquetEvents:
-    """Events in Parquet files. `query.run` and its siblings take them as they take a DataFrame of these files, and give
-    the same rows.
+    """Events in Parquet files. Use them like a DataFrame in `query.run` and so on; the rows are the same.
 
     Attributes:
         files: The files, as they were found when this object was made.
@@ -60,22 +59,21 @@ class ParquetEvents:
 def read(spark: SparkSession, path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Any:
     """Events in Parquet files, for queries on Spark whose tasks read the files themselves.
 
-    Rows never pass the JVM: tasks read the columns that a query needs, leave out row groups that cannot hold a row of
-    it, and hand the rest on as columns. Spark finds files and columns, and the rows are those of
-    `query.run(spark.read.parquet(path))`.
+    Rows do not pass through the JVM: tasks read the columns that a query needs and skip row groups that cannot
+    contribute. Spark lists files and columns, and the rows are those of `query.run(spark.read.parquet(path))`.
 
     Args:
         spark: The session.
-        path: A file, a folder, a pattern such as `events/2024-*`, or several of them. Folders `name=value` are columns.
+        path: A file, a folder, a glob such as `events/2024-*`, or several of them. Folders `name=value` become columns.
         **options: Of Spark's reader: `mergeSchema`, `basePath`, `recursiveFileLookup`, `pathGlobFilter`,
             `modifiedBefore`, `modifiedAfter`.
 
     Returns:
-        The events, as `ParquetEvents`: `query.run`, `schema` and `check`, and those of workloads, take them;
-        `to_spark()` gives a DataFrame.
+        The events, as `ParquetEvents`, for `run`, `schema` and `check` of queries and workloads; `to_spark()` returns a
+        DataFrame.
 
     Raises:
-        DataError: There are no such files, or they are no Parquet files.
+        DataError: There are no such files, or they are not Parquet files.
         OptionError: An option is not one of these.
     """
     unknown = sorted(set(options) - set(_OPTIONS))
