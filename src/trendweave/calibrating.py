@@ -1,4 +1,4 @@
-"""`trendweave.calibrate()`: measure what devices cost on this machine, and keep it for device="auto"."""
+"""`trendweave.calibrate()`: measure the speed of this machine's devices, for device="auto"."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _QUERIES = {
 
 
 def calibrate(save: bool = True) -> Costs:
-    """Measure what devices cost on this machine; device="auto" goes by it from now on. It takes some seconds, in which
-    nothing else should run.
+    """Measure the speed of this machine's devices, which device="auto" uses from then on. It takes some seconds; run
+    nothing else meanwhile.
 
     Args:
-        save: Keep the prices in the user's folder for caches ($XDG_CACHE_HOME/trendweave/devices.json).
+        save: Store the prices in the user's cache folder ($XDG_CACHE_HOME/trendweave/devices.json).
 
     Returns:
         Prices in nanoseconds.

@@ -155,16 +155,16 @@ CODES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: what, where and the hint.
+    """A problem: what is wrong, where, and a hint.
 
     Attributes:
-        code: A stable code, such as "TW301"; `CODES` says what each means.
+        code: A stable code, such as "TW301"; `CODES` has their meanings.
         message: What is wrong.
-        hint: The hint; empty where there is none.
-        line: The line of the query text, counted from 1; None where the problem has no place in it.
+        hint: What to do; empty if there is no hint.
+        line: The line of the query text, counted from 1; None if the problem has no position in it.
         column: The column of that line, counted from 1.
-        length: How many characters are meant.
-        query: The name of the query that it is about, where there are several; None for a query alone.
+        length: The number of characters concerned.
+        query: The name of the query, if there are several; None for a single query.
         text: The text of that query.
     """
 
@@ -224,11 +224,11 @@ def _width(character: str) -> int:
 
 
 class TrendweaveError(Exception):
-    """Base of every error this package raises on purpose.
+    """Base class of all errors of this package.
 
     Attributes:
-        problems: All that was found, in the order of the query text.
-        source: The query text, where there is one.
+        problems: All problems, in the order of the query text.
+        source: The query text, if there is one.
     """
 
     stage = "trendweave"
@@ -260,22 +260,21 @@ class TrendweaveError(Exception):
 
 
 class LanguageError(TrendweaveError):
-    """The query text cannot be read."""
+    """The query text cannot be parsed."""
 
     stage = "language"
 
 
 class ArgumentError(LanguageError, TypeError):
-    """A builder, or `trendweave.query`, was given something of a wrong Python type. It is a TypeError as well, as
-    Python would raise."""
+    """An argument of a builder or of `trendweave.query` has a wrong Python type. Also a TypeError."""
 
 
 class UnknownNameError(LanguageError, KeyError):
-    """A workload was asked for a query that it has not. It is a KeyError as well, as of any mapping."""
+    """A workload has no query of this name. Also a KeyError."""
 
 
 class PlanningError(TrendweaveError):
-    """The query can be read, but it has no meaning or cannot be planned."""
+    """The query can be parsed, but it has no meaning or cannot be planned."""
 
     stage = "planning"
 
@@ -287,15 +286,15 @@ class DataError(TrendweaveError):
 
 
 class ExecutionError(TrendweaveError):
-    """Something went wrong while the query ran."""
+    """The query failed while it ran."""
 
     stage = "execution"
 
 
 class OptionError(ExecutionError, ValueError, TypeError):
-    """An option that is not known, has a value that it cannot have, or does not go with the query.
+    """An option is unknown, has a wrong value, or does not fit the query.
 
-    It is a ValueError and a TypeError as well, as Python calls wrong arguments.
+    Also a ValueError and a TypeError.
     """
 
 

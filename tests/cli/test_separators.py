@@ -34,7 +34,7 @@ def test_check_run_and_pipe(folder: Path) -> None:
 
 
 def test_stores(folder: Path) -> None:
-    assert trendweave("store", "create", "s", "--like", "e.csv", "--type", "type").stdout == "made\n"
+    assert trendweave("store", "create", "s", "--like", "e.csv", "--type", "type").stdout == "created\n"
     assert trendweave("store", "append", "s", "--events", "e.csv").stdout == "2 rows were added\n"
 
 

@@ -28,7 +28,8 @@ def call(*arguments: str) -> Result:
 
 def test_a_store_from_first_to_last(folder: Path) -> None:
     assert (
-        call("create", "store", "--like", "quotes.parquet", "--key", "company", "--index", "price").output == "made\n"
+        call("create", "store", "--like", "quotes.parquet", "--key", "company", "--index", "price").output
+        == "created\n"
     )
     for _ in range(2):
         assert call("append", "store", "--events", "quotes.parquet").stdout == "4 rows were added\n"
@@ -44,7 +45,7 @@ def test_a_store_from_first_to_last(folder: Path) -> None:
     assert "files were replaced; there are" in call("compact", "store").stdout
     assert "files were removed" in call("vacuum", "store", "--older-than", "0 s").stdout
     assert "entries by price" in call("index", "store").stdout
-    assert "are well" in call("verify", "store", "--deep").stdout
+    assert "are intact" in call("verify", "store", "--deep").stdout
     assert call("calibrate", "store").stdout.startswith("nanoseconds: ")
 
 

@@ -1,4 +1,4 @@
-"""Queries from Python, without text. The same tree comes out as from the text, with the same checks.
+"""Build trend queries in Python. The tree and the checks are the same as for query text.
 
 >>> from trendweave.build import attr, count, event, next_of, plus, query, same
 >>> down = query(

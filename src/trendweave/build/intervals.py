@@ -1,4 +1,4 @@
-"""Interval queries from Python, without text.
+"""Build interval queries in Python.
 
 >>> from trendweave.build import attr
 >>> from trendweave.build.intervals import avg, define, query, relate
@@ -80,13 +80,13 @@ def define(
 
     Args:
         name: Its name.
-        condition: What holds while it lasts; None for given intervals.
-        at_least: How long it lasts at least.
-        at_most: How long it lasts at most.
+        condition: The condition that holds during the situation; None for given intervals.
+        at_least: Its minimum length.
+        at_most: Its maximum length.
 
     Raises:
         ArgumentError: An argument has a wrong type.
-        LanguageError: A length has no meaning, or both are the wrong way round.
+        LanguageError: A duration has no meaning, or both are in the wrong order.
     """
     problems: list[Problem] = []
     check_text(name, "define: name")
@@ -101,18 +101,18 @@ def define(
 
 
 def relate(left: str, relations: str | Iterable[str], right: str, *more: str) -> Constraint:
-    """One of the relations holds between two situations: `relate("A", ["meets", "overlaps"], "B")`.
+    """A constraint: one of the relations holds between two situations: `relate("A", ["meets", "overlaps"], "B")`.
 
     Args:
         left: A situation.
         relations: A relation, or a list of them.
         right: Another situation.
-        *more: Relations may also be given one by one, with the other situation behind them:
+        *more: Relations may also be given one by one, followed by the other situation:
             `relate("A", "meets", "overlaps", "B")`.
 
     Raises:
         ArgumentError: An argument has a wrong type.
-        LanguageError: There is no such relation, or none is given.
+        LanguageError: A relation is unknown or missing.
     """
     names = [relations] if isinstance(relations, str) else list(check_all(relations, str, "relate: relations", _LIST))
     *others, right = (right, *more)
@@ -140,27 +140,27 @@ def given(start: str = "start", end: str = "end", name: str = "name") -> Interva
         name: The column of their names.
 
     Raises:
-        ArgumentError: A name is no string.
+        ArgumentError: A name is not a string.
     """
     return IntervalColumns(*(check_text(column, "given: column") for column in (start, end, name)))
 
 
 def duration(name: str, alias: str | None = None) -> st.Output:
-    """How long a situation of the match lasts: `DURATION(A)`.
+    """The duration of a situation of the match: `DURATION(A)`.
 
     Args:
         name: The situation.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     argument = st.Attribute((check_text(name, "duration: name"),))
     return st.Output(st.Aggregate("DURATION", argument), check_optional_text(alias, "duration: alias"))
 
 
 def situations() -> IntervalReturn:
-    """RETURN SITUATIONS: the situations themselves, not matches of them."""
+    """RETURN SITUATIONS: the situations themselves instead of matches."""
     return IntervalReturn("situations")
 
 
@@ -177,17 +177,17 @@ def query(
     """Check and plan an interval query.
 
     Args:
-        *defined: Situations, as `define` gives them.
-        pattern: Constraints, as `relate` gives them.
-        source: The type of the events, or what `given` gives; all rows are events unless given.
-        partition_by: Columns that tell partitions apart.
-        within: The time from the first start of a match to its detection, at most.
-        detect_at_end: A match is told when its last situation has ended, not as soon as it is certain.
-        returns: A list of outputs and names of partition columns, or what `situations` gives.
-        every: By how much windows of counts slide.
+        *defined: Situations, made by `define`.
+        pattern: Constraints, made by `relate`.
+        source: The type of the events, or the result of `given`; by default all rows are events.
+        partition_by: The partition keys.
+        within: The maximum time from the first start of a match to its detection.
+        detect_at_end: Report a match when its last situation has ended, not as soon as it is certain.
+        returns: A list of outputs and names of partition columns, or the result of `situations`.
+        every: The slide of the windows of counts.
 
     Returns:
-        The same query as its text would give.
+        The same query as from its text.
 
     Raises:
         ArgumentError: An argument has a wrong type.

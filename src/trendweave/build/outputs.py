@@ -22,11 +22,11 @@ def count(variable: str | None = None, alias: str | None = None) -> st.Output:
     """COUNT(*), or COUNT of the events of a variable.
 
     Args:
-        variable: The variable; all trends are counted unless given. Of an interval query, a situation.
+        variable: The variable; by default all trends are counted. In an interval query, a situation.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("COUNT", variable, alias)
 
@@ -39,7 +39,7 @@ def total(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("SUM", name, alias, named=True)
 
@@ -52,7 +52,7 @@ def minimum(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("MIN", name, alias, named=True)
 
@@ -65,7 +65,7 @@ def maximum(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("MAX", name, alias, named=True)
 
@@ -78,7 +78,7 @@ def avg(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("AVG", name, alias, named=True)
 
@@ -91,7 +91,7 @@ def stddev(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("STDDEV", name, alias, named=True)
 
@@ -104,20 +104,20 @@ def variance(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("VARIANCE", name, alias, named=True)
 
 
 def count_distinct(name: str, alias: str | None = None) -> st.Output:
-    """COUNT(DISTINCT ...): the different values of an attribute.
+    """COUNT(DISTINCT ...): the number of distinct values of an attribute.
 
     Args:
         name: The attribute, as in "S.price".
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     argument = read_attribute((name,), "COUNT: name")
     return st.Output(st.Aggregate("COUNT", argument, distinct=True), check_optional_text(alias, "COUNT: alias"))
@@ -131,7 +131,7 @@ def first(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("FIRST", name, alias, named=True)
 
@@ -144,7 +144,7 @@ def last(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("LAST", name, alias, named=True)
 
@@ -176,7 +176,7 @@ def median(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("MEDIAN", name, alias, named=True)
 
@@ -211,20 +211,20 @@ def collect_list(name: str, alias: str | None = None) -> st.Output:
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("COLLECT_LIST", name, alias, named=True)
 
 
 def collect_set(name: str, alias: str | None = None) -> st.Output:
-    """COLLECT_SET: the different values of an attribute in one trend (`each`), in order of their first occurrence.
+    """COLLECT_SET: the distinct values of an attribute in one trend (`each`), in order of their first occurrence.
 
     Args:
         name: The attribute, as in "S.price".
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return _output("COLLECT_SET", name, alias, named=True)
 
@@ -238,22 +238,22 @@ def trends(*shown: str) -> st.Return:
     """RETURN TRENDS: every trend, with its events in order.
 
     Args:
-        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+        *shown: Attributes of events to return, as in "S.price"; by default all that the query names.
 
     Raises:
-        ArgumentError: An attribute is no string.
+        ArgumentError: An attribute is not a string.
     """
     return st.Return("trends", attributes=read_attributes(shown, "trends"))
 
 
 def complete_trends(*shown: str) -> st.Return:
-    """RETURN COMPLETE TRENDS: those that are no part of a longer one.
+    """RETURN COMPLETE TRENDS: trends that are not part of a longer one.
 
     Args:
-        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+        *shown: Attributes of events to return, as in "S.price"; by default all that the query names.
 
     Raises:
-        ArgumentError: An attribute is no string.
+        ArgumentError: An attribute is not a string.
     """
     return st.Return("trends", attributes=read_attributes(shown, "complete_trends"), complete=True)
 
@@ -262,7 +262,7 @@ def each(*outputs: st.Output | str) -> st.Return:
     """RETURN EACH: one row per trend.
 
     Args:
-        *outputs: What it tells: `count()`, `first("S.price")`, ..., or names of grouping attributes.
+        *outputs: Outputs of a row: `count()`, `first("S.price")`, ..., or names of grouping attributes.
 
     Raises:
         ArgumentError: An output is neither an output nor a string.
@@ -274,19 +274,19 @@ def rows(*shown: str) -> st.Return:
     """RETURN ROWS: one row per event of each trend.
 
     Args:
-        *shown: Attributes of events to show, as in "S.price"; all that the query names unless given.
+        *shown: Attributes of events to return, as in "S.price"; by default all that the query names.
 
     Raises:
-        ArgumentError: An attribute is no string.
+        ArgumentError: An attribute is not a string.
     """
     return st.Return("rows", attributes=read_attributes(shown, "rows"))
 
 
 def complete(returns: st.Return | Any) -> st.Return:
-    """RETURN COMPLETE ...: the same, of trends alone that are no part of a longer one.
+    """RETURN COMPLETE ...: only trends that are not part of a longer one.
 
     Args:
-        returns: What `trends`, `rows` and `each` give, or a list of outputs.
+        returns: The result of `trends`, `rows` or `each`, or a list of outputs.
 
     Raises:
         ArgumentError: It is neither.
@@ -301,7 +301,7 @@ def after_match(skip: st.AfterMatchKind, variable: str | None = None) -> st.Afte
 
     Args:
         skip: "past last", "next", or with a variable "first" or "last".
-        variable: Before the first or last event of which.
+        variable: The variable whose first or last event is meant.
 
     Raises:
         ArgumentError: There is no such place, or the variable is missing or too much.
@@ -313,40 +313,40 @@ def after_match(skip: st.AfterMatchKind, variable: str | None = None) -> st.Afte
 
 
 def limit(count: int) -> st.Choice:
-    """LIMIT: so many trends per window and group, the first ones found.
+    """LIMIT: at most this many trends per window and group, the first ones found.
 
     Args:
-        count: How many, 1 or more.
+        count: The number of trends, 1 or more.
 
     Raises:
-        ArgumentError: It is no whole number.
+        ArgumentError: It is not an integer.
         LanguageError: It is below 1, or has more than 18 digits.
     """
     return _choice("limit", count)
 
 
 def longest(count: int) -> st.Choice:
-    """LONGEST: so many trends per window and group, the longest ones.
+    """LONGEST: the longest trends of each window and group.
 
     Args:
-        count: How many, 1 or more.
+        count: The number of trends, 1 or more.
 
     Raises:
-        ArgumentError: It is no whole number.
+        ArgumentError: It is not an integer.
         LanguageError: It is below 1, or has more than 18 digits.
     """
     return _choice("longest", count)
 
 
 def sample(count: int, seed: int | None = None) -> st.Choice:
-    """SAMPLE: so many trends per window and group, drawn at random.
+    """SAMPLE: a random sample of the trends of each window and group.
 
     Args:
-        count: How many, 1 or more.
-        seed: Equal seeds draw equal trends; 0 unless given.
+        count: The number of trends, 1 or more.
+        seed: Equal seeds draw equal trends; 0 by default.
 
     Raises:
-        ArgumentError: An argument is no whole number.
+        ArgumentError: An argument is not an integer.
         LanguageError: A number is too small, or has more than 18 digits.
     """
     return _choice("sample", count, seed)

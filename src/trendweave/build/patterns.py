@@ -27,22 +27,22 @@ def event(type: str, variable: str | None = None) -> st.EventPattern:
 
     Args:
         type: The type of the event.
-        variable: The name by which conditions speak of it; the type unless given.
+        variable: The variable that the event is bound to; by default the type.
 
     Raises:
-        ArgumentError: An argument is no string.
+        ArgumentError: An argument is not a string.
     """
     return st.EventPattern(check_text(type, "event: type"), check_optional_text(variable, "event: variable"))
 
 
 def seq(*parts: st.Pattern) -> st.Sequence:
-    """One pattern after the other: `seq(event("A"), event("B"))` is `SEQ(A, B)`.
+    """A sequence of patterns: `seq(event("A"), event("B"))` is `SEQ(A, B)`.
 
     Args:
-        *parts: The patterns, in their order in time.
+        *parts: The patterns, in order of time.
 
     Raises:
-        ArgumentError: A part is no pattern.
+        ArgumentError: A part is not a pattern.
     """
     return st.Sequence(_check_several(parts, "seq"))
 
@@ -54,7 +54,7 @@ def either(*options: st.Pattern) -> st.Alternatives:
         *options: The patterns, one of which matches.
 
     Raises:
-        ArgumentError: An option is no pattern.
+        ArgumentError: An option is not a pattern.
     """
     return st.Alternatives(_check_several(options, "either"))
 
@@ -66,19 +66,19 @@ def both(*parts: st.Pattern) -> st.Conjunction:
         *parts: The two patterns.
 
     Raises:
-        ArgumentError: A part is no pattern.
+        ArgumentError: A part is not a pattern.
     """
     return st.Conjunction(_check_several(parts, "both"))
 
 
 def negate(pattern: st.Pattern) -> st.Negation:
-    """No match of the pattern lies here: `NOT A`.
+    """No match of the pattern in this gap: `NOT A`.
 
     Args:
-        pattern: What must not be there.
+        pattern: The pattern that must not match.
 
     Raises:
-        ArgumentError: It is no pattern.
+        ArgumentError: It is not a pattern.
     """
     return st.Negation(check_pattern(pattern, "negate: pattern"))
 
@@ -87,22 +87,22 @@ def plus(pattern: st.Pattern) -> st.Repeat:
     """The pattern once or more: `A+`.
 
     Args:
-        pattern: What is repeated.
+        pattern: The repeated pattern.
 
     Raises:
-        ArgumentError: It is no pattern.
+        ArgumentError: It is not a pattern.
     """
     return st.Repeat(check_pattern(pattern, "plus: pattern"), 1, None)
 
 
 def star(pattern: st.Pattern) -> st.Repeat:
-    """The pattern any number of times, or not at all: `A*`.
+    """The pattern any number of times, including zero: `A*`.
 
     Args:
-        pattern: What is repeated.
+        pattern: The repeated pattern.
 
     Raises:
-        ArgumentError: It is no pattern.
+        ArgumentError: It is not a pattern.
     """
     return st.Repeat(check_pattern(pattern, "star: pattern"), 0, None)
 
@@ -111,25 +111,25 @@ def optional(pattern: st.Pattern) -> st.Repeat:
     """The pattern once or not at all: `A?`.
 
     Args:
-        pattern: What may be there.
+        pattern: The optional pattern.
 
     Raises:
-        ArgumentError: It is no pattern.
+        ArgumentError: It is not a pattern.
     """
     return st.Repeat(check_pattern(pattern, "optional: pattern"), 0, 1)
 
 
 def times(pattern: st.Pattern, low: int, high: int | None = None) -> st.Repeat:
-    """The pattern so many times: `times(p, 2, 5)` is `p{2,5}`, `times(p, 2)` is `p{2,}`.
+    """The pattern a number of times: `times(p, 2, 5)` is `p{2,5}`, `times(p, 2)` is `p{2,}`.
 
     Args:
-        pattern: What is repeated.
-        low: How often at least.
-        high: How often at most; without end unless given.
+        pattern: The repeated pattern.
+        low: The minimum.
+        high: The maximum; unbounded by default.
 
     Raises:
         ArgumentError: An argument has a wrong type.
-        LanguageError: The bounds are below zero, or the wrong way round.
+        LanguageError: The bounds are below zero, or in the wrong order.
     """
     check_pattern(pattern, "times: pattern")
     low = check_number(low, "times: low")

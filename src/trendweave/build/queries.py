@@ -1,4 +1,4 @@
-"""Trend queries from Python, without text."""
+"""Build trend queries in Python."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def query(
     """Check and plan a trend query.
 
     Args:
-        pattern: What to look for, as `event`, `seq`, `plus`, ... give it.
-        returns: A list of outputs and names of grouping attributes, or what `trends`, `rows`, `each` and `complete`
-            give; complete trends unless given.
-        where: Conditions, all of which hold.
+        pattern: The pattern, made by `event`, `seq`, `plus`, ...
+        returns: A list of outputs and names of grouping attributes, or the result of `trends`, `rows`, `each` or
+            `complete`; by default complete trends.
+        where: Conditions, combined by AND.
         group_by: Grouping attributes.
         semantics: The event selection strategy, such as "skip-till-next-match".
         within: The length of windows, as a string such as "10 minutes" or a timedelta.
-        slide: By how much windows slide.
-        session: The pause that ends a window, instead of `within` and `slide`.
-        after_match: What `after_match` gives.
-        per_start: "longest" or "shortest": so much of the trends that begin together.
-        having: Conditions on rows, all of which hold; `value_of(count()) > 1`, `attr("mean") > 2`.
-        order_by: Expressions and names of outputs that rows of a window are ordered by; `descending("mean")`.
-        choice: What `limit`, `longest` and `sample` give.
+        slide: The slide of the windows.
+        session: The pause that ends a session window, instead of `within` and `slide`.
+        after_match: The result of `after_match`.
+        per_start: "longest" or "shortest": one of the trends that begin with the same event.
+        having: Conditions on rows, combined by AND; `value_of(count()) > 1`, `attr("mean") > 2`.
+        order_by: Expressions and names of outputs to order the rows of a window by; `descending("mean")`.
+        choice: The result of `limit`, `longest` or `sample`.
 
     Returns:
-        The same query as its text would give.
+        The same query as from its text.
 
     Raises:
         ArgumentError: An argument has a wrong type.

@@ -22,7 +22,7 @@ Value: TypeAlias = "Scalar | bool | int | float | str | datetime | date | timede
 
 
 class Scalar:
-    """A scalar expression; comparisons and arithmetic give further ones. `&`, `|` and `~` are AND, OR and NOT."""
+    """A scalar expression, with comparisons and arithmetic. `&`, `|` and `~` are AND, OR and NOT."""
 
     __slots__ = ("tree",)
     __hash__ = None  # type: ignore[assignment]  # == makes a condition, so that no Scalar equals another
@@ -122,11 +122,11 @@ class Scalar:
         return Scalar(st.Between(self.tree, lit(low).tree, lit(high).tree))
 
     def is_null(self) -> Scalar:
-        """Without a value: `x IS NULL`."""
+        """Is NULL: `x IS NULL`."""
         return Scalar(st.IsNull(self.tree))
 
     def is_not_null(self) -> Scalar:
-        """With a value: `x IS NOT NULL`."""
+        """Is not NULL: `x IS NOT NULL`."""
         return Scalar(st.IsNull(self.tree, negated=True))
 
     def like(self, pattern: str) -> Scalar:
@@ -136,7 +136,7 @@ class Scalar:
             pattern: The form; `%` is any text, `_` any character.
 
         Raises:
-            ArgumentError: The form is no string.
+            ArgumentError: The form is not a string.
         """
         if not isinstance(pattern, str):
             raise refuse("like: pattern", pattern, "a string", "write for example like('a%')")
@@ -146,11 +146,11 @@ class Scalar:
         """A string that contains a match of a regular expression: `s RLIKE 'a+'`.
 
         Args:
-            pattern: The expression, of what Java and RE2 read alike.
+            pattern: The expression, in the syntax that Java and RE2 share.
 
         Raises:
-            ArgumentError: The expression is no string.
-            LanguageError: It is not read alike by all engines.
+            ArgumentError: The expression is not a string.
+            LanguageError: Engines interpret it differently.
         """
         if not isinstance(pattern, str):
             raise refuse("rlike: pattern", pattern, "a string", "write for example rlike('^a+')")
@@ -170,24 +170,24 @@ def attr(name: str, *more: str) -> Scalar:
     """An attribute of an event: `attr("S.price")`.
 
     Args:
-        name: The variable and the column, with a dot between them; of situations, the column alone.
-        *more: A name that has a dot of its own is given in parts: `attr("S", "a.b")`.
+        name: The variable and the column, separated by a dot; for situations only the column.
+        *more: Pass a name that contains a dot in parts: `attr("S", "a.b")`.
 
     Raises:
-        ArgumentError: A name is no string.
+        ArgumentError: A name is not a string.
     """
     return Scalar(read_attribute((name, *more), "attr: name"))
 
 
 def next_of(name: str, *more: str) -> Scalar:
-    """An attribute of the event that follows: `next_of("S.price")` is `NEXT(S).price`.
+    """An attribute of the next event: `next_of("S.price")` is `NEXT(S).price`.
 
     Args:
-        name: The variable and the column, with a dot between them.
+        name: The variable and the column, separated by a dot.
         *more: As in `attr`.
 
     Raises:
-        ArgumentError: A name is no string, or there is no column.
+        ArgumentError: A name is not a string, or there is no column.
     """
     variable, names = _split(name, more, "next_of")
     return Scalar(st.NextAttribute(variable, names))
@@ -197,11 +197,11 @@ def prev_of(name: str, *more: str) -> Scalar:
     """An attribute of the event directly before: `prev_of("S.price")` is `PREV(S).price`.
 
     Args:
-        name: The variable and the column, with a dot between them.
+        name: The variable and the column, separated by a dot.
         *more: As in `attr`.
 
     Raises:
-        ArgumentError: A name is no string, or there is no column.
+        ArgumentError: A name is not a string, or there is no column.
     """
     variable, names = _split(name, more, "prev_of")
     return Scalar(st.PreviousAttribute(variable, names))
@@ -211,11 +211,11 @@ def first_of(name: str, *more: str) -> Scalar:
     """An attribute of a variable's first event of the trend: `first_of("S.price")` is `FIRST(S).price`.
 
     Args:
-        name: The variable and the column, with a dot between them.
+        name: The variable and the column, separated by a dot.
         *more: As in `attr`.
 
     Raises:
-        ArgumentError: A name is no string, or there is no column.
+        ArgumentError: A name is not a string, or there is no column.
     """
     variable, names = _split(name, more, "first_of")
     return Scalar(st.Aggregate("FIRST", st.Attribute((variable, *names))))
@@ -225,11 +225,11 @@ def last_of(name: str, *more: str) -> Scalar:
     """An attribute of a variable's latest event: `last_of("A.price")` is `LAST(A).price`.
 
     Args:
-        name: The variable and the column, with a dot between them.
+        name: The variable and the column, separated by a dot.
         *more: As in `attr`.
 
     Raises:
-        ArgumentError: A name is no string, or there is no column.
+        ArgumentError: A name is not a string, or there is no column.
     """
     variable, names = _split(name, more, "last_of")
     return Scalar(st.Aggregate("LAST", st.Attribute((variable, *names))))
@@ -243,13 +243,13 @@ def _split(name: str, more: tuple[str, ...], what: str) -> tuple[str, tuple[str,
 
 
 def value_of(output: st.Output) -> Scalar:
-    """What an output tells, to calculate with and to compare: `value_of(total("P.amount")) / value_of(count())`.
+    """The value of an output, for arithmetic and comparisons: `value_of(total("P.amount")) / value_of(count())`.
 
     Args:
-        output: What `count`, `total`, ... give; its alias does not matter here.
+        output: The result of `count`, `total`, ...; its alias does not matter here.
 
     Raises:
-        ArgumentError: It is no output.
+        ArgumentError: It is not an output.
     """
     if not isinstance(output, st.Output):
         raise refuse("value_of: output", output, "an output", 'write value_of(total("P.amount"))')
@@ -261,7 +261,7 @@ def named(value: Scalar, alias: str | None = None) -> st.Output:
 
     Args:
         value: The expression.
-        alias: The name of the column; the text of the expression unless given.
+        alias: The name of the column; by default the text of the expression.
 
     Raises:
         ArgumentError: An argument has a wrong type.
@@ -272,7 +272,7 @@ def named(value: Scalar, alias: str | None = None) -> st.Output:
 
 
 def descending(value: Scalar | str) -> st.OrderItem:
-    """Order from large to small: `descending("mean")`.
+    """Descending order: `descending("mean")`.
 
     Args:
         value: An expression, or the name of an output.
@@ -379,10 +379,10 @@ def case(*branches: tuple[Scalar, Value], otherwise: Value = None) -> Scalar:
 
     Args:
         *branches: Conditions with their values, at least one.
-        otherwise: The value where no condition is true; NULL unless given.
+        otherwise: The value if no condition is true; NULL by default.
 
     Raises:
-        ArgumentError: There are no branches, or one is no condition with a value.
+        ArgumentError: There are no branches, or one is not a condition with a value.
     """
     hint = 'write case((attr("S.x") > 3, 1), otherwise=0)'
     if not branches:
@@ -402,7 +402,7 @@ def all_of(*parts: Scalar) -> Scalar:
         *parts: The conditions, at least one.
 
     Raises:
-        ArgumentError: There are none, or one is no condition.
+        ArgumentError: There are none, or one is not a condition.
     """
     return Scalar(st.all_of(read_conditions(parts, "all_of")))
 
@@ -414,7 +414,7 @@ def any_of(*parts: Scalar) -> Scalar:
         *parts: The conditions, at least one.
 
     Raises:
-        ArgumentError: There are none, or one is no condition.
+        ArgumentError: There are none, or one is not a condition.
     """
     return Scalar(st.any_of(read_conditions(parts, "any_of")))
 
@@ -434,7 +434,7 @@ def same(*names: str) -> Scalar:
         *names: Attributes; with a variable before the dot, only its events are bound.
 
     Raises:
-        ArgumentError: There are none, or one is no string.
+        ArgumentError: There are none, or one is not a string.
     """
     if not names:
         raise ArgumentError([Problem("TW116", "same has no attributes", 'give at least one: same("company")')])

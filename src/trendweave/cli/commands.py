@@ -66,13 +66,15 @@ class Format(StrEnum):
 
 Events = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
+    typer.Option(
+        metavar="PATH", help="A .parquet, .csv or .json (one object per line) file, or a folder; may be repeated."
+    ),
 ]
 Out = Annotated[
     str,
     typer.Option(
         metavar="PATH",
-        help="A file of such a kind, a folder/ (of many queries: a file in it for each), or - for the terminal (CSV in "
+        help="A file of such a format, a folder/ (for many queries, a file for each), or - for the terminal (CSV in "
         "a pipe).",
     ),
 ]
@@ -99,13 +101,13 @@ def _about(
 def check(
     file: QueryFile = None,
     text: QueryText = None,
-    schema: Annotated[Path | None, typer.Option(help="A table whose columns the query is checked against.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="A table to check the query's columns against.")] = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
 ) -> None:
-    """Check a query, or many; with --schema, also whether they fit a table."""
+    """Check one or many queries; with --schema, also against the columns of a table."""
 
     def check_columns(checked: Query | Workload) -> None:
         if schema is None:
@@ -129,12 +131,12 @@ def check(
 def explain(
     file: QueryFile = None,
     text: QueryText = None,
-    format: Annotated[Format, typer.Option(help="Text for people, a drawing of the template, or JSON.")] = Format.text,
+    format: Annotated[Format, typer.Option(help="Plain text, a drawing of the template, or JSON.")] = Format.text,
     store: StorePath = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
 ) -> None:
-    """Show what a query means and how it will be computed; of many, what they share; of a store, what is read."""
+    """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
     queries = load_queries(file, text)
     if store is None:
         print(queries.explain(format.value))
@@ -152,14 +154,14 @@ def run(
     out: Out = "-",
     time: TimeColumn = "time",
     type: TypeColumn = "type",
-    numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
+    numbers: Annotated[NumberFormat, typer.Option(help="How counts are returned.")] = NumberFormat.decimal,
     runner: Where = None,
     master: Master = None,
     conf: Settings = None,
     sharing: SharingOption = None,
     exchange: ExchangeOption = None,
     show: Annotated[
-        Path | None, typer.Option(help="A picture of trends, windows, or matches: .html, .svg or .png.")
+        Path | None, typer.Option(help="Also draw a picture of trends, windows or matches: .html, .svg or .png.")
     ] = None,
     store: StorePath = None,
     between: Between = None,
@@ -171,7 +173,7 @@ def run(
     time_format: TimeFormatOption = None,
     order_by: OrderOption = None,
 ) -> None:
-    """Run a query, or many, on files of events, or on stored events."""
+    """Run one or many queries on files of events or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
 
     settings = read_pairs(conf or [], "--conf")
@@ -228,7 +230,7 @@ app.add_typer(store, name="store")
 
 @app.command()
 def calibrate() -> None:
-    """Measure what devices cost on this machine, for --device auto; nothing else should run meanwhile."""
+    """Measure the speed of this machine's devices, for --device auto. Run nothing else meanwhile."""
     from trendweave import calibrate as measure
 
     costs = measure()
@@ -243,11 +245,11 @@ def calibrate() -> None:
 @app.command()
 def demo(
     runner: Where = None,
-    picture: Annotated[Path, typer.Option(help="Where the picture goes, as .html or .svg.")] = Path(
+    picture: Annotated[Path, typer.Option(help="The file of the picture, .html or .svg.")] = Path(
         "trendweave-demo.html"
     ),
 ) -> None:
-    """Show a query on real data: its plan, its result, a picture, and the speed on a large stream."""
+    """Run a query on real data: its plan, its result, a picture, and the speed on a large stream."""
     from trendweave.cli.demo import run_demo
 
     run_demo(make_console(), on_spark=choose_runner(runner) is Runner.spark, picture=picture)

@@ -92,7 +92,7 @@ QueryFile = Annotated[
     str | None,
     typer.Argument(
         metavar="QUERY",
-        help="A file with one query, or - for standard input; a folder of .tw files, a .json or a .yaml file for many.",
+        help="A file with one query, or - for standard input; for many, a folder of .tw files, a .json or .yaml file.",
     ),
 ]
 QueryText = Annotated[
@@ -101,55 +101,56 @@ QueryText = Annotated[
 Where = Annotated[
     Runner | None,
     typer.Option(
-        help="Where the query runs: on Spark, or in this process without a JVM; on Spark without it where Spark is "
-        "installed."
+        help="Where the query runs: on Spark, or in this process without a JVM. By default on Spark, if installed."
     ),
 ]
 SharingOption = Annotated[
     Sharing | None,
-    typer.Option(help="Of many queries: whether common parts of patterns are computed once; as it pays without it."),
+    typer.Option(help="For many queries: whether common parts of patterns are computed once; by default if it pays."),
 ]
 ExchangeOption = Annotated[
     Exchange | None,
-    typer.Option(help="On Spark: whether tasks pack rows into columns before they change places, or Spark sorts them."),
+    typer.Option(help="On Spark: the shuffle format, packed columns or rows."),
 ]
 DeviceOption = Annotated[
     Device | None,
-    typer.Option(help="What computes: one core (cpu), all cores of a process (threads), a GPU (gpu), or the fastest."),
+    typer.Option(help="What computes: one core (cpu), all cores (threads), a GPU (gpu), or the fastest (auto)."),
 ]
 MaxTrends = Annotated[
     int | None,
-    typer.Option(min=1, metavar="NUMBER", help="A query that would show more trends is refused; 1,000,000 without it."),
+    typer.Option(min=1, metavar="NUMBER", help="A query that would list more trends is refused; 1,000,000 by default."),
 ]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help='What finding trends one by one may use; "512 MB" without it.')
+    str | None, typer.Option(metavar="SIZE", help='Memory limit for listing trends; "512 MB" by default.')
 ]
 StorePath = Annotated[
-    str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or address.")
+    str | None, typer.Option("--store", metavar="PATH", help="Stored events, instead of --events: a folder or URI.")
 ]
 Between = Annotated[
     tuple[str, str] | None,
-    typer.Option(metavar="FROM TO", help="With --store: only events from the first time on, and before the second."),
+    typer.Option(
+        metavar="FROM TO", help="With --store: only events from the first time (inclusive) to the second (exclusive)."
+    ),
 ]
 UsingOption = Annotated[
-    Using | None, typer.Option(help="With --store: as it costs least (auto), by indexes, or all of it (replay).")
+    Using | None, typer.Option(help="With --store: the cheapest access path (auto), by indexes, or a scan (replay).")
 ]
-TimeColumn = Annotated[str, typer.Option(help="The column that holds the time.")]
+TimeColumn = Annotated[str, typer.Option(help="The time column.")]
 TimeUnitOption = Annotated[
     TimeUnit | None,
-    typer.Option(help="What numbers of the time column count, since 1970; they are seconds without it."),
+    typer.Option(help="The unit of an integer time column, since 1970; seconds by default."),
 ]
 TimeFormatOption = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="How times are written that are text: iso, or such as '%d.%m.%Y %H:%M:%S'."),
+    typer.Option(metavar="FORMAT", help="The format of times that are text: iso, or for example '%d.%m.%Y %H:%M:%S'."),
 ]
 OrderOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="A column that orders events of one time; may be repeated."),
+    typer.Option(metavar="COLUMN", help="A column that orders events with the same timestamp; may be repeated."),
 ]
-TypeColumn = Annotated[str, typer.Option(help="The column that holds the type; an empty string for none.")]
-Master = Annotated[str | None, typer.Option(help="Spark's master; all cores of this machine (local[*]) without it.")]
-Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")]
+TypeColumn = Annotated[str, typer.Option(help="The type column; an empty string for none.")]
+Master = Annotated[str | None, typer.Option(help="Spark's master; by default all cores of this machine (local[*]).")]
+Settings = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; may be repeated.")]
 
 
 def load_query(file: str) -> Query:

@@ -10,15 +10,15 @@ import typer
 from trendweave import package as write_package
 from trendweave.cli.failure import Failure
 
-Out = Annotated[Path, typer.Option(metavar="PATH", help="The file; one that is there is replaced.")]
+Out = Annotated[Path, typer.Option(metavar="PATH", help="The file to write; an existing one is replaced.")]
 Kernels = Annotated[
-    bool, typer.Option("--with-kernels", help="Also compiled kernels, for executors with the CPU of this machine.")
+    bool, typer.Option("--with-kernels", help="Include compiled kernels, for executors with the CPU of this machine.")
 ]
-WithoutLark = Annotated[bool, typer.Option("--without-lark", help="Not Lark, where executors have it installed.")]
+WithoutLark = Annotated[bool, typer.Option("--without-lark", help="Leave Lark out, if executors have it installed.")]
 
 
 def package(out: Out = Path("trendweave.zip"), kernels: Kernels = False, without_lark: WithoutLark = False) -> None:
-    """Write Trendweave as one file for spark-submit --py-files, Spark Connect and clusters."""
+    """Write Trendweave into one file for spark-submit --py-files, Spark Connect and clusters."""
     if not out.absolute().parent.is_dir():
         raise Failure(f"there is no folder {out.parent}", "make it, or choose another --out")
     try:

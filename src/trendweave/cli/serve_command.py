@@ -14,23 +14,23 @@ from trendweave.cli.failure import Failure
 def serve(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="A folder whose files may be read; without it, samples."),
+        typer.Argument(metavar="[FOLDER]", help="A folder whose files can be read; without it, samples."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8760,
-    host: Annotated[str, typer.Option(help="The address to listen at; others than loopback ask for a token.")] = (
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")] = 8760,
+    host: Annotated[str, typer.Option(help="The address to listen on; all but loopback require a token.")] = (
         "127.0.0.1"
     ),
     token: Annotated[
-        str | None, typer.Option(help="What visitors have to know; a random one where others can reach the server.")
+        str | None, typer.Option(help="The token for visitors; a random one if others can reach the server.")
     ] = None,
     store: Annotated[
         list[str] | None,
         typer.Option(metavar="[NAME=]PATH", help="Stored events to offer as well; may be repeated."),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=1, help="How long a run may take.")] = 60.0,
-    memory: Annotated[int, typer.Option(min=256, help="Megabytes that a run may take.")] = 2048,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit of a run in seconds.")] = 60.0,
+    memory: Annotated[int, typer.Option(min=256, help="Memory limit of a run in megabytes.")] = 2048,
 ) -> None:
-    """Serve a page to write, run, draw and watch queries on; for this machine alone unless told otherwise."""
+    """Serve a page to write, run, draw and watch queries; by default only for this machine."""
     try:
         from trendweave.serve.serving import Limits, Serving
         from trendweave.serve.starting import start

@@ -21,7 +21,7 @@ from trendweave.errors import DataError
 if TYPE_CHECKING:
     from trendweave import EventStore
 
-store = typer.Typer(no_args_is_help=True, help="Keep events in files, with indexes that make questions fast.")
+store = typer.Typer(no_args_is_help=True, help="Store events in files, with indexes for fast queries.")
 
 
 class Using(Enum):
@@ -32,28 +32,28 @@ class Using(Enum):
     replay = "replay"
 
 
-Where = Annotated[str, typer.Argument(metavar="PATH", help="The folder of the store, or an address such as s3://...")]
-Time = Annotated[str, typer.Option(help="The column of the time, of a folder that was not made by `create`.")]
+Where = Annotated[str, typer.Argument(metavar="PATH", help="The folder of the store, or a URI such as s3://...")]
+Time = Annotated[str, typer.Option(help="The time column, for a folder that `create` did not make.")]
 Events = Annotated[
-    list[str], typer.Option(metavar="PATH", help="Files or folders as of `trendweave run`; may be repeated.")
+    list[str], typer.Option(metavar="PATH", help="Files or folders, as in `trendweave run`; may be repeated.")
 ]
 
 
 @store.command()
 def create(
     path: Where,
-    like: Annotated[Path, typer.Option(metavar="PATH", help="A table whose columns the store has.")],
-    time: Annotated[str, typer.Option(help="The column of the time.")] = "time",
+    like: Annotated[Path, typer.Option(metavar="PATH", help="A table with the columns of the store.")],
+    time: Annotated[str, typer.Option(help="The time column.")] = "time",
     type: Annotated[
-        str | None, typer.Option(help="The column of the type, '' for none; without it `type`, if there is one.")
+        str | None, typer.Option(help="The type column, '' for none; by default `type`, if there is one.")
     ] = None,
-    key: Annotated[list[str] | None, typer.Option(help="Events are laid out by it; may be repeated.")] = None,
+    key: Annotated[list[str] | None, typer.Option(help="A column to bucket events by; may be repeated.")] = None,
     index: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
-    buckets: Annotated[int | None, typer.Option(help="How many files keys are dealt out to.")] = None,
+    buckets: Annotated[int | None, typer.Option(help="The number of buckets that keys are distributed to.")] = None,
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
 ) -> None:
-    """Make a store without events."""
+    """Create an empty store."""
     from trendweave import EventStore
     from trendweave.cli.files import read_schema
 
@@ -62,7 +62,7 @@ def create(
     if type is None:
         type = "type" if "type" in schema.names else ""
     EventStore.create(path, schema, time, type or None, key or [], index or [], buckets, **times)
-    print("made")
+    print("created")
 
 
 @store.command()
@@ -73,7 +73,7 @@ def append(
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
 ) -> None:
-    """Add events: those of each file are seen together, or not at all."""
+    """Append events; each file is added atomically."""
     from trendweave.cli.files import EventFiles, find_files, read_tables
 
     times = read_times(time_unit, time_format)
@@ -93,7 +93,7 @@ def index(
     column: Annotated[list[str] | None, typer.Option(help="A column to look events up by; may be repeated.")] = None,
     time: Time = "time",
 ) -> None:
-    """Make the indexes that files lack."""
+    """Build missing indexes."""
     opened = open_store(path, time)
     with progress("rows", int(opened.groups.rows.sum())) as step:
         opened.build_index(column or [], told=step)
@@ -102,28 +102,28 @@ def index(
 
 @store.command()
 def describe(path: Where, time: Time = "time") -> None:
-    """Tell what a store is: files, rows, times, indexes and sizes."""
+    """Describe a store: files, rows, times, indexes and sizes."""
     print(open_store(path, time).describe())
 
 
 @store.command()
 def verify(
     path: Where,
-    deep: Annotated[bool, typer.Option(help="Make each light index anew from the data, and compare.")] = False,
+    deep: Annotated[bool, typer.Option(help="Rebuild each light index from the data and compare.")] = False,
     time: Time = "time",
 ) -> None:
-    """Look at all files: exit code 1 where something is wrong. A missing index is nothing wrong."""
+    """Verify all files; exit code 1 if something is wrong. A missing index is no fault."""
     opened = open_store(path, time)
     with progress("files", len(opened.files)) as step:
         found = opened.verify(deep, told=step)
     if not found.is_well:
         raise Failure("\n".join(found.problems), "trendweave store index makes indexes anew")
-    print(f"{found.files:,} files and {found.indexes:,} indexes are well")
+    print(f"{found.files:,} files and {found.indexes:,} indexes are intact")
 
 
 @store.command()
 def compact(path: Where, time: Time = "time") -> None:
-    """Merge files that are small, or whose times overlap."""
+    """Merge files that are small or overlap in time."""
     opened = open_store(path, time)
     with progress("files", None) as step:
         merged = opened.compact(told=step)
@@ -133,17 +133,17 @@ def compact(path: Where, time: Time = "time") -> None:
 @store.command()
 def vacuum(
     path: Where,
-    older_than: Annotated[str, typer.Option(help="Younger files may be those of somebody at work.")] = "1 day",
+    older_than: Annotated[str, typer.Option(help="Younger files are left alone, as they may be in use.")] = "1 day",
     time: Time = "time",
 ) -> None:
-    """Remove appends that were never finished, replaced files, and indexes without data."""
+    """Remove unfinished appends, replaced files, and indexes without data."""
     removed = open_store(path, time).vacuum(older_than)
     print(f"{len(removed):,} files were removed")
 
 
 @store.command()
 def calibrate(path: Where, time: Time = "time") -> None:
-    """Measure what reading costs on this machine."""
+    """Measure the cost of reading on this machine."""
     costs = open_store(path, time).calibrate()
     print(f"nanoseconds: {costs.row:.1f} a row, {costs.value:.1f} a value, {costs.group:,.0f} a row group, "
           f"{costs.node:.1f} a node of the tree")  # fmt: skip
@@ -152,17 +152,19 @@ def calibrate(path: Where, time: Time = "time") -> None:
 @store.command()
 def aggregate(
     path: Where,
-    aggregates: Annotated[str, typer.Argument(help="Such as 'COUNT(*), AVG(price) AS mean'.")],
-    within: Annotated[str | None, typer.Option(help="How long a window is: '1 day', '1000 events'.")] = None,
-    slide: Annotated[str | None, typer.Option(help="How far it moves.")] = None,
-    begin: Annotated[str | None, typer.Option("--from", help="Only events from this moment on.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Only events before this moment.")] = None,
-    using: Annotated[Using, typer.Option(help="From the index, by reading all, or what costs less.")] = Using.auto,
+    aggregates: Annotated[str, typer.Argument(help="For example 'COUNT(*), AVG(price) AS mean'.")],
+    within: Annotated[str | None, typer.Option(help="The length of a window: '1 day', '1000 events'.")] = None,
+    slide: Annotated[str | None, typer.Option(help="The slide of the window.")] = None,
+    begin: Annotated[str | None, typer.Option("--from", help="Only events from this time on.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Only events before this time.")] = None,
+    using: Annotated[
+        Using, typer.Option(help="By the index, by a scan (replay), or the cheaper one (auto).")
+    ] = Using.auto,
     explain: Annotated[bool, typer.Option(help="Show what would be read, and read nothing.")] = False,
     out: Annotated[str, typer.Option(metavar="PATH", help="A file, or - for the terminal (CSV in a pipe).")] = "-",
     time: Time = "time",
 ) -> None:
-    """Aggregates of events in windows."""
+    """Aggregate events over windows."""
     import pyarrow.csv
 
     from trendweave.cli.files import check_place, write_table

@@ -13,10 +13,10 @@ from trendweave.cli.failure import Failure
 def warm_up(
     pack: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A zip to write with all that was compiled, for executors of the same kind."),
+        typer.Option(metavar="FILE", help="A zip to write with all compiled kernels, for executors of the same kind."),
     ] = None,
 ) -> None:
-    """Compile all that queries need, for this machine, and keep it: for images, and for machines that are set up."""
+    """Compile all kernels for this machine in advance, for images and new machines."""
     from trendweave import warm_up
 
     try:

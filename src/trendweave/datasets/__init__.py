@@ -1,4 +1,4 @@
-"""Event streams to try queries on: seeded generators in the manner of the papers, and two small real extracts.
+"""Sample data: seeded generators like those of the papers, and two small extracts of real data.
 
 Every function returns a pyarrow Table, sorted by time, with the columns `time` and `type` and the attributes of its
 events. Generators give the same table for the same arguments; `time="seconds"` makes `time` a whole number of seconds

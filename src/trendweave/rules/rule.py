@@ -15,9 +15,9 @@ class Rule:
     """A query of a workload.
 
     Attributes:
-        name: What the query is called. A / in it stands for folders.
+        name: The name of the query. A / in it stands for folders.
         query: The query, checked and planned.
-        version: Which version of the rule it is, for people; nothing is computed of it.
+        version: The version of the rule, for information only.
         description: What it is for.
     """
 

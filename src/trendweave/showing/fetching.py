@@ -37,7 +37,7 @@ def fetch(table: Any, moments: Sequence[str] = _MOMENTS) -> Fetched:
 
     Raises:
         OptionError: It is a stream.
-        DataError: It is no table.
+        DataError: It is not a table.
     """
     if isinstance(table, Fetched):
         return table

@@ -1,4 +1,4 @@
-"""Pictures of whatever users hold: `plot` draws it, `show` sets rows and a picture beside each other.
+"""Pictures of results, queries and workloads: `plot` draws them, `show` displays rows next to a picture.
 
 Results are plain tables, so that every other tool takes them; that is why they are drawn by functions, and have no
 methods of ours.
@@ -56,30 +56,30 @@ def plot(
     """Draw a result, a query, a workload, operators, or how stored events are read.
 
     Args:
-        what: A result of `run` as a table of any kind: windows become lines over time, or bars if there is one, listed
-            trends lines with their events, matches and situations bars on a time line. Of a Spark DataFrame the 10,000
-            earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed together),
-            an operator or a chain.
-        query: The query of the result, which tells values, groups and situations apart; without it columns are taken
-            for what they look like.
-        events: With listed trends, the events that they were found in: trends are then drawn on their course.
-        store: With a query or a workload, the `trendweave.EventStore` that it would be run on: what each way to read it
-            costs, and what is read.
-        value: The column that is drawn; of trends on events, the attribute.
-        group: The column or columns that tell lines apart.
-        time: With events, the column that holds the time.
-        title: What stands above the picture.
-        unit: What values are counted in, written behind their name.
-        zone: The zone in which times are marked, such as "Europe/Berlin"; that of the times unless given.
-        **options: With a store, those of `run`, such as `between` and `using`. With a result, `numbers` as it was given
-            to `run`: "log2" is written beside logarithms of counts, which cannot always be told from counts.
+        what: A result of `run`, as a table of any kind: windows become lines over time (bars if there is only one),
+            listed trends lines with their events, matches and situations bars on a time line. From a Spark DataFrame
+            the 10,000 earliest rows are fetched. Or a `Query` or a plan (its template), a `Workload` (what is computed
+            together), an operator or a chain.
+        query: The query of the result, which identifies values, groups and situations; without it they are guessed from
+            the columns.
+        events: With listed trends, the events in which they were found: trends are then drawn on top of them.
+        store: With a query or a workload, the `trendweave.EventStore` to read: draws the cost of each access path, and
+            what is read.
+        value: The column to draw; for trends on events, the attribute.
+        group: The column or columns that separate the lines.
+        time: With events, the time column.
+        title: The title of the picture.
+        unit: The unit of the values, written after their name.
+        zone: The zone of the time axis, such as "Europe/Berlin"; by default that of the times.
+        **options: With a store, those of `run`, such as `between` and `using`. With a result, `numbers` as it was
+            passed to `run`: "log2" labels logarithms of counts, which cannot always be distinguished from counts.
 
     Returns:
-        A picture, which notebooks show; `picture.save("x.svg")`, `.html` and `.png` write it.
+        A picture, which notebooks display; `picture.save("x.svg")`, `.html` and `.png` write it.
 
     Raises:
-        OptionError: Nothing can be drawn of it, or a column is not there or holds no numbers.
-        DataError: It is no table.
+        OptionError: It cannot be drawn, or a column is missing or not numeric.
+        DataError: It is not a table.
     """
     if store is not None:
         if not isinstance(what, Query | Workload):
@@ -170,17 +170,17 @@ def _draw_trends(rows: pa.Table, of: str, wanted: _Wanted) -> Picture:
 
 
 def show(result: Any, query: Query | None = None, rows: int = 10, **options: Any) -> ShownResult:
-    """Set the first rows of a result beside a picture of it, for notebooks; `print` gives the rows as text.
+    """Show the first rows of a result next to a picture, for notebooks; `print` shows the rows as text.
 
     Args:
-        result: A table of any kind; of a Spark DataFrame the 10,000 earliest rows are fetched.
+        result: A table of any kind; from a Spark DataFrame the 10,000 earliest rows are fetched.
         query: As for `plot`.
-        rows: How many rows are shown.
+        rows: The number of rows to show.
         **options: As for `plot`.
 
     Returns:
-        What a notebook shows. Where nothing can be drawn of the result, or it has more than 100,000 rows, it has rows
-        alone; with options of `plot` it is drawn in any case, and those that are wrong are errors.
+        An object that notebooks display. If the result cannot be drawn, or has more than 100,000 rows, it shows only
+        rows; with options of `plot` it is always drawn, and wrong options are errors.
     """
     if not isinstance(rows, int) or rows < 0:
         raise OptionError([Problem("TW408", f"rows is a number of rows, not {rows!r}", "10 unless given")])

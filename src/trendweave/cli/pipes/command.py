@@ -45,17 +45,19 @@ Text = Annotated[
 ]
 Events = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATH", help="A .parquet, .csv, .json (one object a line) file or a folder; may be repeated."),
+    typer.Option(
+        metavar="PATH", help="A .parquet, .csv or .json (one object per line) file, or a folder; may be repeated."
+    ),
 ]
 Right = Annotated[
     list[str] | None, typer.Option(metavar="PATH", help="The same for the right side of a join; may be repeated.")
 ]
 Out = Annotated[
-    str, typer.Option(metavar="PATH", help="A file of such a kind, on Spark also a folder/, or - for the terminal.")
+    str, typer.Option(metavar="PATH", help="A file of such a format, on Spark also a folder/, or - for the terminal.")
 ]
 #: Events of one time are ordered operator by operator, so the option only tells where that is written.
 OrderElsewhere = Annotated[list[str] | None, typer.Option("--order-by", hidden=True)]
-Type = Annotated[str | None, typer.Option(help="The column that holds the type, for MATCH; `type` where it is there.")]
+Type = Annotated[str | None, typer.Option(help="The type column, for MATCH; by default `type`, if there is one.")]
 
 
 def pipe(
@@ -65,7 +67,7 @@ def pipe(
     out: Out = "-",
     time: TimeColumn = "time",
     type: Type = None,
-    numbers: Annotated[NumberFormat, typer.Option(help="How sums and counts are written.")] = NumberFormat.decimal,
+    numbers: Annotated[NumberFormat, typer.Option(help="How sums and counts are returned.")] = NumberFormat.decimal,
     runner: Where = None,
     master: Master = None,
     conf: Settings = None,
@@ -78,7 +80,7 @@ def pipe(
     using: UsingOption = None,
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell what would be done, and where.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the plan and where each step runs.")] = False,
     order_by: OrderElsewhere = None,
 ) -> None:
     """Run operators (FILTER, AGGREGATE, JOIN, MATCH) on files of events, or on stored events."""

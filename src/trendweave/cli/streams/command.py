@@ -28,50 +28,52 @@ from trendweave.cli.streams.options import FileFormat, From, Starting, StreamOpt
 
 def stream(
     from_: Annotated[From, typer.Option("--from", help="Where events come from.")],
-    checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where Spark keeps what a restart needs.")],
+    checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Spark's checkpoint folder, for restarts.")],
     file: QueryFile = None,
     text: QueryText = None,
     to: Annotated[
-        To, typer.Option(help="Where rows go; console is a live table, or JSON lines in a pipe.")
+        To, typer.Option(help="Where to write rows; console is a live table, or JSON lines in a pipe.")
     ] = To.console,
     events: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of events.")] = None,
-    format: Annotated[FileFormat | None, typer.Option(help="What its files are; parquet without it.")] = None,
+    format: Annotated[FileFormat | None, typer.Option(help="The format of its files; parquet by default.")] = None,
     schema: Annotated[
         str | None, typer.Option(metavar="DDL", help='The columns of events: "time timestamp, type string, ...".')
     ] = None,
     servers: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Kafka's bootstrap servers.")] = None,
     topic: Annotated[str | None, typer.Option(help="The topic of events, whose values are JSON objects.")] = None,
-    starting: Annotated[Starting | None, typer.Option(help="Where a new checkpoint begins; latest without it.")] = None,
+    starting: Annotated[Starting | None, typer.Option(help="Where a new checkpoint starts; latest by default.")] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="The folder of results.")] = None,
-    out_format: Annotated[FileFormat | None, typer.Option(help="What its files are; parquet without it.")] = None,
+    out_format: Annotated[FileFormat | None, typer.Option(help="The format of its files; parquet by default.")] = None,
     out_topic: Annotated[str | None, typer.Option(help="The topic of results, as JSON objects.")] = None,
     out_key: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of Kafka's keys; may be repeated; the groups without it."),
+        typer.Option(metavar="COLUMN", help="A column of the Kafka keys; may be repeated; by default the groups."),
     ] = None,
-    watermark: Annotated[str, typer.Option(help="How far events may be behind the latest one.")] = "10 seconds",
-    early: Annotated[bool, typer.Option("--early", help="Rows of open windows as well, with every batch.")] = False,
-    numbers: Annotated[NumberFormat, typer.Option(help="How counts are written.")] = NumberFormat.decimal,
+    watermark: Annotated[str, typer.Option(help="How late events may be, relative to the latest one.")] = "10 seconds",
+    early: Annotated[bool, typer.Option("--early", help="Also return rows of open windows, with every batch.")] = False,
+    numbers: Annotated[NumberFormat, typer.Option(help="How counts are returned.")] = NumberFormat.decimal,
     buckets: Annotated[
-        int | None, typer.Option(min=1, help="Parts of the state; the same for a checkpoint's whole life.")
+        int | None, typer.Option(min=1, help="The number of state buckets; fixed for the life of a checkpoint.")
     ] = None,
-    trigger: Annotated[str | None, typer.Option(help="A batch this often; as soon as possible without it.")] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="The interval of batches; by default as soon as possible.")
+    ] = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", help="Stop when all that is there is read.")
+        bool, typer.Option("--available-now", help="Stop when all available events are read.")
     ] = False,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     master: Master = None,
     conf: Settings = None,
-    packages: Annotated[str | None, typer.Option(help="Maven coordinates for Spark, by commas.")] = None,
-    jars: Annotated[str | None, typer.Option(help="Jars for Spark, by commas.")] = None,
+    packages: Annotated[str | None, typer.Option(help="Maven coordinates for Spark, separated by commas.")] = None,
+    jars: Annotated[str | None, typer.Option(help="Jars for Spark, separated by commas.")] = None,
     read_option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of Spark's reader; may be repeated.")
     ] = None,
     write_option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of Spark's writer; may be repeated.")
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="A file for what Spark itself says.")] = None,
+    log: Annotated[Path | None, typer.Option(help="A file for Spark's own log.")] = None,
     sharing: SharingOption = None,
     device: DeviceOption = None,
     time_unit: TimeUnitOption = None,
