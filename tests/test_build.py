@@ -55,6 +55,13 @@ SAME: list[tuple[Callable[[], Query], str]] = [
     ),
     (
         lambda: b.query(
+            b.plus(A),
+            returns=[b.total(x * b.attr("A.y"), "s"), b.avg(b.case((x > 1, 1), otherwise=0)), b.count_distinct(x % 7)],
+        ),
+        "RETURN SUM(A.x * A.y) AS s, AVG(CASE WHEN A.x > 1 THEN 1 ELSE 0 END), COUNT(DISTINCT A.x % 7) PATTERN A+",
+    ),
+    (
+        lambda: b.query(
             b.plus(S),
             returns=[
                 "sector",
@@ -185,6 +192,8 @@ def test_built_and_written_queries_are_equal(built: Callable[[], Query], text: s
         (lambda: b.call("round", x, 99), "TW260"),
         (lambda: x.rlike("(?i)a"), "TW261"),
         (lambda: b.cast(1, "blob"), "TW114"),
+        (lambda: b.total(x * b.attr("B.x")), "TW213"),
+        (lambda: b.avg(b.lit(1)), "TW213"),
         (lambda: b.query(A, where=[x > 2**64]), "TW113"),
         (lambda: b.query(A, where=[x > float("nan")]), "TW113"),
     ],

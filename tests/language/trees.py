@@ -108,6 +108,13 @@ def _call(function: str, arguments: tuple[st.Expression, ...]) -> st.Call:
     return st.Call(function, arguments)
 
 
+def _calculated(operator: str, column: tuple[str, ...], value: st.Literal) -> st.Calculated:
+    return st.Calculated(st.Arithmetic(operator, st.Attribute(("A", *column)), value), "A")
+
+
+calculated = hs.builds(_calculated, hs.sampled_from("+-*/%"), paths, literals)
+
+
 def _expression_layer(inner: SearchStrategy[st.Expression]) -> SearchStrategy[st.Expression]:
     several = hs.lists(inner, min_size=2, max_size=3).map(tuple)
     some = hs.lists(inner, min_size=1, max_size=3).map(tuple)
@@ -138,8 +145,8 @@ equivalences = hs.lists(attributes, min_size=1, max_size=3).map(lambda parts: st
 
 
 def _return(kind: st.ReturnKind, known: tuple[str, ...]) -> SearchStrategy[st.Return]:
-    aggregates = hs.builds(_aggregate, hs.sampled_from(known), hs.none() | attributes)
-    distinct = hs.builds(st.Aggregate, hs.just("COUNT"), attributes, hs.just(True))
+    aggregates = hs.builds(_aggregate, hs.sampled_from(known), hs.none() | attributes | calculated)
+    distinct = hs.builds(st.Aggregate, hs.just("COUNT"), attributes | calculated, hs.just(True))
     quotients = hs.builds(st.Arithmetic, hs.sampled_from("+-*/"), aggregates, aggregates | attributes)
     values = aggregates | distinct | attributes | quotients
     outputs = hs.lists(hs.builds(st.Output, values, variables), min_size=1, max_size=3)

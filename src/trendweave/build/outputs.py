@@ -13,8 +13,10 @@ from trendweave.build.arguments import (
     read_attributes,
     refuse,
 )
+from trendweave.build.scalars import Scalar
 from trendweave.errors import LanguageError, Problem
 from trendweave.language import syntax_tree as st
+from trendweave.language.arguments import make_argument
 from trendweave.language.functions import NTH
 
 
@@ -31,120 +33,129 @@ def count(variable: str | None = None, alias: str | None = None) -> st.Output:
     return _output("COUNT", variable, alias)
 
 
-def total(name: str, alias: str | None = None) -> st.Output:
+def total(name: str | Scalar, alias: str | None = None) -> st.Output:
     """SUM of an attribute.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("SUM", name, alias, named=True)
 
 
-def minimum(name: str, alias: str | None = None) -> st.Output:
+def minimum(name: str | Scalar, alias: str | None = None) -> st.Output:
     """MIN of an attribute.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("MIN", name, alias, named=True)
 
 
-def maximum(name: str, alias: str | None = None) -> st.Output:
+def maximum(name: str | Scalar, alias: str | None = None) -> st.Output:
     """MAX of an attribute.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("MAX", name, alias, named=True)
 
 
-def avg(name: str, alias: str | None = None) -> st.Output:
+def avg(name: str | Scalar, alias: str | None = None) -> st.Output:
     """AVG of an attribute.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("AVG", name, alias, named=True)
 
 
-def stddev(name: str, alias: str | None = None) -> st.Output:
+def stddev(name: str | Scalar, alias: str | None = None) -> st.Output:
     """STDDEV of an attribute, of a sample.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("STDDEV", name, alias, named=True)
 
 
-def variance(name: str, alias: str | None = None) -> st.Output:
+def variance(name: str | Scalar, alias: str | None = None) -> st.Output:
     """VARIANCE of an attribute, of a sample.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("VARIANCE", name, alias, named=True)
 
 
-def count_distinct(name: str, alias: str | None = None) -> st.Output:
+def count_distinct(name: str | Scalar, alias: str | None = None) -> st.Output:
     """COUNT(DISTINCT ...): the number of distinct values of an attribute.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
-    argument = read_attribute((name,), "COUNT: name")
+    argument = _read_argument(name, "COUNT: name")
     return st.Output(st.Aggregate("COUNT", argument, distinct=True), check_optional_text(alias, "COUNT: alias"))
 
 
-def first(name: str, alias: str | None = None) -> st.Output:
+def first(name: str | Scalar, alias: str | None = None) -> st.Output:
     """FIRST value of an attribute, in one trend (`each`) or one situation.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("FIRST", name, alias, named=True)
 
 
-def last(name: str, alias: str | None = None) -> st.Output:
+def last(name: str | Scalar, alias: str | None = None) -> st.Output:
     """LAST value of an attribute, in one trend (`each`) or one situation.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("LAST", name, alias, named=True)
 
@@ -168,69 +179,81 @@ def nth(name: str, number: int, alias: str | None = None) -> st.Output:
     return st.Output(st.Aggregate(NTH, argument, parameter=number), check_optional_text(alias, "nth: alias"))
 
 
-def median(name: str, alias: str | None = None) -> st.Output:
+def median(name: str | Scalar, alias: str | None = None) -> st.Output:
     """MEDIAN of an attribute, in one trend (`each`).
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("MEDIAN", name, alias, named=True)
 
 
-def percentile(name: str, share: float, alias: str | None = None) -> st.Output:
+def percentile(name: str | Scalar, share: float, alias: str | None = None) -> st.Output:
     """PERCENTILE of an attribute, in one trend (`each`): `percentile("S.price", 0.95)`.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         share: The share of values below it, from 0 to 1.
         alias: The name of the column.
 
     Raises:
         ArgumentError: An argument has a wrong type.
-        LanguageError: The share is not from 0 to 1.
+        LanguageError: The share is not from 0 to 1, or the expression is not of one event.
     """
     if isinstance(share, bool) or not isinstance(share, int | float):
         raise refuse("percentile: share", share, "a number", "give a number from 0 to 1")
     if not 0 <= share <= 1:
         message = f"{share} is not a share of values"
         raise LanguageError([Problem("TW260", message, "give a number from 0 to 1")])
-    argument = read_attribute((name,), "percentile: name")
+    argument = _read_argument(name, "percentile: name")
     value = st.Aggregate("PERCENTILE", argument, parameter=float(share))
     return st.Output(value, check_optional_text(alias, "percentile: alias"))
 
 
-def collect_list(name: str, alias: str | None = None) -> st.Output:
+def collect_list(name: str | Scalar, alias: str | None = None) -> st.Output:
     """COLLECT_LIST: the values of an attribute in one trend (`each`), in order and without NULLs.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("COLLECT_LIST", name, alias, named=True)
 
 
-def collect_set(name: str, alias: str | None = None) -> st.Output:
-    """COLLECT_SET: the distinct values of an attribute in one trend (`each`), in order of their first occurrence.
+def collect_set(name: str | Scalar, alias: str | None = None) -> st.Output:
+    """COLLECT_SET: the number of distinct values of an attribute in one trend (`each`), in order of their first occurrence.
 
     Args:
-        name: The attribute, as in "S.price".
+        name: The attribute, as in "S.price", or an expression of attributes of one variable.
         alias: The name of the column.
 
     Raises:
-        ArgumentError: An argument is not a string.
+        ArgumentError: An argument is neither a string nor an expression.
+        LanguageError: The expression is not of one event.
     """
     return _output("COLLECT_SET", name, alias, named=True)
 
 
-def _output(function: str, name: str | None, alias: str | None, named: bool = False) -> st.Output:
-    argument = read_attribute((name,), f"{function}: name") if named or name is not None else None
+def _read_argument(name: Any, what: str) -> st.Attribute | st.Calculated:
+    if not isinstance(name, Scalar):
+        return read_attribute((name,), what)
+    argument = make_argument(name.tree)
+    if isinstance(argument, Problem):
+        raise LanguageError([argument])
+    return argument
+
+
+def _output(function: str, name: str | Scalar | None, alias: str | None, named: bool = False) -> st.Output:
+    argument = _read_argument(name, f"{function}: name") if named or name is not None else None
     return st.Output(st.Aggregate(function, argument), check_optional_text(alias, f"{function}: alias"))
 
 

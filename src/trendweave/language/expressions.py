@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
-from trendweave.language.nodes import Node, Span
+from trendweave.language.nodes import Node, Span, copy_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,72 @@ class PreviousAttribute(Node):
     names: tuple[str, ...]
 
 
+class CalculatedName(str):
+    """The name of a value that is calculated of each event before anything else is done with it. In a path it stands
+    for a column that no table has: `expression` gives it, and attributes in that are columns of the event."""
+
+    expression: Expression
+
+    def __new__(cls, text: str, expression: Expression) -> CalculatedName:
+        name = super().__new__(cls, text)
+        name.expression = expression
+        return name
+
+    def of(self, variable: str) -> Expression:
+        """What it stands for, of the events of a variable, as queries write it."""
+        return _with_variable(self.expression, variable)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CalculatedName) and str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash(("calculated", str(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CalculatedName, (str(self), self.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated(Node):
+    """What an aggregate is of where that is more than an attribute: `SUM(F.x * F.y)`. All attributes are of one
+    variable; where there are no variables, None."""
+
+    expression: Expression
+    variable: str | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """As of an attribute: the variable, and a name that knows what it stands for."""
+        from trendweave.language.printer import print_expression
+
+        of_event = _without_variable(self.expression) if self.variable is not None else self.expression
+        name = CalculatedName(print_expression(of_event), of_event)
+        return (name,) if self.variable is None else (self.variable, name)
+
+
+def _without_variable(node: Any) -> Any:
+    """An expression of one event: columns for attributes of its variable."""
+    if isinstance(node, Attribute):
+        return Attribute(node.names[1:], span=node.span)
+    return copy_node(node, _without_variable, node.span)
+
+
+def _with_variable(node: Any, variable: str) -> Any:
+    if isinstance(node, Attribute):
+        return Attribute((variable, *node.names), span=node.span)
+    return copy_node(node, lambda part: _with_variable(part, variable), node.span)
+
+
+def value_at(path: tuple[str, ...]) -> Expression:
+    """What stands at a path: a column, or what is calculated of columns."""
+    return path[0].expression if isinstance(path[0], CalculatedName) else Attribute(path)
+
+
+def columns_at(path: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The columns that are read for a path."""
+    return {node.names for node in value_at(path).walk() if isinstance(node, Attribute)}
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
     """`COUNT(*)` has no argument; the function name is upper case. `FIRST(S.x)` is also written `FIRST(S).x`.
@@ -114,7 +180,7 @@ class Aggregate(Node):
     """
 
     function: str
-    argument: Attribute | None
+    argument: Attribute | Calculated | None
     distinct: bool = False
     parameter: int | float | None = None
 
@@ -262,6 +328,7 @@ Expression: TypeAlias = (
     | Attribute
     | NextAttribute
     | PreviousAttribute
+    | Calculated
     | Aggregate
     | Negative
     | Arithmetic

@@ -131,9 +131,9 @@ class IntervalTreeBuilder(TreeBuilder):
                 self._check_aggregate(output.value, MATCH_AGGREGATES)
         return "RETURN", IntervalReturn("matches", outputs, span=_span(meta)), _span(meta)
 
-    def aggregate(self, meta: Meta, children: list[Any]) -> st.Aggregate:
+    def aggregate(self, meta: Meta, children: list[Any]) -> st.Expression:
         function, argument = children
-        return st.Aggregate(function.upper(), None if isinstance(argument, Token) else argument, span=_span(meta))
+        return self._aggregate(meta, function, None if isinstance(argument, Token) else argument)
 
     # Conditions
 

@@ -22,6 +22,8 @@ from trendweave.language.tree_builder import TreeBuilder
 
 @v_args(meta=True)
 class _Builder(TreeBuilder):
+    _has_variables = False
+
     def operator_condition(self, meta: Meta, children: list[Any]) -> st.Expression:
         return cast("st.Expression", children[0])
 

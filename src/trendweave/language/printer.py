@@ -166,6 +166,8 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"{print_name(variable)} DURING {print_name(situation)}", _COMPARE
         case st.Attribute(names=names):
             return _names(names), _SCALAR
+        case st.Calculated(expression=calculated):
+            return _with_level(calculated)
         case st.NextAttribute(variable=variable, names=names):
             return f"NEXT({print_name(variable)}).{_names(names)}", _SCALAR
         case st.PreviousAttribute(variable=variable, names=names):
@@ -173,7 +175,7 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
         case st.Aggregate(function="NTH", argument=st.Attribute(names=(variable, *names)), parameter=number):
             return f"{print_name(variable)}[{number}].{_names(tuple(names))}", _SCALAR
         case st.Aggregate(function=function, argument=argument, distinct=distinct, parameter=parameter):
-            of = "*" if argument is None else _names(argument.names)
+            of = "*" if argument is None else print_expression(argument)
             with_parameter = "" if parameter is None else f", {parameter!r}"
             return f"{print_name(function)}({'DISTINCT ' if distinct else ''}{of}{with_parameter})", _SCALAR
         case st.Negative(operand=operand):

@@ -24,6 +24,8 @@ from trendweave.language.expressions import (
     ArithmeticOperator,
     Attribute,
     Between,
+    Calculated,
+    CalculatedName,
     Call,
     Case,
     Cast,
@@ -47,9 +49,11 @@ from trendweave.language.expressions import (
     When,
     all_of,
     any_of,
+    columns_at,
     during_column,
     is_during_column,
     negative,
+    value_at,
 )
 from trendweave.language.nodes import MAX_DEPTH, Node, Span, copy_node, parts_of, problem_at, too_deep, without_places
 from trendweave.language.patterns import Alternatives, Conjunction, EventPattern, Negation, Pattern, Repeat, Sequence
@@ -67,6 +71,8 @@ __all__ = [
     "ArithmeticOperator",
     "Attribute",
     "Between",
+    "Calculated",
+    "CalculatedName",
     "Call",
     "Case",
     "Cast",
@@ -106,6 +112,7 @@ __all__ = [
     "When",
     "all_of",
     "any_of",
+    "columns_at",
     "copy_node",
     "during_column",
     "is_during_column",
@@ -113,5 +120,6 @@ __all__ = [
     "parts_of",
     "problem_at",
     "too_deep",
+    "value_at",
     "without_places",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeAlias, cast
@@ -15,6 +15,7 @@ from lark.visitors import Transformer_NonRecursive
 
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
+from trendweave.language.arguments import make_argument
 from trendweave.language.durations import make_duration
 from trendweave.language.functions import (
     AGGREGATES,
@@ -71,6 +72,9 @@ class _Name(str):
 class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     """Collects in `problems` whatever is wrong but does not keep the text from being read."""
 
+    #: Attributes begin with a variable.
+    _has_variables = True
+
     def __init__(self) -> None:
         super().__init__(visit_tokens=False)
         self.problems: list[Problem] = []
@@ -104,7 +108,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def _expect_aggregates(self, value: st.Expression, known: tuple[str, ...]) -> None:
         """In RETURN, a function that is not known was meant as an aggregate."""
-        for node in value.walk():
+        for node in _walk_outside(value):
             if isinstance(node, st.Aggregate):
                 self._check_aggregate(node, (*known, *OF_ONE_TREND, NTH))  # whether one trend is there, the plan knows
             elif isinstance(node, st.Call) and node.function not in SCALAR_FUNCTIONS and node.span is not None:
@@ -123,11 +127,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def output(self, meta: Meta, children: list[Any]) -> st.Output:
         value, *alias = _nodes(children)
         return st.Output(value, str(alias[0]) if alias else None, span=_span(meta))
-
-    def aggregate(self, meta: Meta, children: list[Any]) -> st.Aggregate:
-        function, argument = children
-        argument = None if isinstance(argument, Token) else argument
-        return st.Aggregate(function.upper(), argument, span=_span(meta))
 
     def pattern_clause(self, meta: Meta, children: list[Any]) -> Clause:
         return "PATTERN", children[1], _span(meta)
@@ -378,8 +377,15 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         name, argument = _nodes(children)
         return self._aggregate(meta, name, argument, distinct=True)
 
-    def _aggregate(self, meta: Meta, name: Any, argument: st.Attribute | None, distinct: bool = False) -> st.Aggregate:
-        return st.Aggregate(name.upper(), argument, distinct, span=_span(meta))
+    def _aggregate(
+        self, meta: Meta, name: str, of: st.Expression | None, distinct: bool = False, parameter: float | None = None
+    ) -> st.Expression:
+        argument = None if of is None else make_argument(of, self._has_variables)
+        if not isinstance(argument, Problem):
+            return st.Aggregate(name.upper(), argument, distinct, parameter, span=_span(meta))
+        # A function that is not known was told already.
+        self.problems += [] if any(problem.code == "TW108" for problem in self.problems) else [argument]
+        return st.Call(name.upper(), () if of is None else (of,), span=_span(meta))
 
     def cast(self, meta: Meta, children: list[Any]) -> st.Expression:
         operand, target = _nodes(children)
@@ -419,11 +425,11 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         function = OTHER_NAMES.get(name.upper(), name.upper())
         if function == "PERCENTILE":
             return self._percentile(meta, arguments)
-        if len(arguments) == 1 and isinstance(arguments[0], st.Attribute):
-            if function in EACH_AGGREGATES:
-                return self._aggregate(meta, name, arguments[0])
-            if function == "PREV" and len(arguments[0].names) > 1:
-                variable, *names = arguments[0].names
+        if len(arguments) == 1 and function in EACH_AGGREGATES:
+            return self._aggregate(meta, name, arguments[0])
+        if len(arguments) == 1 and function == "PREV" and isinstance(arguments[0], st.Attribute):
+            variable, *names = arguments[0].names
+            if names:
                 return st.PreviousAttribute(variable, tuple(names), span=_span(meta))
         if function not in SCALAR_FUNCTIONS:
             hint = near_names(function, SCALAR_FUNCTIONS) or f"the functions are {', '.join(SCALAR_FUNCTIONS)}"
@@ -431,7 +437,6 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 hint = _NEIGHBOURS[function]
             if function in EACH_AGGREGATES:
                 hint = "write COUNT(*) or COUNT(S)" if function == "COUNT" else f"write {function}(S.price)"
-                hint += "; compute other values as a column of the events"
                 self._problem(_span(meta), "TW213", f"{function} takes one attribute of a variable", hint)
             else:
                 self._problem(name.span, "TW108", f"unknown function {name}", hint)
@@ -450,11 +455,11 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         """The share of values below is part of the function, not a value."""
         given = arguments[1].value if len(arguments) == 2 and isinstance(arguments[1], st.Literal) else None
         share = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else -1.0
-        if not 0 <= share <= 1 or not isinstance(arguments[0], st.Attribute):
+        if not 0 <= share <= 1:
             message = "PERCENTILE takes an attribute of a variable and a number from 0 to 1"
             self._problem(_span(meta), "TW260", message, "write PERCENTILE(S.price, 0.95), or MEDIAN(S.price)")
             return st.Literal(0, span=_span(meta))
-        return st.Aggregate("PERCENTILE", arguments[0], parameter=share, span=_span(meta))
+        return self._aggregate(meta, "PERCENTILE", arguments[0], parameter=share)
 
     def _unit(self, argument: st.Expression) -> st.Expression:
         """The unit of DATE_TRUNC, in upper case: part of the function, not a value."""
@@ -545,6 +550,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         name = _Name(token[1:-1].replace("``", "`") if token.startswith("`") else token)
         name.span = _span(meta)
         return name
+
+
+def _walk_outside(node: st.Node) -> Iterator[st.Node]:
+    """As `walk`, without what stands inside of aggregates: functions there are scalar ones."""
+    yield node
+    if not isinstance(node, st.Aggregate) and not (isinstance(node, st.Call) and node.function in EACH_AGGREGATES):
+        for child in node.children():
+            yield from _walk_outside(child)
 
 
 def _unquoted(token: str) -> str:

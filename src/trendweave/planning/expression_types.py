@@ -43,8 +43,10 @@ class ExpressionTypes:
                 return self._column_kind(names[1:], expression.span)
             case st.NextAttribute(names=names) | st.PreviousAttribute(names=names):
                 return self._column_kind(names, expression.span)
-            case st.Aggregate(function="FIRST" | "LAST" | "NTH", argument=st.Attribute(names=names)):
+            case st.Calculated(names=names):
                 return self._column_kind(names[1:], expression.span)
+            case st.Aggregate(function="FIRST" | "LAST" | "NTH", argument=st.Attribute() | st.Calculated() as argument):
+                return self._column_kind(argument.names[1:], expression.span)
             case st.Aggregate():
                 return self._aggregate(expression)
             case st.Negative(operand=operand):

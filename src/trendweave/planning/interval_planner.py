@@ -250,6 +250,8 @@ class _Planner:
                 self._problem(value.span, "TW215", f"{name} is not a partition attribute", hint)
                 return None
             return OutputColumn(output.alias or "_".join(value.names), None, path=value.names)
+        if isinstance(value, st.Call):
+            return None  # told when the text was read
         assert isinstance(value, st.Aggregate), "the grammar of interval queries has no others"
         function, argument = value.function, value.argument
         names = () if argument is None else argument.names
@@ -259,6 +261,9 @@ class _Planner:
         if names and names[0] not in self.number:
             hint = near_names(names[0], self.number) or f"the query defines {', '.join(self.number) or 'none'}"
             self._problem(value.span, "TW251", f"unknown situation {names[0]}", hint)
+            return None
+        if function == "COUNT" and isinstance(argument, st.Calculated):
+            self._wrong(value, f"SUM(CASE WHEN {print_expression(argument)} THEN 1 ELSE 0 END) counts events")
             return None
         if names and function == "DURATION" and len(names) > 1:
             self._wrong(value, f"write DURATION({names[0]})")
@@ -270,7 +275,8 @@ class _Planner:
             hint = "count matches of windows with COUNT(*), or look at each match without it"
             self._problem(value.span, "TW256", "COUNT(*) goes only with partition attributes", hint)
             return None
-        name = output.alias or "_".join((function.lower(), *names))
+        own = print_expression(value) if isinstance(argument, st.Calculated) else "_".join((function.lower(), *names))
+        name = output.alias or own
         return OutputColumn(name, function, self.number[names[0]] if names else None, names[1:] or None)
 
     def _wrong(self, value: st.Aggregate, hint: str) -> None:
@@ -293,7 +299,8 @@ class _Planner:
         for situation in situations:
             if situation.condition is not None:
                 yield from (node.names for node in situation.condition.walk() if isinstance(node, st.Attribute))
-        yield from (output.path for output in outputs if output.path is not None)
+        for output in outputs:
+            yield from sorted(st.columns_at(output.path)) if output.path is not None else ()
 
 
 def _is_prev(node: st.Node) -> bool:

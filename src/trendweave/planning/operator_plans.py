@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from trendweave.language.printer import print_expression
-from trendweave.language.syntax_tree import Aggregate, Expression, Output
+from trendweave.language.syntax_tree import Aggregate, Calculated, Expression, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def output_name(output: Output) -> str:
     if output.alias is not None:
         return output.alias
     value = output.value
-    if not isinstance(value, Aggregate):
+    if not isinstance(value, Aggregate) or isinstance(value.argument, Calculated):
         return print_expression(value)
     return "_".join([value.function.lower(), *(() if value.argument is None else value.argument.names)])
 

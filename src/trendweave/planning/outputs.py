@@ -129,7 +129,7 @@ def name_output(output: st.Output) -> str:
     """Name the column of an output: by its alias, as an aggregate is named, or by its text."""
     if output.alias is not None:
         return output.alias
-    if isinstance(output.value, st.Aggregate):
+    if isinstance(output.value, st.Aggregate) and not isinstance(output.value.argument, st.Calculated):
         return _name_aggregate(output.value)
     return "_".join(output.value.names) if isinstance(output.value, st.Attribute) else print_expression(output.value)
 
@@ -298,6 +298,11 @@ class _Planning:
         elif value.distinct and (function != "COUNT" or len(names) < 2):
             known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
             wrong = f"write COUNT(DISTINCT {known}.attribute)"
+        elif (
+            function == "COUNT" and len(names) > 1 and isinstance(value.argument, st.Calculated) and not value.distinct
+        ):
+            counted = print_expression(value.argument)
+            wrong = f"SUM(CASE WHEN {counted} THEN 1 ELSE 0 END) counts events for which a condition is true"
         elif function == "COUNT" and len(names) > 1 and not value.distinct:
             wrong = (
                 f"COUNT(*) counts trends, COUNT({names[0]}) counts events read as {names[0]}, "

@@ -318,7 +318,8 @@ def _needed_columns(
     for variable, type_ in variables.types.items():
         needed = paths[type_]
         needed.update(key.path for key in keys if key.variable in (None, variable))
-        needed.update(column.path for column in aggregates if column.variable == variable and column.path)
+        for column in aggregates:
+            needed.update(st.columns_at(column.path) if column.variable == variable and column.path else ())
         for expression in predicates.local.get(variable, ()):
             needed.update(columns_of(expression))
         for (earlier, later), comparisons in predicates.comparisons.items():

@@ -254,7 +254,11 @@ def _bind(
                 return st.NextAttribute(variable, path)
             anchor = own if node.names[0] == variable else Anchor("last", node.names[0])
         number = numbers[anchors[anchor]]
-        return st.Attribute(path if len(numbers) == 1 else (str(number), *path))
+
+        def of_anchor(leaf: st.Attribute) -> st.Expression:
+            return st.Attribute(leaf.names if len(numbers) == 1 else (str(number), *leaf.names))
+
+        return rewrite_columns(st.value_at(path), of_anchor)
 
     expression = rewrite_columns(conjunct, column, _is_mention)
     only = next(iter(numbers)) if len(numbers) == 1 else None
@@ -336,7 +340,10 @@ def _is_mention(node: st.Node) -> bool:
 def _written_anchor(node: st.Node) -> Anchor | None:
     """LAST(A).x, FIRST(A).x or PREV(A).x."""
     match node:
-        case st.Aggregate(function="LAST" | "FIRST" as function, argument=st.Attribute(names=(variable, *_))):
+        case st.Aggregate(
+            function="LAST" | "FIRST" as function,
+            argument=st.Attribute(names=(variable, *_)) | st.Calculated(names=(variable, *_)),
+        ):
             return Anchor("last" if function == "LAST" else "first", variable)
         case st.PreviousAttribute(variable=variable):
             return Anchor("previous", variable)
@@ -345,8 +352,10 @@ def _written_anchor(node: st.Node) -> Anchor | None:
 
 def _path(node: st.Node) -> Path:
     match node:
-        case st.Attribute(names=names) | st.Aggregate(argument=st.Attribute(names=names)):
+        case st.Attribute(names=names):
             return names[1:]
+        case st.Aggregate(argument=st.Attribute() | st.Calculated() as argument):
+            return argument.names[1:]
         case st.PreviousAttribute(names=names):
             return names
     raise AssertionError("no other node is a column")

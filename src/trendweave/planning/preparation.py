@@ -61,7 +61,7 @@ class _Columns:
         return self.names.setdefault(expression, f"c{len(self.names)}")
 
     def name_of_path(self, path: Path) -> str:
-        return self.name(st.Attribute(path))
+        return self.name(st.value_at(path))
 
 
 def prepare(plan: Plan) -> Preparation:

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.expressions.arrow.evaluate import evaluate_exactly
-from trendweave.language.syntax_tree import Attribute
+from trendweave.expressions.arrow.evaluate import evaluate, evaluate_exactly
+from trendweave.language.syntax_tree import Attribute, CalculatedName
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_plan import OutputColumn as IntervalOutput
 from trendweave.planning.outputs import EVENT_FIELDS, LENGTH, MATCH_COLUMN, TREND_COLUMNS, row_fields, window_names
@@ -28,6 +28,8 @@ _LISTS = ("COLLECT_LIST", "COLLECT_SET")
 _OF_COLUMN = ("MIN", "MAX", "FIRST", "LAST", "NTH", *_LISTS)
 #: Digits of the widest decimal that Arrow and Spark share.
 DIGITS = 38
+#: Expressions give texts in wide types, results have narrow ones.
+_NARROW = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,15 @@ def column_type(schema: pa.Schema, path: Path) -> pa.DataType:
 
     Args:
         schema: The columns of the events.
-        path: The name of the column, behind those of the structs that it lies in.
+        path: The name of the column, behind those of the structs that it lies in; or what is calculated of columns.
 
     Returns:
         Its type; that of what it holds where it is a dictionary.
     """
+    if isinstance(path[0], CalculatedName):
+        # What a calculation gives is known from one over no rows.
+        kind = evaluate(path[0].expression, schema.empty_table()).type
+        return pa.float64() if pa.types.is_null(kind) else _NARROW.get(kind, kind)
     found = schema.field(path[0]).type
     for name in path[1:]:
         found = found.field(name).type
@@ -184,8 +190,7 @@ def _computed(output: OutputColumn, base: tuple[ResultColumn, ...]) -> ResultCol
     if isinstance(output.value, Attribute):
         return replace(named[output.value.names[0]], name=output.name)
     kind = evaluate_exactly(output.value, result_schema(base).empty_table()).type
-    narrow = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    return ResultColumn(output.name, narrow.get(kind, kind))
+    return ResultColumn(output.name, _NARROW.get(kind, kind))
 
 
 def check_numbers(plan: Plan, base: tuple[ResultColumn, ...], numbers: Numbers) -> None:
@@ -205,7 +210,7 @@ def check_numbers(plan: Plan, base: tuple[ResultColumn, ...], numbers: Numbers) 
         column.name
         for column, aggregate in zip(base[len(base) - len(plan.aggregates) :], plan.aggregates, strict=True)
         if column.source is None and (numbers == "text") == pa.types.is_string(column.type)
-        if aggregate.function not in ("AVG", "STDDEV", "VARIANCE", "PERCENTILE")
+        if aggregate.function in ("COUNT", "SUM", LENGTH)
     }
     computed = [output.value for output in plan.outputs or () if not isinstance(output.value, Attribute)]
     for value in (*computed, *plan.having, *(order.value for order in plan.order_by)):
@@ -230,7 +235,8 @@ def shown_attributes(plan: Plan, time: str, type_: str | None) -> list[tuple[int
 
 
 def _source_of(aggregate: AggregateColumn) -> Path | None:
-    return aggregate.path if aggregate.function in _OF_COLUMN else None
+    calculated = aggregate.path is not None and isinstance(aggregate.path[0], CalculatedName)
+    return aggregate.path if aggregate.function in _OF_COLUMN and not calculated else None
 
 
 def _shown(name: str, path: Path, events: pa.Schema) -> ResultColumn:

@@ -106,11 +106,13 @@ def column_of(table: Rows, path: Path) -> pa.Array:
 
     Args:
         table: The rows.
-        path: The name of the column, behind those of the structs that it lies in.
+        path: The name of the column, behind those of the structs that it lies in; or what is calculated of columns.
 
     Returns:
         The column.
     """
+    if isinstance(path[0], st.CalculatedName):
+        return evaluate(path[0].expression, table)
     column = join_chunks(table.column(path[0]))
     for name in path[1:]:
         column = pc.struct_field(column, name)

@@ -111,6 +111,8 @@ def _of_one_row(condition: st.Expression) -> st.Expression:
     """Expressions of trend queries name the variable first; here there is none."""
     if isinstance(condition, st.Attribute):
         return st.Attribute(("", *condition.names), span=condition.span)
+    if isinstance(condition, st.Calculated):
+        return st.Calculated(_of_one_row(condition.expression), "", span=condition.span)
     return cast("st.Expression", st.copy_node(condition, _of_one_row, condition.span))
 
 

@@ -65,7 +65,12 @@ def check_schema(query: st.QueryTree, plan: Plan, schema: Schema, time: str, typ
 
 
 def find_column(schema: Schema, path: Path, span: Span | None, problems: list[Problem]) -> ColumnType | None:
-    """The type of a column, possibly inside structs; a problem and None where there is none."""
+    """The type of a column, possibly inside structs, or of what is calculated of columns; a problem and None where
+    there is none."""
+    if isinstance(path[0], st.CalculatedName):
+        kinds = ExpressionTypes(lambda inner, place: find_column(schema, inner, place, problems), problems)
+        kind = kinds.kind_of(path[0].of(""))
+        return None if kind is None else ColumnType(kind)
     found = events.find_column(schema, path)
     if isinstance(found, Problem):
         problems.append(problem_at(span, found.code, found.message, found.hint))
@@ -158,7 +163,13 @@ def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], proble
     found = column(aggregate.argument.names[1:], aggregate.argument.span)
     ordered = aggregate.function in ("MIN", "MAX")
     allowed = (*_NUMBERS, Kind.TIMESTAMP, Kind.DATE) if ordered else _NUMBERS
-    if found is not None and found.kind not in allowed:
-        message = f"{print_expression(aggregate)} needs a number; the column is {found.kind.value}"
+    if found is not None and found.kind not in (*allowed, *_nothing(aggregate)):
+        what = "it" if isinstance(aggregate.argument, st.Calculated) else "the column"
+        message = f"{print_expression(aggregate)} needs a number; {what} is {found.kind.value}"
         hint = "MIN and MAX also take timestamps and dates" if not ordered else "use a number, timestamp or date"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))
+
+
+def _nothing(aggregate: st.Aggregate) -> tuple[Kind, ...]:
+    """What is calculated of columns that hold nothing yet is NULL."""
+    return (Kind.NULL,) if isinstance(aggregate.argument, st.Calculated) else ()

@@ -104,7 +104,7 @@ def match_paths(conditions: Collection[st.Expression]) -> dict[str, set[Path]]:
     paths: dict[str, set[Path]] = defaultdict(set)
     for column in match_columns(conditions).values():
         if column.variable is not None and column.path is not None:
-            paths[column.variable].add(column.path)
+            paths[column.variable] |= st.columns_at(column.path)
     return paths
 
 

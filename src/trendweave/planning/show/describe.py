@@ -35,6 +35,8 @@ def path_text(path: Path) -> str:
 
 
 def qualified(variable: str | None, path: Path) -> str:
+    if variable is not None and path and isinstance(path[0], st.CalculatedName):
+        return print_expression(path[0].of(variable))
     return path_text(path) if variable is None else path_text((variable, *path))
 
 
@@ -197,8 +199,12 @@ def aggregate_text(column: AggregateColumn) -> str:
 
 
 def _aggregate(column: AggregateColumn) -> st.Aggregate:
-    names = () if column.variable is None else (column.variable, *(column.path or ()))
-    argument = st.Attribute(names) if names else None
+    variable, path = column.variable, column.path or ()
+    argument: st.Attribute | st.Calculated | None = None
+    if variable is not None:
+        argument = st.Attribute((variable, *path))
+        if path and isinstance(path[0], st.CalculatedName):
+            argument = st.Calculated(path[0].of(variable), variable)
     return st.Aggregate(column.function, argument, column.distinct, column.parameter)
 
 

@@ -109,7 +109,7 @@ def _output(column: OutputColumn, plan: IntervalPlan) -> str:
         return ".".join(map(print_name, column.path or ()))
     if column.situation is None:
         return f"{column.function}(*)"
-    return f"{column.function}({'.'.join(map(print_name, (plan.names[column.situation], *(column.path or ()))))})"
+    return f"{column.function}({describe.qualified(plan.names[column.situation], column.path or ())})"
 
 
 def length_text(situation: SituationPlan) -> str:

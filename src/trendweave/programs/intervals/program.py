@@ -82,7 +82,7 @@ class IntervalMatches:
             read=tuple(sorted(read)),
             named_types=source or frozenset(),
             kept_types=source,
-            columns=tuple((name, st.Attribute(path)) for name, path in self.preparation.columns),
+            columns=tuple((name, st.value_at(path)) for name, path in self.preparation.columns),
             flags=tuple(None if one is None else Flag(None, one) for one in self.preparation.now),
             words=(BITS,),
             together=tuple((name,) for name in self.meeting_keys()),

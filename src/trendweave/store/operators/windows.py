@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from trendweave.language.syntax_tree import CalculatedName
 from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.windows.edges import StepSpan, last_moments
 from trendweave.programs.operators.windows.outputs import END, START, Asked
@@ -55,7 +56,7 @@ def _is_told(asked: Asked, events: pa.Schema) -> bool:
     """Whether it is of a column that blocks keep numbers of."""
     if asked.path is None:
         return True
-    if len(asked.path) > 1:
+    if len(asked.path) > 1 or isinstance(asked.path[0], CalculatedName):
         return False
     kind = column_type(events, asked.path)
     return kind == events.field(asked.path[0]).type and (asked.function == "COUNT" or is_measured(kind))

@@ -108,10 +108,13 @@ class BoundWindows:
         return Needs(
             time=self.time,
             type=None,
-            read=tuple(dict.fromkeys([self.time, *(path[0] for path in self.columns)])),
-            columns=tuple((name, st.Attribute(path)) for path, name in self.columns.items()),
+            read=tuple(dict.fromkeys([self.time, *self._read_columns()])),
+            columns=tuple((name, st.value_at(path)) for path, name in self.columns.items()),
             together=tuple((name,) for name in self.keys),
         )
+
+    def _read_columns(self) -> list[str]:
+        return [column[0] for path in self.columns for column in sorted(st.columns_at(path))]
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows = events.num_rows

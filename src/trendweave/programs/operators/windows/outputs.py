@@ -56,7 +56,8 @@ class Outputs:
     def _column(self, one: Shown) -> ResultColumn:
         if one.aggregate is not None:
             asked = self.asked[one.aggregate]
-            source = asked.path if asked.function in ("MIN", "MAX") else None
+            calculated = asked.path is not None and isinstance(asked.path[0], st.CalculatedName)
+            source = asked.path if asked.function in ("MIN", "MAX") and not calculated else None
             return ResultColumn(one.name, asked.result, source)
         schema = pa.schema([(str(number), asked.result) for number, asked in enumerate(self.asked)])
         assert one.expression is not None

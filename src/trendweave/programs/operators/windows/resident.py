@@ -24,6 +24,7 @@ from trendweave.gpu.windows import (
     sum_floats,
     sum_whole,
 )
+from trendweave.language.syntax_tree import CalculatedName
 from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.exact_sums import settled
 from trendweave.programs.operators.kernels.rounding import round_quotients
@@ -44,7 +45,7 @@ def is_resident(program: WindowAggregates) -> bool:
     kind = program.moment
     measured = {asked.path for asked in program.outputs.asked if asked.path is not None}
     return (
-        all(len(path) == 1 for path in program.columns)
+        all(len(path) == 1 and not isinstance(path[0], CalculatedName) for path in program.columns)
         and (pa.types.is_timestamp(kind) or pa.types.is_int64(kind))
         and all(_is_plain(program.events.field(path[0]).type) for path in measured)
         and all(_is_key(program.events.field(name).type) for name in program.plan.keys)

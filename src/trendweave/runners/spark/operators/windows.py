@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from trendweave.expressions.spark_sql import spark_column
+from trendweave.language.syntax_tree import CalculatedName
 from trendweave.programs.operators.windows.edges import StepSpan
 from trendweave.programs.operators.windows.outputs import Asked
 from trendweave.programs.operators.windows.program import WindowAggregates
@@ -73,7 +74,7 @@ def _aggregate(asked: Asked, kinds: dict[str, T.DataType]) -> Column | None:
     """None where Spark's value may be another one than ours."""
     if asked.path is None:
         return F.count(F.lit(1))
-    if len(asked.path) > 1:
+    if len(asked.path) > 1 or isinstance(asked.path[0], CalculatedName):
         return None
     column, kind = F.expr(spark_column(asked.path)), kinds[asked.path[0]]
     if asked.function == "COUNT":
