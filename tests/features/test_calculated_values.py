@@ -180,10 +180,11 @@ def test_of_situations(run):
     events = readings("-1 a2 a3 -4 b5 -6", x=[1, 2, 3, 4, 5, 6])
     found = run(
         f"{A_AND_B} PATTERN A before B WITHIN 10 seconds "
-        "RETURN SUM(A.x * A.x), MAX(CASE WHEN A.x < 3 THEN A.x END) AS most, FIRST(-A.x) AS first",
+        "RETURN SUM(A.x * A.x), MAX(CASE WHEN A.x < 3 THEN A.x END) AS most, FIRST(-A.x) AS first, "
+        "COUNT(NULLIF(A.x, 2)) AS n",
         events,
     )
-    assert [(row["SUM(A.x * A.x)"], row["most"], row["first"]) for row in found] == [(13, 2, -2)]
+    assert [(row["SUM(A.x * A.x)"], row["most"], row["first"], row["n"]) for row in found] == [(13, 2, -2, 1)]
 
 
 def test_whether_events_lie_in_a_situation(run):

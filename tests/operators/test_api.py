@@ -416,3 +416,32 @@ def test_explain_gives_estimates_as_data() -> None:
 
 
 PAIRS_OF_MEANS = ops.pipe("JOIN left.mean < right.mean LEFT 10 seconds RIGHT 3 ROWS BY machine")
+
+
+@pytest.mark.parametrize("window", ["3 ROWS", "3 seconds", "4 seconds SLIDE 2 seconds"])
+def test_aggregates_of_expressions(window: str, tmp_path: Path) -> None:
+    """They are those of a column that holds what the expressions give, and are named by their text."""
+    events = EVENTS.filter(pc.is_valid(EVENTS.column("time"))).sort_by("time")
+    heat = events.column("heat").to_pylist()
+    double = [None if value is None else value * 2 for value in heat]
+    hot = [1 if value is not None and not value <= 80 else 0 for value in heat]
+    calculated = events.append_column("double", pa.array(double)).append_column("hot", pa.array(hot))
+    plain = ops.pipe(
+        f"AGGREGATE SUM(double), COUNT(double) AS n, SUM(hot) / COUNT(*) AS share OVER {window} BY machine"
+    )
+    wanted = plain.run(calculated)
+    written = "SUM(heat * 2), COUNT(heat * 2) AS n, SUM(CASE WHEN heat > 80 THEN 1 ELSE 0 END) / COUNT(*) AS share"
+    operator = ops.pipe(f"AGGREGATE {written} OVER {window} BY machine")
+
+    found = operator.run(events)
+
+    assert "SUM(heat * 2)" in found.column_names
+    assert [repr(tuple(row.values())) for row in found.to_pylist()] == [
+        repr(tuple(row.values())) for row in wanted.to_pylist()
+    ]
+    session = operator.push(events.schema)
+    sent = [row for event in events.to_pylist() for row in session.send(event)] + session.finish().to_pylist()
+    assert sorted(map(repr, sent)) == sorted(map(repr, found.to_pylist()))
+    store = EventStore.create(str(tmp_path / "store"), events.schema, type=None)
+    store.append(events)
+    assert list(map(repr, operator.run(store).to_pylist())) == list(map(repr, found.to_pylist()))

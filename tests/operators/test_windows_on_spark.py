@@ -28,6 +28,7 @@ pytestmark = pytest.mark.spark
 
 SECOND = 10**9
 EVERYTHING = "COUNT(*), SUM(x), AVG(x), MIN(y), MAX(y), SUM(y), AVG(y), MIN(s), MAX(b), SUM(d), SUM(x) / COUNT(*) AS r"
+EVERYTHING += ", SUM(CASE WHEN b THEN d ELSE 0 END) AS c, MAX(UPPER(s)), COUNT(i % 3), AVG(i * 2) AS t, MIN(-d) AS n"
 PLAIN = "COUNT(*), COUNT(y), SUM(x), SUM(i), SUM(d), MIN(y), MAX(y), MIN(f), MIN(s), MAX(b), MAX(time), MIN(x)"
 
 

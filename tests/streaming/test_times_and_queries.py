@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 NTZ = pa.timestamp("us")
-MOVING = "RETURN k, COUNT(*), MIN(A.y) PATTERN SEQ(A+, B) WHERE [k] GROUP-BY k WITHIN 7 s"
+MOVING = (
+    "RETURN k, COUNT(*), MIN(A.y), SUM(CASE WHEN A.x > 3 THEN A.x * 2 ELSE 0 END) PATTERN SEQ(A+, B) WHERE [k] "
+    "GROUP-BY k WITHIN 7 s"
+)
 NEGATION = "RETURN g, COUNT(*) PATTERN SEQ(A+, NOT B, A C) WHERE [g] AND C.x > 5 GROUP-BY g WITHIN 7.5 s SLIDE 2.5 s"
 QUALIFIED = "RETURN g, COUNT(*), AVG(P.y) PATTERN SEQ(A P+, B) WHERE [P.k, g] GROUP-BY g WITHIN 6 s SLIDE 3 s"
 NEXT_MATCH = "RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE [k] SEMANTICS skip-till-next-match WITHIN 9 s SLIDE 3 s"
 CONTIGUOUS = "RETURN k, COUNT(*) PATTERN (SEQ(A+, B))+ GROUP-BY k SEMANTICS contiguous WITHIN 20 s SLIDE 10 s"
 EACH = (
     "RETURN EACH FIRST(A.x) AS low, LAST(B.s) AS last, COUNT(A), COLLECT_LIST(A.x) AS all, COLLECT_SET(A.s) AS once, "
-    "A[2].x, MEDIAN(A.x) AS median PATTERN SEQ(A+, B) WHERE [k] AND A[-1].x >= MEDIAN(A.x) WITHIN 9 s SLIDE 3 s"
+    "A[2].x, MEDIAN(A.x) AS median, MAX(A.x * 1.5), LAST(UPPER(A.s)) AS upper "
+    "PATTERN SEQ(A+, B) WHERE [k] AND A[-1].x >= MEDIAN(A.x) WITHIN 9 s SLIDE 3 s"
 )
 
 

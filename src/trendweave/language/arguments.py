@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import SCALAR_FUNCTIONS
@@ -22,7 +24,8 @@ def make_argument(of: st.Expression, has_variables: bool = True) -> st.Attribute
     others = (st.NextAttribute, st.PreviousAttribute, st.Aggregate, st.Equivalence)
     foreign = next((node for node in of.walk() if isinstance(node, others) or _is_unknown(node)), None)
     if foreign is not None:
-        message = f"an aggregate is of one event after the other, and {print_expression(foreign)} is not of one"
+        written = print_expression(cast("st.Expression", foreign))
+        message = f"an aggregate is of one event after the other, and {written} is not"
         return problem_at(foreign.span or of.span, "TW213", message, "aggregate an expression of attributes alone")
     attributes = [node for node in of.walk() if isinstance(node, st.Attribute)]
     if not attributes:

@@ -262,9 +262,6 @@ class _Planner:
             hint = near_names(names[0], self.number) or f"the query defines {', '.join(self.number) or 'none'}"
             self._problem(value.span, "TW251", f"unknown situation {names[0]}", hint)
             return None
-        if function == "COUNT" and isinstance(argument, st.Calculated):
-            self._wrong(value, f"SUM(CASE WHEN {print_expression(argument)} THEN 1 ELSE 0 END) counts events")
-            return None
         if names and function == "DURATION" and len(names) > 1:
             self._wrong(value, f"write DURATION({names[0]})")
             return None

@@ -14,10 +14,11 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.reference.query import Query
+from tests.reference.query import Query, text
 from tests.reference.streams import crossed_cases, queries_and_streams
 from tests.runners.reference_tables import rows_of
 from tests.runners.test_crossed_against_reference import list_text
+from tests.runners.test_expressions_in_aggregates import MORE_REFUSED, expressions, of_columns, of_expression
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import counted
 from tests.runners.test_trends_against_reference import planned as list_planned
@@ -86,6 +87,13 @@ def test_lists(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
 def test_ordered_and_calculated_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     check(planned(query), events, data)
+
+
+@given(queries_and_streams(empty=False, conjunction=False, calculated=True), expressions, hs.data())
+@examples(15)
+def test_aggregates_of_expressions(case: tuple[Query, list[dict]], expression: str, data: hs.DataObject) -> None:
+    query, events = case
+    check(list_planned(of_expression(text(of_columns(query)), expression), MORE_REFUSED), events, data)
 
 
 @given(
