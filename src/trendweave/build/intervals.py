@@ -39,13 +39,13 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_printer import print_intervals
 from trendweave.language.interval_tree import (
     PREV,
+    RELATIONS,
     Constraint,
     IntervalColumns,
     IntervalReturn,
     IntervalTree,
     Situation,
 )
-from trendweave.language.relations import RELATIONS
 from trendweave.queries import Query, make_query
 
 __all__ = [

@@ -12,6 +12,11 @@ from typing import TypeAlias
 from trendweave.language.syntax_tree import Attribute, Duration, Expression, Node, Output
 
 PREV = "PREV"
+#: Allen's thirteen relations, in the order in which they appear while one interval moves over another.
+RELATIONS: tuple[str, ...] = (
+    "before", "meets", "overlaps", "finished-by", "contains", "starts", "equals",
+    "started-by", "during", "finishes", "overlapped-by", "met-by", "after",
+)  # fmt: skip
 #: What a match can tell of its situations.
 MATCH_AGGREGATES: tuple[str, ...] = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "DURATION")
 

@@ -13,12 +13,12 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import (
     MATCH_AGGREGATES,
     PREV,
+    RELATIONS,
     Constraint,
     IntervalColumns,
     IntervalReturn,
     Situation,
 )
-from trendweave.language.relations import RELATIONS
 from trendweave.language.syntax_tree import Span
 from trendweave.language.tree_builder import Clause, TreeBuilder
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from lark import Lark, Token
 
-from trendweave.language.relations import RELATIONS
+from trendweave.language.interval_tree import RELATIONS
 
 QueryKind: TypeAlias = Literal["trends", "intervals", "trends in situations"]
 

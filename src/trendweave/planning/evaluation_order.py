@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from trendweave.language.relations import RELATIONS
+from trendweave.language.interval_tree import RELATIONS
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.relations import ANY
 

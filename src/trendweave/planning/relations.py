@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from trendweave.language.relations import RELATIONS
+from trendweave.language.interval_tree import RELATIONS
 
 NUMBER: dict[str, int] = {name: number for number, name in enumerate(RELATIONS)}
 ANY: int = (1 << len(RELATIONS)) - 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from trendweave.language.durations import UNITS
 from trendweave.language.functions import CAST_TYPES, EACH_AGGREGATES, SCALAR_FUNCTIONS, STRATEGIES
-from trendweave.language.relations import RELATIONS
+from trendweave.language.interval_tree import RELATIONS
 
 #: Words that begin clauses, as a page offers them.
 CLAUSES = (

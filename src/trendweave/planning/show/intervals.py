@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 
 from trendweave.language.durations import duration_text
+from trendweave.language.interval_tree import RELATIONS
 from trendweave.language.printer import print_expression, print_name
-from trendweave.language.relations import RELATIONS
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.evaluation_order import Statistics, evaluation_order
 from trendweave.planning.interval_plan import IntervalPlan, OutputColumn, SituationPlan
