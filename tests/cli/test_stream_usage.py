@@ -34,7 +34,7 @@ KAFKA = ("--from", "kafka", "--servers", "h:1", "--topic", "t", "--schema", "tim
         ([*FILES, "--out-key", "k"], "--out-key: has no meaning with --from files --to console"),
         ([*FILES, "--to", "kafka", "--servers", "h:1"], "--out-topic: --to kafka needs it"),
         ([*FILES, "--trigger", "1 s", "--available-now"], "--trigger: has no meaning with --available-now"),
-        ([*FILES, "--trigger", "often"], "--trigger: 'often' is no length of time"),
+        ([*FILES, "--trigger", "often"], "--trigger: 'often' is not a duration"),
         ([*FILES, "--trigger", "0 s"], "must be larger than zero"),
         ([*FILES, "--buckets", "0"], "--buckets"),
         ([*FILES, "--master", "here"], "--master: a master is local"),

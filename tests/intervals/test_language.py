@@ -127,7 +127,7 @@ def test_the_builder_knows_given_intervals_prev_durations_and_counts() -> None:
     assert one_line(str(rising)) == "DEFINE A AS x > PREV(x) RETURN SITUATIONS"
     with pytest.raises(LanguageError, match="did you mean before"):
         b.relate("A", "befor", "B")
-    with pytest.raises(LanguageError, match="BETWEEN begins above its end"):
+    with pytest.raises(LanguageError, match="the lower limit of BETWEEN is larger than the upper one"):
         b.define("A", attr("x") > 1, at_least="5 s", at_most="1 s")
 
 

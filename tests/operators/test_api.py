@@ -219,7 +219,7 @@ def test_keys_as_other_languages_write_them_are_told(word: str) -> None:
 
 
 def test_windows_are_quoted_without_blanks() -> None:
-    with pytest.raises(TrendweaveError, match="OVER: '3 long days' is no length of time"):
+    with pytest.raises(TrendweaveError, match="OVER: '3 long days' is not a duration"):
         ops.pipe("AGGREGATE AVG(x) OVER 3 long days BY machine")
 
 

@@ -210,8 +210,8 @@ def test_arguments_win_over_settings(spark: SparkSession) -> None:
     ("options", "error", "message"),
     [
         ({"chunk": "1 hour"}, TypeError, "max_rows_of_a_key, bytes_in_memory, not chunk"),
-        ({"chunks": "1 hour later"}, LanguageError, "TW106: chunks: '1 hour later' is no length of time"),
-        ({"chunks": "5"}, LanguageError, "TW106: chunks: a length of time needs a unit"),
+        ({"chunks": "1 hour later"}, LanguageError, "TW106: chunks: '1 hour later' is not a duration"),
+        ({"chunks": "5"}, LanguageError, "TW106: chunks: a duration needs a unit"),
         ({"chunks": "8 seconds"}, ExecutionError, "TW407: chunks of 8 seconds are shorter"),
         ({"rows_at_once": 0}, ExecutionError, "TW408: rows_at_once is '0'"),
         ({"max_rows_of_a_key": "many"}, ExecutionError, "TW408: max_rows_of_a_key is 'many'"),

@@ -79,9 +79,9 @@ def read_length(length: Any, what: str, problems: list[Problem]) -> st.Duration 
     if isinstance(length, timedelta):
         return make_duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems)
     if not isinstance(length, str):
-        raise refuse(what, length, "a length of time", "give a string such as '10 minutes', or a timedelta")
+        raise refuse(what, length, "a duration", "give a string such as '10 minutes', or a timedelta")
     parts = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(.*?)\s*", length, re.DOTALL)
     if parts is None:
-        problems.append(Problem("TW107", f"{length!r} is not a length of time", "write for example '10 minutes'"))
+        problems.append(Problem("TW107", f"{length!r} is not a duration", "write for example '10 minutes'"))
         return None
     return make_duration(parts[1], parts[2] or None, None, problems)

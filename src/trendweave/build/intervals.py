@@ -95,7 +95,11 @@ def define(
     low = read_length(at_least, "define: at_least", problems)
     high = read_length(at_most, "define: at_most", problems)
     if low is not None and high is not None and (low.nanoseconds or 0) > (high.nanoseconds or 0):
-        problems.append(Problem("TW152", "BETWEEN begins above its end", "write the smaller length first"))
+        problems.append(
+            Problem(
+                "TW152", "the lower limit of BETWEEN is larger than the upper one", "write the smaller length first"
+            )
+        )
     raise_problems(problems)
     return Situation(name, None if condition is None else condition.tree, low, high)
 

@@ -135,6 +135,6 @@ def times(pattern: st.Pattern, low: int, high: int | None = None) -> st.Repeat:
     low = check_number(low, "times: low")
     high = None if high is None else check_number(high, "times: high")
     if low < 0 or (high is not None and high < low):
-        message = f"{{{low},{high}}} begins above its end or below zero"
+        message = f"{{{low},{high}}}: the minimum is negative, or larger than the maximum"
         raise LanguageError([Problem("TW112", message, "swap the bounds")])
     return st.Repeat(pattern, low, high)

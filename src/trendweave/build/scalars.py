@@ -352,7 +352,7 @@ def call(function: str, *arguments: Value) -> Scalar:
         digits = arguments[1]
         if type(digits) is not int or not 0 <= digits <= MAX_ROUNDED_DIGITS:
             hint = f"give a whole number from 0 to {MAX_ROUNDED_DIGITS}"
-            raise LanguageError([Problem("TW260", "ROUND cannot keep so many digits", hint)])
+            raise LanguageError([Problem("TW260", "ROUND does not support that many digits", hint)])
     return Scalar(st.Call(name, tuple(lit(argument).tree for argument in arguments)))
 
 

@@ -35,7 +35,7 @@ def make_duration(amount: str, unit: str | None, span: Span | None, problems: li
         return Duration(None, span=span)
 
     if unit is None:
-        return unreadable("TW106", "a length of time needs a unit", f"write for example {amount} seconds")
+        return unreadable("TW106", "a duration needs a unit", f"write for example {amount} seconds")
     size = UNITS.get(unit) or UNITS.get(unit.lower())
     if size is None:
         known = "the units are " + ", ".join(f"{name}s" for name in _SPELLINGS)
@@ -44,11 +44,11 @@ def make_duration(amount: str, unit: str | None, span: Span | None, problems: li
         return unreadable("TW106", f"unknown time unit {unit}", near_names(unit, UNITS) or known)
     length = Fraction(amount) * size
     if length <= 0:
-        return unreadable("TW107", "a length of time must be larger than zero", "write a positive length")
+        return unreadable("TW107", "a duration must be larger than zero", "write a positive duration")
     if length.denominator != 1:
-        return unreadable("TW107", "a length of time is a whole number of nanoseconds", "write it in a finer unit")
+        return unreadable("TW107", "a duration is a whole number of nanoseconds", "write it in a finer unit")
     if length > MAX_NANOSECONDS:
-        return unreadable("TW107", "a length of time is at most 146 years", "leave WITHIN out for one window over all")
+        return unreadable("TW107", "a duration is at most 146 years", "leave WITHIN out for one window over all")
     return Duration(int(length), span=span)
 
 
@@ -67,7 +67,7 @@ def read_duration(text: str, what: str, or_none_at_all: bool = False) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\w+)?\s*", text) if isinstance(text, str) else None
     problems: list[Problem] = []
     if found is None:
-        problems.append(Problem("TW106", f"{what}: {text!r} is no length of time", "write for example 10 seconds"))
+        problems.append(Problem("TW106", f"{what}: {text!r} is not a duration", "write for example 10 seconds"))
         raise LanguageError(problems)
     if or_none_at_all and found[2] is not None and Fraction(found[1]) == 0:
         make_duration("1", found[2], None, problems)  # for its unit

@@ -74,7 +74,12 @@ class IntervalTreeBuilder(TreeBuilder):
         if low is None or high is None or low.nanoseconds is None or high.nanoseconds is None:
             return
         if low.nanoseconds > high.nanoseconds:
-            self._problem(low.span or span, "TW152", "BETWEEN begins above its end", "write the smaller length first")
+            self._problem(
+                low.span or span,
+                "TW152",
+                "the lower limit of BETWEEN is larger than the upper one",
+                "write the smaller length first",
+            )
 
     def at_least_long(self, meta: Meta, children: list[Any]) -> tuple[st.Duration, None]:
         return children[-1], None

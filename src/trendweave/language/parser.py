@@ -153,7 +153,7 @@ def _trend_tree(given: dict[str, Any], text: str, problems: list[Problem]) -> Qu
     choices = [given[keyword] for keyword in CHOICES if keyword in given]
     if len(choices) > 1:
         named = " and ".join(keyword for keyword in CHOICES if keyword in given)
-        hint = "keep one of them: each says which trends of a window and group are shown"
+        hint = "keep one of them: each selects trends of a window and group"
         problems.append(problem_at(choices[1].span, "TW115", f"{named} cannot be combined", hint))
     if "PATTERN" not in given:
         hint = "say what to look for, for example PATTERN Stock S+"

@@ -87,7 +87,7 @@ def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
 def _problem_of(kind: str, text: str, repeatable: bool) -> str | None:
     match kind:
         case "escape":
-            return None if _is_known(text[1]) else f"{text} is not read alike by all engines"
+            return None if _is_known(text[1]) else f"{text} means different things to Java and RE2"
         case "class":
             return _problem_of_class(text)
         case "repeat" if not repeatable:
@@ -97,7 +97,7 @@ def _problem_of(kind: str, text: str, repeatable: bool) -> str | None:
             if any(number > _MOST_REPEATS for number in numbers) or numbers != sorted(numbers):
                 return f"{text} is no range of numbers up to {_MOST_REPEATS:,}"
         case "unknown":
-            return f"{text[:10]} is not read alike by all engines"
+            return f"{text[:10]} means different things to Java and RE2"
     return None
 
 
@@ -110,11 +110,11 @@ def _problem_of_class(text: str) -> str | None:
     parts = re.findall(r"\\.|.", inner, re.DOTALL)
     for part in parts:
         if part in ("\\D", "\\W", "\\S") or (len(part) == 2 and not _is_known(part[1])):
-            return f"{part} in {text} is not read alike by all engines"
+            return f"{part} in {text} means different things to Java and RE2"
         if part == "[":
-            return f"[ in {text} is not read alike by all engines; write \\["
+            return f"[ in {text} means different things to Java and RE2; write \\["
     if "&&" in inner:
-        return f"&& in {text} is not read alike by all engines"
+        return f"&& in {text} means different things to Java and RE2"
     for place, part in enumerate(parts[1:-1], 1):
         if part != "-":
             continue

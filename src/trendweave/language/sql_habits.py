@@ -32,9 +32,9 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     (
         r"\bSELECT\b",
         "a query says what it returns with RETURN, not SELECT",
-        "write for example RETURN COUNT(*) PATTERN Stock S+; the events are what run is given",
+        "write for example RETURN COUNT(*) PATTERN Stock S+; pass the events to run",
     ),
-    (r"\bMEASURES\b", "what a match tells is in RETURN, not MEASURES", "write RETURN EACH LAST(B.price) AS price"),
+    (r"\bMEASURES\b", "outputs of a match are in RETURN, not MEASURES", "write RETURN EACH LAST(B.price) AS price"),
     (
         r"\bPARTITION\s+BY\b",
         "keys of trends are a condition, not PARTITION BY",
@@ -45,8 +45,7 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     (
         r"\b(TUMBLE|TUMBLING|HOP|HOPPING|SLIDING)\b",
         "windows are written with WITHIN and SLIDE",
-        "write WITHIN 10 minutes SLIDE 10 minutes for windows side by side, and a shorter SLIDE for windows that "
-        "overlap",
+        "write WITHIN 10 minutes SLIDE 10 minutes for tumbling windows, and a shorter SLIDE for windows that overlap",
     ),
     (r"\bILIKE\b", "there is no ILIKE", "write LOWER(x) LIKE 'a%'"),
     (r"=~|~\*?(?=\s*')", "a regular expression is tested with RLIKE", "write x RLIKE 'regex'"),
@@ -69,7 +68,7 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"\bEACH(?=\s+(PATTERN|WHERE|WITHIN)\b)",
-        "RETURN EACH does not say what to tell of each trend",
+        "RETURN EACH needs a list of outputs",
         "write RETURN EACH LENGTH, or attributes and aggregates; RETURN TRENDS shows whole trends",
     ),
     (
@@ -79,7 +78,7 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"(?<=PATTERN)\s+(NOT\s+)?\w+(\s+\w+)?[+*?]?\s*,",
-        "parts of a pattern in order stand in SEQ",
+        "a sequence is written with SEQ",
         "write SEQ(A, NOT B, C)",
     ),
 )

@@ -44,7 +44,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: What SQL calls the rows around a row.
 _NEIGHBOURS = {
     "LAG": "PREV(S).price is the price of the S directly before, LAST(A).price that of the latest A before",
-    "LEAD": "NEXT(S).price is the price of the S directly behind",
+    "LEAD": "NEXT(S).price is the price of the S directly after",
 }
 _COMPARISONS = {"<>": "!=", "==": "="}
 
@@ -191,7 +191,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _whole(self, meta: Meta, digits: Token, least: int) -> int:
         """A number of 63 bits that is not below the least one."""
         if len(digits.lstrip("0")) > 18 or int(digits) < least:
-            message = f"{digits} is not a number that can stand here"
+            message = f"{digits} is not a valid number here"
             self._problem(
                 _span(meta), "TW113", message, f"write a whole number of {least} or more, of 18 digits at most"
             )
@@ -209,7 +209,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)?", _unquoted(amount) if amount.type == "STRING" else str(amount))
         if found is None or (found[2] is not None and unit):
             self._problem(
-                _span(meta), "TW113", f"{amount} is no length of time", "write 10 minutes, or INTERVAL '10' MINUTE"
+                _span(meta), "TW113", f"{amount} is not a duration", "write 10 minutes, or INTERVAL '10' MINUTE"
             )
             return st.Duration(None, span=_span(meta))
         return make_duration(found[1], str(unit[0]) if unit else found[2], _span(meta), self.problems)
@@ -244,7 +244,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             sequence = st.Sequence((st.EventPattern(event.type), middle, st.EventPattern(str(variable))))
             self._problem(_span(meta), "TW101", SIDE_BY_SIDE, f"write {print_pattern(sequence)}")
         else:
-            hint = "write the variable behind the type and the quantifier behind the variable, as in Stock S+"
+            hint = "write the variable after the type and the quantifier after the variable, as in Stock S+"
             self._problem(variable.span, "TW101", f"did not expect the name {variable} here", hint)
         return self.repeated(meta, [event, *bounds])
 
@@ -276,13 +276,18 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def from_to(self, meta: Meta, children: list[Any]) -> tuple[int, int | None]:
         low, high = (self._bound(meta, child) for child in children)
         if low > high:
-            self._problem(_span(meta), "TW112", f"{{{low},{high}}} begins above its end", f"write {{{high},{low}}}")
+            self._problem(
+                _span(meta),
+                "TW112",
+                f"{{{low},{high}}}: the minimum is larger than the maximum",
+                f"write {{{high},{low}}}",
+            )
             high = low
         return low, high
 
     def _bound(self, meta: Meta, digits: Token) -> int:
         if len(digits.lstrip("0")) > 9:
-            self._problem(_span(meta), "TW113", "the bound is too large", "use + or * for repetition without an end")
+            self._problem(_span(meta), "TW113", "the bound is too large", "use + or * for unbounded repetition")
             return 1
         return int(digits)
 
@@ -478,7 +483,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             return argument
         hint = f"write a whole number from 0 to {MAX_ROUNDED_DIGITS} as its second argument"
         assert argument.span is not None, "read from a text"
-        self._problem(argument.span, "TW260", "ROUND cannot keep so many digits", hint)
+        self._problem(argument.span, "TW260", "ROUND does not support that many digits", hint)
         return st.Literal(0, span=argument.span)
 
     # Literals

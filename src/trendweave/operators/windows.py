@@ -76,7 +76,7 @@ def choose_window(within: str | None, slide: str | None, rows: int | None, slide
         PlanningError: There is no window, or there are two.
     """
     if (within is None) == (rows is None):
-        message = "an aggregate has one window: a length of time or a number of events"
+        message = "an aggregate has one window: a duration or a number of events"
         raise PlanningError([Problem("TW281", message, 'give within="10 seconds" or rows=100')])
     if within is not None:
         if slide_rows is not None:

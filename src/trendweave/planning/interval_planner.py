@@ -112,13 +112,13 @@ class _Planner:
             match node:
                 case st.Equivalence():
                     hint = "partition the events with PARTITION BY"
-                    self._problem(node.span, "TW253", "an equivalence is no condition of a situation", hint)
+                    self._problem(node.span, "TW253", "an equivalence cannot be the condition of a situation", hint)
                 case st.NextAttribute():
-                    message = "NEXT speaks of trends; a situation looks only back"
+                    message = "NEXT is for trends; a situation can only look back"
                     self._problem(node.span, "TW253", message, "use PREV(x), the value of x in the step before")
                 case st.Call(function=function) if function == PREV:
                     if any(_is_prev(inner) for part in node.arguments for inner in part.walk()):
-                        self._problem(node.span, "TW254", "PREV stands inside PREV", "look back one step only")
+                        self._problem(node.span, "TW254", "PREV cannot be nested", "look back one step only")
                 case st.Literal(value=int() as value) if not -(2**63) <= value < 2**63:
                     hint = "write a float such as 1e20 for a large number"
                     self._problem(node.span, "TW113", "the number does not fit 64 bits", hint)
@@ -161,7 +161,7 @@ class _Planner:
         )
         for clause, given, node in useless:
             if given:
-                message = f"RETURN SITUATIONS gives situations as they are; {clause} speaks of matches"
+                message = f"RETURN SITUATIONS returns situations; {clause} applies to matches"
                 span = tree.span if node is None else node.span
                 self._problem(span, "TW256", message, f"leave {clause} out, or return something of the matches")
 
@@ -269,8 +269,8 @@ class _Planner:
             self._wrong(value, f"write {function}({names[0]}.attribute)")
             return None
         if names and self._counts():
-            hint = "count matches of windows with COUNT(*), or look at each match without it"
-            self._problem(value.span, "TW256", "COUNT(*) goes only with partition attributes", hint)
+            hint = "count the matches of windows with COUNT(*), or list each match without it"
+            self._problem(value.span, "TW256", "COUNT(*) can only be combined with partition attributes", hint)
             return None
         own = print_expression(value) if isinstance(argument, st.Calculated) else "_".join((function.lower(), *names))
         name = output.alias or own

@@ -237,8 +237,8 @@ class _Planning:
         """What WHERE says of neighbours and of keys has no meaning for a row of the result."""
         if isinstance(node, st.NextAttribute | st.PreviousAttribute):
             text = print_expression(node)
-            message = f"{text} is of neighbours in a trend, and a row of the result has none"
-            hint = "compare neighbours in WHERE; with RETURN EACH, FIRST and LAST are those of the trend"
+            message = f"{text} compares adjacent events of a trend, and a row of the result has none"
+            hint = "compare them in WHERE; with RETURN EACH, FIRST and LAST are those of the trend"
             self._problems.append(problem_at(node.span, "TW215", message, hint))
         elif isinstance(node, st.Equivalence):
             text = print_expression(node)
@@ -335,7 +335,7 @@ class _Planning:
             self._problems.append(problem_at(value.span, "TW213", message, "SUM, AVG, MIN and MAX take LENGTH"))
             return None
         if not self._finds_trends:
-            message = f"{text} looks at trends one by one, and aggregates over all trends do not"
+            message = f"{text} needs trends one by one, and aggregates over all trends do not build them"
             hint = f"RETURN COMPLETE {text}, add AFTER MATCH SKIP, or RETURN EACH LENGTH; COUNT(S) counts events"
             self._problems.append(problem_at(value.span, "TW238", message, hint))
             return None
@@ -346,8 +346,8 @@ def _of_one_trend(value: st.Aggregate) -> Problem:
     """Aggregates over all trends never look at one of them, nor tell its events apart."""
     hint = "use it with RETURN EACH"
     if value.function in ("MEDIAN", "PERCENTILE"):
-        hint += "; over all trends a value counts once for each trend that it is in: AVG and STDDEV can tell"
-    return problem_at(value.span, "TW110", f"{print_expression(value)} speaks of one trend, not of all", hint)
+        hint += "; over all trends a value counts once for each trend that contains it; AVG and STDDEV are available"
+    return problem_at(value.span, "TW110", f"{print_expression(value)} describes one trend, not all trends", hint)
 
 
 def plan_shown(
@@ -396,7 +396,7 @@ def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
     """LIMIT, LONGEST and SAMPLE choose among trends that are shown; an order has first rows of any kind."""
     choice = query.choice
     if choice is not None and query.return_kind == "aggregates" and not limits_ordered_rows(query):
-        message = f"{choice.kind.upper()} chooses among trends, and RETURN asks for none"
+        message = f"{choice.kind.upper()} selects trends, but RETURN does not list any"
         hint = "leave it out, or return TRENDS, EACH or COMPLETE TRENDS"
         if choice.kind == "limit":
             hint = "add ORDER BY to say which rows of a window are wanted, or leave it out"
@@ -405,11 +405,11 @@ def check_choice(query: st.QueryTree, problems: list[Problem]) -> None:
         message = f"{choice.kind.upper()} has its own way to choose, and ORDER BY another"
         problems.append(problem_at(choice.span, "TW224", message, "keep one of them; ORDER BY goes with LIMIT"))
     if query.having and query.return_kind not in ("aggregates", "each"):
-        message = "HAVING chooses among rows of aggregates, and RETURN shows events"
-        hint = "write a condition on the whole match into WHERE, or RETURN EACH"
+        message = "HAVING filters rows of aggregates, but RETURN lists events"
+        hint = "put a condition on the whole match into WHERE, or use RETURN EACH"
         problems.append(problem_at(query.having[0].span, "TW262", message, hint))
     if query.order_by and query.return_kind not in ("aggregates", "each"):
-        message = "ORDER BY orders rows of aggregates, and RETURN shows events"
+        message = "ORDER BY sorts rows of aggregates, but RETURN lists events"
         hint = "RETURN EACH with what to order by; LONGEST 10 shows the longest trends"
         problems.append(problem_at(query.order_by[0].span, "TW262", message, hint))
 
@@ -448,14 +448,14 @@ def check_row_names(
         if attribute.name in taken:
             span = query.returns.span if query.returns is not None else query.span
             message = f"two columns of the result are named {attribute.name}"
-            problems.append(problem_at(span, "TW214", message, "list what to show of each event: ROWS(...)"))
+            problems.append(problem_at(span, "TW214", message, "list the attributes to return: ROWS(...)"))
 
 
 def check_conjunction(query: st.QueryTree, problems: list[Problem]) -> None:
     """Pairs of trends can only be counted."""
     if not isinstance(query.pattern, st.Conjunction):
         return
-    hint = "return COUNT(*) alone, or query each side by itself"
+    hint = "return COUNT(*) alone, or query each side alone"
     if query.returns is None or query.returns.kind != "aggregates" or query.complete:
         listed = "trends" if query.return_kind == "aggregates" else query.return_kind
         kind = f"complete {listed}" if query.complete else listed

@@ -149,7 +149,7 @@ def _build_templates(
             message = (
                 "where each trend has its own window, an optional part lets the negated pattern begin or end with NOT"
             )
-            hint = "add SLIDE, or make the parts around the inner NOT ones that always read an event"
+            hint = "add SLIDE, or make the parts around the inner NOT mandatory"
             problems.append(problem_at(body.span, "TW205", message, hint))
             return None
     sides = [automaton for automaton in automata if automaton is not None]
@@ -189,7 +189,7 @@ def _build(
         return None
     except NegationsNotKeptApart as error:
         message = (
-            "where each trend has its own window, the same events can be read in two ways that differ in the NOTs "
+            "where each trend has its own window, the same events can match in two ways that differ in the NOTs "
             f"before and after them (at {error.variable})"
         )
         hint = f"add SLIDE, give the two places of {error.variable} different variables, or leave one of the NOTs out"
@@ -216,7 +216,7 @@ def _checked(
         problems.append(problem_at(pattern.span, "TW207", f"the {what} matches nothing", hint))
         return None
     if empty:
-        message = f"the {what} matches the empty trend"
+        message = f"the {what} matches the empty sequence"
         hint = "ask for at least one event, for example with + instead of *"
         problems.append(problem_at(pattern.span, "TW206", message, hint))
         return None
@@ -231,7 +231,7 @@ def _has_plain_ends(automaton: Automaton) -> bool:
 
 def _too_many_states(pattern: st.Pattern) -> Problem:
     message = f"the pattern needs more than {MAX_STATES:,} states"
-    return problem_at(pattern.span, "TW208", message, "use smaller bounds, or + for repetition without an end")
+    return problem_at(pattern.span, "TW208", message, "use smaller bounds, or + for unbounded repetition")
 
 
 def _plan_keys(

@@ -68,7 +68,7 @@ def _references_are_good(conjunct: st.Expression, variables: Variables, problems
     nested = [node for node in conjunct.walk() if isinstance(node, st.Equivalence)]
     if nested:
         hint = "write it as a condition of its own, joined by AND"
-        problems.append(problem_at(nested[0].span, "TW219", "an equivalence stands inside another condition", hint))
+        problems.append(problem_at(nested[0].span, "TW219", "an equivalence cannot be part of another condition", hint))
         return False
     found = len(problems)
     for node in conjunct.walk():
@@ -155,7 +155,7 @@ def _place(conjunct: st.Expression, orders: Orders, result: Predicates, problems
     mentions = _mentions(conjunct)
     if not (mentions.plain or mentions.following or mentions.anchors):
         message = f"{print_expression(conjunct)} names no variable"
-        problems.append(problem_at(conjunct.span, "TW222", message, "leave it out, or name the variable it is about"))
+        problems.append(problem_at(conjunct.span, "TW222", message, "leave it out, or name a variable"))
     elif len(mentions.plain) == 1 and not mentions.following and not mentions.anchors:
         result.local[mentions.plain[0]].append(_row_expression(conjunct))
     else:
@@ -184,16 +184,16 @@ def _never_together(conjunct: st.Expression, mentions: _Mentions, orders: Orders
     names = list(dict.fromkeys([*mentions.plain, *(anchor.variable for anchor in mentions.anchors)]))
     before = next((anchor.variable for anchor in mentions.anchors if anchor.kind == "previous"), None)
     if before is not None:
-        message = f"no {before} ever stands directly before {' or '.join(mentions.plain) or 'an event'}"
+        message = f"no {before} ever comes directly before {' or '.join(mentions.plain) or 'an event'}"
         return problem_at(conjunct.span, "TW216", message, f"without PREV, the latest {before} before is meant")
     hint = "compare variables that the same trend can have"
     if len(names) > 2:
-        message = f"{', '.join(names[:-1])} and {names[-1]} never stand in one trend, one after the other"
+        message = f"{', '.join(names[:-1])} and {names[-1]} never occur in one trend, one after the other"
         return problem_at(conjunct.span, "TW217", message, hint)
     negated = next((name for name in names if name in orders.negated), None)
     if negated is not None:
         hint = f"{negated} is matched on its own, under NOT: an equivalence such as [id] ties it to the trend"
-    return problem_at(conjunct.span, "TW216", f"{' and '.join(names)} never stand in one trend", hint)
+    return problem_at(conjunct.span, "TW216", f"{' and '.join(names)} never occur in one trend", hint)
 
 
 def _find_next(

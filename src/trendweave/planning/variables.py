@@ -29,7 +29,7 @@ def find_variables(pattern: st.Pattern, problems: list[Problem]) -> Variables:
         if isinstance(node, st.EventPattern):
             known = types.setdefault(node.name, node.type)
             if known != node.type:
-                message = f"variable {node.name} stands for the types {known} and {node.type}"
+                message = f"variable {node.name} is used for the types {known} and {node.type}"
                 hint = f"give {node.type} a variable of its own, for example {node.type} {node.type[:1].lower()}2"
                 problems.append(problem_at(node.span, "TW202", message, hint))
             if not negated:
@@ -82,7 +82,7 @@ def _check_below(pattern: st.Pattern, problems: list[Problem]) -> None:
 
 def _check_sequence(sequence: st.Sequence, problems: list[Problem]) -> None:
     if all(isinstance(part, st.Negation) for part in sequence.parts):
-        message = "nothing in this SEQ reads an event"
+        message = "no part of this SEQ matches an event"
         problems.append(problem_at(sequence.span, "TW204", message, "add a part without NOT"))
 
 

@@ -128,4 +128,4 @@ def refuse_finer_than_microseconds(expression: st.Expression) -> None:
     for node in expression.walk():
         if isinstance(node, st.Duration) and node.nanoseconds is not None and node.nanoseconds % 1_000:
             message = "Spark's timestamps and durations have no parts finer than a microsecond"
-            raise_problems([Problem("TW306", message, "write the length of time in microseconds")])
+            raise_problems([Problem("TW306", message, "write the duration in microseconds")])

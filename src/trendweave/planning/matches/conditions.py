@@ -72,14 +72,14 @@ def _problem_of(node: st.Node, variables: Variables, condition: st.Expression) -
     if isinstance(node, st.Attribute):
         return attribute_problem(node, variables, condition) or _problem_of_variable(node.names[0], node, variables)
     if isinstance(node, st.NextAttribute | st.PreviousAttribute):
-        message = "NEXT and PREV speak of neighbours; the condition speaks of a whole match"
+        message = "NEXT and PREV compare adjacent events, but the condition is on the whole match"
         return problem_at(node.span, "TW239", message, "split the condition, or use FIRST and LAST")
     if not isinstance(node, st.Aggregate):
         return None
     names = node.argument.names if node.argument is not None else ()
     known = names[0] if names and names[0] in variables.types else next(iter(variables.types))
     if node.function == "COUNT" and len(names) != 1:
-        wrong = f"COUNT({known}) is the number of events that a match reads as {known}"
+        wrong = f"COUNT({known}) is the number of events of a match bound to {known}"
     elif node.function != "COUNT" and len(names) < 2:
         wrong = f"write {node.function}({known}.attribute)"
     elif node.distinct or node.function not in (*_FUNCTIONS, NTH):

@@ -28,7 +28,7 @@ def plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
     slide = query.slide.nanoseconds or 1
     if slide > length and query.within.nanoseconds is not None:
         message = "SLIDE is larger than WITHIN, so events between windows would be lost"
-        hint = "make SLIDE at most as long as WITHIN; equal lengths give windows side by side"
+        hint = "make SLIDE at most as long as WITHIN; equal lengths give tumbling windows"
         problems.append(problem_at(query.slide.span, "TW220", message, hint))
     return p.SlidingWindow(length, slide)
 
@@ -47,7 +47,7 @@ def settle_window(
     leading = any(not start.guard.always_open for template in templates for start in template.starts)
     if query.return_kind == "aggregates":
         if trailing:
-            message = "nothing can have followed a trend at the moment at which it ends, so NOT at its end says nothing"
+            message = "at the moment a trend ends nothing can have followed it yet, so NOT at its end has no effect"
             hint = "add SLIDE: the NOT then holds up to the end of each window; or return EACH, TRENDS or ROWS"
             problems.append(problem_at(query.pattern.span, "TW230", message, hint))
         return window
@@ -64,7 +64,7 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
         hidden = [".".join(key.path) for key in plan.partition_key if key.path not in grouped]
         if hidden:
             message = (
-                f"ORDER BY and LIMIT choose among the rows of a session, which do not tell its {', '.join(hidden)}"
+                f"ORDER BY and LIMIT choose among the rows of a session, which do not contain its {', '.join(hidden)}"
             )
             hint = f"add {', '.join(hidden)} to GROUP-BY, or leave LIMIT out"
             problems.append(problem_at(query.span, "TW234", message, hint))
@@ -73,12 +73,12 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
     ends, starts = plan.template.ends, plan.template.starts
     leading = any(not start.guard.always_open for start in starts)
     if plan.complete and leading and not plan.has_alike_edges:
-        message = "whether a trend is complete cannot be told where only some trends begin, or end, with NOT"
+        message = "if only some trends begin or end with NOT, it is not known whether a trend is complete"
         hint = "let all alternatives begin and end with the same NOTs, add SLIDE, or return TRENDS"
         problems.append(problem_at(query.pattern.span, "TW231", message, hint))
     if (plan.choice is not None or plan.limit is not None) and any(end.guard.always_open for end in ends):
         kind = "LIMIT" if plan.choice is None else plan.choice.kind.upper()
-        message = f"{kind} chooses among the trends of one time, and these become known at different times"
+        message = f"{kind} chooses among the trends of one time, and these become final at different times"
         hint = f"let all trends end with NOT, add SLIDE, or leave {kind} out"
         span = query.choice.span if query.choice is not None else query.span
         problems.append(problem_at(span, "TW232", message, hint))

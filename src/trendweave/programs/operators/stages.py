@@ -71,7 +71,7 @@ def _lag_of_trends(program: BoundTrends) -> int:
     if isinstance(program.plan.window, SessionWindow):
         message = "a session may be of any length, so no operator behind it knows when its rows have come"
         raise ExecutionError(
-            [Problem("TW409", message, "run the chain on one table, or match within a length of time")]
+            [Problem("TW409", message, "run the chain on one table, or use WITHIN with a duration in the query")]
         )
     closing = program.closing()
     return 0 if closing is None else closing.length + closing.wait

@@ -77,7 +77,7 @@ def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
     for name in never:
         message = "a stream has no end, and the query has one window over the whole input"
-        hint = "add WITHIN, and SLIDE unless the window moves with the stream"
+        hint = "add WITHIN, for aggregates usually with SLIDE"
         problems.append(Problem("TW409", message, hint, query=name))
     if settings.early:
         problems += program.problems_of_early_rows()

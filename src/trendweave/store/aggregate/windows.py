@@ -93,7 +93,7 @@ def read_windows(within: str | None, slide: str | None, kind: TimeType) -> Windo
             raise _wrong("slide without within", "say how long a window is, within=")
         return None
     if slide is None:
-        hint = "slide=within gives windows side by side"
+        hint = "slide=within gives tumbling windows"
         raise _wrong("within needs a slide here", hint)
     counted = [_EVENTS.fullmatch(str(text)) for text in (within, slide)]
     if all(counted):
