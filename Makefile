@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-versions kafka chromium lint docs release-check bench bench-compare compare-flink clean
+.PHONY: help demo test test-all test-versions kafka chromium page-pictures lint docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -47,6 +47,9 @@ kafka: $(PACKAGES) ## Fetch Kafka for the tests, or try again where that failed
 chromium: $(PACKAGES) ## Find or unpack a browser for the tests, or try again where that failed
 	$(VENV)/bin/python tools/ensure_chromium.py
 	@touch $(CHROMIUM)
+
+page-pictures: $(CHROMIUM) ## Take the pictures of the page of `trendweave serve` anew, for README and docs
+	$(VENV)/bin/python -m tools.page_pictures
 
 lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff format --check .

@@ -178,6 +178,33 @@ def test_a_row_of_a_group_of_one_variable_leads_to_all_events_of_others(tmp_path
         assert message in refused["message"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "rows", "events"),
+    [
+        ("SEQ(A, B) WHERE [user] WITHIN 5 seconds", ["2y", "3x"], ["1Ax 3Bx", "1Ay 2By"]),
+        (
+            "A{2} SEMANTICS skip-till-next-match WHERE [user] WITHIN 5 seconds AFTER MATCH SKIP PAST LAST EVENT",
+            ["4x"],
+            ["1Ax 4Ax"],
+        ),
+        ("SEQ(A, NOT B) WHERE [user] WITHIN 4 seconds", ["8x"], ["4Ax"]),
+    ],
+)
+def test_a_row_of_one_trend_leads_to_the_events_of_its_keys(
+    pattern: str, rows: list[str], events: list[str], tmp_path: Path
+) -> None:
+    lines = ["time,type,user", "1,A,x", "1,A,y", "2,B,y", "3,B,x", "4,A,x", "9,B,x"]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
+    wanted = asked(f"RETURN EACH A.user AS who PATTERN {pattern}", source={"kind": "file", "name": "a.csv"})
+    told = only(do("run", wanted, tmp_path), "rows")["rows"]
+    found = [
+        only(do("events", wanted | {"row": {"time": time, "who": who}}, tmp_path), "events")["rows"]
+        for time, who in told
+    ]
+    assert sorted(map("".join, told)) == rows
+    assert sorted(" ".join(map("".join, one)) for one in found) == events
+
+
 def test_a_row_that_shows_a_trend_has_its_events() -> None:
     text = "RETURN TRENDS(A.price) PATTERN SEQ(Stock A, Stock B) WITHIN 2 seconds LIMIT 2"
     told = only(do("run", asked(text)), "rows")

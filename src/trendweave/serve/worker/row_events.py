@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ from trendweave.serve.worker.cells import describe_column, write_cell, write_row
 from trendweave.serve.worker.job import Job, Message
 from trendweave.serve.worker.sources import all_rows, open_events
 
+_Bounds: TypeAlias = tuple[pa.Scalar, pa.Scalar]
 #: Events of a window that a page gets.
 _MOST_EVENTS = 500
 _CHARACTERS = 500_000
@@ -64,11 +66,11 @@ def find_events(job: Job) -> Message:
     row = job.asked.row
     bounds = _find_bounds(plan, row, events.schema.field(events.time).type)
     table = all_rows(job, events, None if bounds is None else (bounds[0].as_py(), bounds[1].as_py()))
-    table = table.filter(_is_in(table.column(events.time), bounds, _looks_back(plan, row)))
+    table = table.filter(_is_in(table.column(events.time), bounds, plan, "window_start" not in row))
     if events.type is not None:
         named = pa.array(sorted({variable.type for variable in plan.variables}))
         table = table.filter(pc.is_in(table.column(events.type).cast(pa.string()), value_set=named))
-    for group in plan.groups:
+    for group in (*plan.groups, *_shown_keys(plan)):
         table = table.filter(_is_of_group(table, group, row, plan, events.type))
     table = table.sort_by(events.time)
     few = table.slice(0, _MOST_EVENTS)
@@ -82,20 +84,15 @@ def _find_plan(query: Query) -> Plan | None:
     return plan if isinstance(plan, Plan) else None
 
 
-def _find_bounds(plan: Plan, row: Mapping[str, str | None], type_: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None:
+def _find_bounds(plan: Plan, row: Mapping[str, str | None], type_: pa.DataType) -> _Bounds | None:
     """The two ends of the window of a row; None where it is all of the input."""
     if "window_start" in row:
         if row["window_start"] is None:
             return None
         return _read(row, "window_start", type_), _read(row, "window_end", type_)
-    # A window that moves with the stream stands at a time.
-    at, length = _read(row, "time", type_), _length(getattr(plan.window, "length", 0), type_)
-    return (pc.subtract(at, length), at) if _looks_back(plan, row) else (at, pc.add(at, length))
-
-
-def _looks_back(plan: Plan, row: Mapping[str, str | None]) -> bool:
-    """Whether the window of a row ends with the time that it stands at."""
-    return "window_start" not in row and getattr(plan.window, "by", "") != "first"
+    # A window that moves with the stream ends with the time of its row.
+    at = _read(row, "time", type_)
+    return pc.subtract(at, _length(getattr(plan.window, "length", 0), type_)), at
 
 
 def _read(row: Mapping[str, str | None], name: str, type_: pa.DataType) -> pa.Scalar:
@@ -121,13 +118,23 @@ def _length(nanoseconds: int, type_: pa.DataType) -> pa.Scalar:
     return pa.scalar(seconds if pa.types.is_floating(type_) else int(seconds), type_)
 
 
-def _is_in(times: pa.ChunkedArray, bounds: tuple[pa.Scalar, pa.Scalar] | None, looks_back: bool) -> pa.ChunkedArray:
+def _is_in(times: pa.ChunkedArray, bounds: _Bounds | None, plan: Plan, moves: bool) -> pa.ChunkedArray:
     if bounds is None:
         return pc.is_valid(times)
     begin, end = bounds
-    if looks_back:
-        return pc.and_(pc.greater(times, begin), pc.less_equal(times, end))
-    return pc.and_(pc.greater_equal(times, begin), pc.less(times, end))
+    if not moves:
+        return pc.and_(pc.greater_equal(times, begin), pc.less(times, end))
+    # A NOT at the end is certain as long after the first event as a trend may last: this event is one of the window.
+    since = pc.greater_equal if getattr(plan.window, "by", "") == "first" else pc.greater
+    return pc.and_(since(times, begin), pc.less_equal(times, end))
+
+
+def _shown_keys(plan: Plan) -> list[Any]:
+    """Columns of rows of single trends that hold what all events of a trend have in common."""
+    keys = {key.path for key in plan.partition_key} if plan.returns == "each" else set()
+    of_one = [column for column in plan.aggregates if column.function in ("FIRST", "LAST") and column.path in keys]
+    shown = set(plan.shown_values)
+    return [replace(column, variable=None) for column in of_one if column.name in shown]
 
 
 def _is_of_group(
