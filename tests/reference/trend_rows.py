@@ -37,8 +37,13 @@ def named_attributes(query: Query) -> tuple[Attribute, ...]:
 
 def trend_rows(query: Query, events: list[Row], attributes: tuple[Attribute, ...], complete: bool = False) -> list[Row]:
     """RETURN TRENDS(...): `S.price` is shown of events read as S, `price` of all events."""
+    return rows_of_trends(query, events, shown(query, events, complete, attributes), attributes)
+
+
+def rows_of_trends(query: Query, events: list[Row], every: list[Found], attributes: tuple[Attribute, ...]) -> list[Row]:
+    """The same of given trends."""
     result = []
-    for found in shown(query, events, complete, attributes):
+    for found in every:
         shown_events = _shown_events(found, events, attributes)
         result.append(place(query, events, found) | {"length": len(shown_events), "events": shown_events})
     return result

@@ -7,9 +7,11 @@ from hypothesis import strategies as hs
 
 import trendweave
 from tests.profiles import examples
-from tests.reference.query import Attribute, Query
+from tests.reference.certainty import certain
+from tests.reference.query import Query
 from tests.reference.streams import queries_and_streams
-from tests.reference.trend_rows import shown_text, trend_rows
+from tests.reference.trend_rows import rows_of_trends, shown_text, trend_rows
+from tests.runners.test_certain_matches import PLAIN, is_told
 from tests.runners.test_each_trend_once import ALSO_REFUSED
 from tests.runners.test_trends_against_reference import counted, planned
 from tests.streaming.simulated import SimulatedStream
@@ -26,6 +28,9 @@ def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], 
     found, in_time = [], []
     for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
         found += stream.advance()
+        if is_told(query) and stream.watermark:
+            here = rows_of_trends(query, in_time, certain(query, in_time, stream.watermark / 1_000, ("x", "s")), PLAIN)
+            assert counted(here) <= counted(found), f"{asked} at {stream.watermark}"
         in_time += [
             one
             for one in events[low:high]
@@ -33,7 +38,7 @@ def test_any_stream_gives_the_rows_of_one_batch(case: tuple[Query, list[dict]], 
         ]
         found += stream.push(events[low:high])
     found += stream.push([END]) + stream.advance()
-    assert counted(found) == counted(trend_rows(query, in_time, (Attribute("x"), Attribute("s")))), str(asked)
+    assert counted(found) == counted(trend_rows(query, in_time, PLAIN)), str(asked)
 
 
 def test_what_is_taken_away_is_remembered_and_forgotten() -> None:
@@ -46,6 +51,7 @@ def test_what_is_taken_away_is_remembered_and_forgotten() -> None:
     found = []
     for time in (1_001, 1_002, 1_003, 1_004, 1_005, 1_009):
         found += stream.push([event(time, "A", 1)]) + stream.advance()
+    assert [row["time"] for row in found] == [1_003, 1_005], "nothing goes on within three seconds"
     found += stream.push([END]) + stream.advance()
     assert [(row["time"], row["first"], row["n"]) for row in found] == [
         (1_003, 1_001, 3),

@@ -28,8 +28,9 @@ class Closing:
     wait: int = 1
 
     @staticmethod
-    def of(window: Window, kind: TimeType) -> Closing | None:
-        """None for one window over the whole input, which no watermark closes."""
+    def of(window: Window, kind: TimeType, at_once: bool = False) -> Closing | None:
+        """None for one window over the whole input, which no watermark closes. `at_once`: what stands at first events
+        is looked at as soon as the watermark is behind it, and again as long as later events matter."""
         match window:
             case SlidingWindow(length=length, slide=slide):
                 return Closing(steps_of(length, kind, "WITHIN"), steps_of(slide, kind, "SLIDE"))
@@ -40,7 +41,8 @@ class Closing:
                 return Closing(span - 1, 0, wait=span if wide else 1)
             case MovingWindow(wide=wide):
                 span = moving_span(window, kind)
-                return Closing(span - 1 if wide else 0, 0, wait=span)
+                before = span - 1 if wide else 0
+                return Closing(before + span - 1, 0) if at_once else Closing(before, 0, wait=span)
         return None
 
     def windows(self, before: int | None, watermark: int | None) -> tuple[int, int]:

@@ -22,6 +22,10 @@ from trendweave.rows.times import TimeType, as_steps, as_times, time_type
 TIME = "time"
 CHUNK = "chunk"
 APART = "window_apart"
+#: Whether trends with a window of their own that stand at a row are asked for; without this column all are.
+ASKED = "asked"
+#: Numbers rows, so that they are known again in another order.
+NUMBER = "number"
 LETTERS = "letters_"
 
 

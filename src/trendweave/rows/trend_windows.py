@@ -50,6 +50,7 @@ def number_trend_windows(
     ticks: np.ndarray,
     only: tuple[int, int] | None = None,
     chunks: Chunks | None = None,
+    wanted: np.ndarray | None = None,
 ) -> TrendNumbers:
     """Number the windows of single trends.
 
@@ -61,6 +62,7 @@ def number_trend_windows(
         ticks: Those at which trends may end or, by first events, begin.
         only: Shows the windows that stand between these times, both ends included.
         chunks: Shows the windows that stand in their chunk of time.
+        wanted: Per tick, whether the window that stands there is shown; None: all are.
 
     Returns:
         The numbers.
@@ -73,6 +75,8 @@ def number_trend_windows(
         asked &= (tick_steps[at] >= only[0]) & (tick_steps[at] <= only[1])
     if chunks is not None:
         asked &= np.floor_divide(tick_steps[at], chunks.length) == chunks.of_tick[at]
+    if wanted is not None:
+        asked &= wanted[at]
     if not window.wide:
         at, asked = at[asked], asked[asked]
     here = np.arange(tick_steps.size)

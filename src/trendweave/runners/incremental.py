@@ -31,6 +31,8 @@ from trendweave.runners.nothing_found import tell_of_other_types
 _REMEMBERED = 8
 #: What is done with fewer rows is done soon enough.
 _MANY_ROWS = 10_000
+#: Rows that wait are joined when they are in more pieces: each of them costs as much as many rows.
+_MANY_PIECES = 32
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
 #: The rows that wait, beside what the program carries.
@@ -256,6 +258,8 @@ class Incremental:
             events, late = split_late(events, self.time, self.type, self.time_type, state.watermark)
         rows, dropped = self._bind(state)[0].prepare(events)
         together = rows if state.rows is None else pa.concat_tables([state.rows, rows])
+        if together.column(0).num_chunks > _MANY_PIECES:
+            together = together.combine_chunks()
         latest = state.latest if latest is None else latest
         return replace(state, rows=together, late=state.late + late, dropped=state.dropped + dropped, latest=latest)
 

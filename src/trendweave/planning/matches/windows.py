@@ -8,6 +8,7 @@ from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
+from trendweave.planning.matches.certainty import covered_by_longer
 
 
 def plan_window(query: st.QueryTree, problems: list[Problem]) -> p.Window:
@@ -53,7 +54,9 @@ def settle_window(
         return window
     if trailing or query.after_match is not None or query.per_start is not None:
         return replace(window, by="first", wide=leading or query.complete)
-    return replace(window, by="last", wide=query.complete)
+    # A longer trend that holds it and ends with the same event lies in the same window.
+    longer = query.complete and any(covered_by_longer(template) for template in templates)
+    return replace(window, by="last", wide=longer)
 
 
 def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:

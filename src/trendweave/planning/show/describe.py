@@ -9,6 +9,8 @@ from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
 from trendweave.planning.chunks import TimeChunks
 from trendweave.planning.folding import pane_length, plan_folding
+from trendweave.planning.matches.certainty import Certainty, plan_certainty
+from trendweave.planning.matches.growth import find_growth
 from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import (
     AggregateColumn,
@@ -139,6 +141,49 @@ def folding_text(plan: Plan) -> str:
     of = f"pane of {duration_text(pane_length(plan.window))}" if overlap else "window"
     per = "key, value" if folding.values else "key"
     return f"events are forgotten once the watermark has passed them; numbers are kept per {per} and {of}"
+
+
+def emission_text(plan: Plan) -> str:
+    """When rows come out of a stream."""
+    certainty = plan_certainty(plan)
+    length = duration_text(certainty.length)
+    match certainty.moment:
+        case "input":
+            return "at the end of the input"
+        case "window":
+            return "at the end of their window, once the watermark has reached it"
+        case "session":
+            return f"at the end of their session, once the watermark is {length} after its last event"
+        case "time" if plan.returns == "aggregates":
+            return "at their time, once the watermark has passed it"
+        case "after first":
+            guarded = all(not end.guard.always_open for end in plan.template.ends)
+            which = "its end" if guarded else "the end of some"
+            return f"{length} after the first event of a match, because NOT guards {which} until then"
+        case "after last":
+            return f"{length} after the end of a match, because a longer one that holds it may go on with " + _any_of(
+                certainty.goes_on
+            )
+    assert certainty.moment in ("time", "decided"), "all others are told"
+    waits = _waits(plan, certainty) if certainty.moment == "decided" else []
+    if not waits:
+        return "at the end of a match, once the watermark has passed it"
+    return f"up to {length} after the end of a match, because {' and '.join(waits)}"
+
+
+def _waits(plan: Plan, certainty: Certainty) -> list[str]:
+    """Why a match that has ended may have to wait until it is decided which one is taken."""
+    assert plan.selection is not None, "only then something is decided"
+    growth = find_growth(plan)
+    own = dict.fromkeys((*(() if plan.selection.shortest else growth.own), *certainty.goes_on))
+    waits = [f"{_any_of(tuple(own))} may go on"] if own else []
+    if certainty.in_order and growth.earlier:
+        waits.append(f"an earlier beginning may go on with {_any_of(growth.earlier)}")
+    return waits
+
+
+def _any_of(names: tuple[str, ...]) -> str:
+    return " or ".join(print_name(name) for name in names)
 
 
 def window_text(window: Window) -> str:

@@ -60,7 +60,7 @@ def _overview(plan: Plan, tasks: str) -> list[str]:
     rows.append(("groups", f"by {groups}" if groups else "none: one row per window"))
     rows += _chosen_rows(plan)
     rows += [("on Spark", tasks), ("exchange", describe.COLUMNS_TEXT)]
-    rows.append(("on streams", describe.folding_text(plan)))
+    rows += [("rows come", describe.emission_text(plan)), ("on streams", describe.folding_text(plan))]
     for variable in plan.variables:
         for expression in variable.local:
             rows.append(("filter", describe.local_text(variable.name, expression)))

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
-from trendweave.planning.plan import GroupColumn, KeyColumn, MovingWindow, SessionWindow
+from trendweave.planning.plan import GroupColumn, KeyColumn, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
@@ -25,7 +25,6 @@ from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Found, MemberError, OneView, Part, UnitStep, WrappedSteps
-from trendweave.programs.trends.listed.steps import SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -171,8 +170,10 @@ class AlikeUnit(OneView):
                 tables = (found.table for found in self.compute_rows(rows, scope, metrics))
             return Output(batch for table in tables for batch in table.to_batches())
 
-        def select(rows: pa.Table, scope: Scope, taken: TakenAway) -> tuple[list[pa.RecordBatch], TakenAway]:
-            return self._select(rows, scope, taken, metrics)
+        def select(
+            rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None
+        ) -> tuple[list[pa.RecordBatch], TakenAway]:
+            return self._select(rows, taken, before, watermark, metrics)
 
         if isinstance(window, SessionWindow):
             return SessionSteps(window, kind, keys, compute)
@@ -180,12 +181,12 @@ class AlikeUnit(OneView):
         if closing is None:
             return None
         steps = TrendSteps(closing, kind, compute)
-        if isinstance(self.inner, TrendLists) and self.inner.plan.selection and isinstance(window, MovingWindow):
-            return SelectionSteps(steps, self.inner.preparation.partition_key, select)
+        if isinstance(self.inner, TrendLists) and self.inner.selects_in_order:
+            return self.inner.make_selection_steps(steps, select)
         return steps
 
     def _select(
-        self, rows: pa.Table, scope: Scope, taken: TakenAway, metrics: SharingMetrics
+        self, rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None, metrics: SharingMetrics
     ) -> tuple[list[pa.RecordBatch], TakenAway]:
         """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
         assert isinstance(self.inner, TrendLists), "only lists are selected from"
@@ -193,12 +194,12 @@ class AlikeUnit(OneView):
             place = taken.table.schema.get_field_index(MEMBER)
             numbers = pc.index_in(taken.table.column(place), value_set=self._texts)
             table = taken.table.set_column(place, MEMBER, pc.take(pa.array(self._numbers), numbers))
-            taken = TakenAway(taken.keys, table.filter(pc.is_valid(numbers)))
+            taken = replace(taken, table=table.filter(pc.is_valid(numbers)))
         batches: list[pa.RecordBatch] = []
         lists = self.inner
 
         def select(copies: pa.Table) -> tuple[list[pa.RecordBatch], TakenAway]:
-            return lists.select(copies, scope, taken)
+            return lists.select(copies, taken, before, watermark)
 
         for table in self.copy_rows(rows, metrics):
             for found, after in in_halves(table, select):
@@ -207,7 +208,7 @@ class AlikeUnit(OneView):
         if taken.table is not None:
             place = taken.table.schema.get_field_index(MEMBER)
             numbers = pc.index_in(taken.table.column(place), value_set=pa.array(self._numbers))
-            taken = TakenAway(taken.keys, taken.table.set_column(place, MEMBER, pc.take(self._texts, numbers)))
+            taken = replace(taken, table=taken.table.set_column(place, MEMBER, pc.take(self._texts, numbers)))
         return batches, taken
 
     @cached_property

@@ -25,7 +25,7 @@ from trendweave.progress import count_parts_to_tell, follow
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import CHUNK, encode_rows
+from trendweave.rows.encoded import ASKED, CHUNK, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.times import TimeType, moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
@@ -219,7 +219,16 @@ class PartitionTask:
             np.concatenate([np.empty(0, np.int64), *ticks]),
             self.options.only,
             self._tick_chunks(),
+            self._asked_ticks(),
         )
+
+    def _asked_ticks(self) -> np.ndarray | None:
+        """Where rows say whether trends that stand at them are asked for: the ticks with one that says so."""
+        if ASKED not in self.rows.table.column_names:
+            return None
+        asked = np.zeros(self.rows.tick_steps.size, np.bool_)
+        asked[self.rows.tick[self.rows.table.column(ASKED).to_numpy()]] = True
+        return asked
 
     def _tick_chunks(self) -> Chunks | None:
         """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""

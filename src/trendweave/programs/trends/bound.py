@@ -8,6 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
+from trendweave.planning.matches.certainty import Certainty, plan_certainty
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.program import Flag, Needs, TimeCut
@@ -129,8 +130,12 @@ class BoundTrends:
         before, after = -(-chunks.before // kind.step), -(-chunks.after // kind.step)
         return TimeCut(max(-(-chunks.length // kind.step), before, after), before, after)
 
+    @cached_property
+    def certainty(self) -> Certainty:
+        return plan_certainty(self.plan)
+
     def closing(self) -> Closing | None:
-        return Closing.of(self.plan.window, self.time_type)
+        return Closing.of(self.plan.window, self.time_type, self.certainty.moment == "decided")
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         """As the query names it; a chunk of time is told by its times."""

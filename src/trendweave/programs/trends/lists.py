@@ -37,7 +37,6 @@ from trendweave.programs.trends.linked.choice import link_trends
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.listed.taking import find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
@@ -231,7 +230,6 @@ def list_trends(
     table: pa.Table,
     options: TaskOptions,
     detection: Detection,
-    taken: TakenAway | None = None,
 ) -> TrendListing:
     """Count the trends of prepared rows, and settle which of them are shown.
 
@@ -241,7 +239,6 @@ def list_trends(
         table: Prepared rows.
         options: Windows and chunks; how numbers are counted is settled here.
         detection: Limits, and the strategy.
-        taken: Beginnings that trends before these rows have taken away.
 
     Returns:
         The trends, ready to be built in batches.
@@ -275,7 +272,7 @@ def list_trends(
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = plan.choice.count
     rows = counted.task.rows
-    selector = Selector.of(plan, preparation, rows, None if taken is None else taken.limits(rows))
+    selector = Selector.of(plan, preparation, rows)
     listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -26,8 +27,9 @@ from trendweave.programs.trends.detection import DEFAULTS, Detection
 from trendweave.programs.trends.folded.steps import make_folded_steps
 from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
-from trendweave.programs.trends.listed.steps import SelectionSteps
+from trendweave.programs.trends.listed.steps import Select, SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
+from trendweave.programs.trends.listed.undecided import Moments, OpenBeginnings, find_certain, take_until
 from trendweave.programs.trends.lists import LOOKED_AT, TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
@@ -36,11 +38,14 @@ from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge
+from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.results.types import Numbers
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
+from trendweave.rows.segments import bit_of
 from trendweave.rows.sessions import SessionNumbers
+from trendweave.rows.times import as_steps, moving_span
 
 
 @dataclass(frozen=True)
@@ -184,17 +189,17 @@ class TrendLists(BoundTrends):
         return make_writer(self.plan, self.preparation, *columns, rows, groups)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        return self._finish(self.show(rows, scope), scope)
+        written = self.show(rows, scope)
+        return self._finish(written.batches(), written.trends, scope)
 
-    def _finish(self, written: WrittenTrends | ListedParts, scope: Scope) -> Output:
-        batches = written.batches()
+    def _finish(self, batches: Iterator[pa.RecordBatch], trends: int | None, scope: Scope) -> Output:
         if scope.counted:
             batches = (batch.append_column(TRENDS, pa.array(np.ones(batch.num_rows))) for batch in batches)
         if not needs_finish(self.plan):
-            return Output(batches, written.trends)
+            return Output(batches, trends)
         base = self.base.append(pa.field(TRENDS, pa.float64())) if scope.counted else self.base
         known = not self.plan.having and self.plan.limit is None
-        return Output(finish_batches(self.plan, batches, base, self.schema), written.trends if known else None)
+        return Output(finish_batches(self.plan, batches, base, self.schema), trends if known else None)
 
     def partials(self) -> PartialResults | None:
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
@@ -207,22 +212,125 @@ class TrendLists(BoundTrends):
         if closing is None:
             return None
         steps = TrendSteps(closing, self.time_type, self.compute)
-        if self.plan.selection is None or not isinstance(self.plan.window, MovingWindow):
-            return steps
-        return SelectionSteps(steps, self.preparation.partition_key, self.select)
+        return self.make_selection_steps(steps, self.select) if self.selects_in_order else steps
 
-    def select(self, rows: pa.Table, scope: Scope, taken: TakenAway) -> tuple[list[pa.RecordBatch], TakenAway]:
-        """Result rows where earlier trends have taken beginnings away, and what is taken away after them."""
-        listing = count_and_list(self, rows, scope, self.detection, taken)
-        encoded = listing.counted.task.rows
-        batches = self._finish(WrittenTrends(listing, self._make_writer(encoded, listing.counted.group_columns)), scope)
-        found = list(batches.batches)
-        assert listing.selector is not None, "only a selection takes beginnings away"
-        return found, taken.after(listing.selector.limit, encoded)
+    @property
+    def selects_in_order(self) -> bool:
+        """Whether trends are taken one after the other, however far apart they are."""
+        return self.plan.selection is not None and isinstance(self.plan.window, MovingWindow)
+
+    def make_selection_steps(self, steps: TrendSteps, select: Select) -> SelectionSteps:
+        assert self.plan.selection is not None, "only a selection takes beginnings away"
+        nothing = TakenAway(self.preparation.partition_key, self.plan.selection.skip == "next")
+        return SelectionSteps(steps, self._span, nothing, select)
+
+    @property
+    def _span(self) -> int:
+        assert isinstance(self.plan.window, MovingWindow), "each trend has a window of its own"
+        return moving_span(self.plan.window, self.time_type)
+
+    @cached_property
+    def _open_beginnings(self) -> OpenBeginnings:
+        return OpenBeginnings.of(self.plan, self.preparation)
+
+    def select(
+        self, rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None
+    ) -> tuple[list[pa.RecordBatch], TakenAway]:
+        """Trends that have become certain while the watermark moved.
+
+        Args:
+            rows: Prepared rows.
+            taken: What trends that have come out take away.
+            before: Where the watermark was, in steps.
+            watermark: Where it is; None: no more events come.
+
+        Returns:
+            Result rows, and what is taken away after them.
+        """
+        encoded = encode_rows(self.plan, self.preparation, self._keep_changing(rows, before, watermark))
+        moments = Moments.of(encoded)
+        asked = taken.find_allowed(encoded) & self._find_beginnings(encoded, before, watermark)
+        undecided = self._find_undecided(encoded, asked, watermark)
+        open_ = np.unique(moments.of_row[undecided])
+        selection = self.plan.selection
+        assert selection is not None, "only a selection takes beginnings away"
+        if not selection.shortest:
+            asked &= ~np.isin(moments.of_row, open_)
+        if not asked.any():
+            return [], taken
+        table = encoded.table.append_column(ASKED, pa.array(asked))
+        table = table.append_column(NUMBER, pa.array(np.arange(asked.size)))
+        listing = count_and_list(self, _keep_partitions(table, encoded, asked), EVERYTHING, self.detection)
+        found = list(listing.find_trends())
+        if not found:
+            return [], taken
+        trends, own = join_trends(found), listing.counted.task.rows
+        at = moments.of_row[own.table.column(NUMBER).to_numpy()[trends.rows]]
+        names = [variable.name for variable in self.plan.variables]
+        variable = -1 if selection.variable is None else names.index(selection.variable)
+        first, until = at[trends.starts[:-1]], take_until(selection, variable, trends, at)
+        certain = np.flatnonzero(find_certain(self.certainty, selection.shortest, first, until, open_, moments))
+        writer = self._make_writer(own, listing.counted.group_columns)
+        batches = self._finish(iter([writer.write(trends.take(certain))]), None, EVERYTHING)
+        reached = until[certain]
+        return list(batches.batches), taken.after(encoded, moments.partition[reached], moments.steps[reached])
+
+    def _keep_changing(self, rows: pa.Table, before: int | None, watermark: int | None) -> pa.Table:
+        """Rows of partitions in which something may become certain: those that have new rows, or beginnings from which
+        nothing can go on any longer."""
+        if before is None or watermark is None:
+            return rows
+        steps = as_steps(rows.column(TIME), self.time_type)
+        partition = key_codes([rows.column(name) for name in self.preparation.partition_key], rows.num_rows)
+        changing = np.zeros(int(partition.max()) + 1, np.bool_)
+        changing[partition[(steps >= before) | ((steps > before - self._span) & (steps <= watermark - self._span))]] = (
+            True
+        )
+        return rows if changing.all() else rows.filter(pa.array(changing[partition]))
+
+    def _find_beginnings(self, rows: EncodedRows, before: int | None, watermark: int | None) -> np.ndarray:
+        """Rows that trends may begin with that become certain now."""
+        closing, steps = self.closing(), rows.tick_steps[rows.tick]
+        assert closing is not None, "a window that moves is closed by watermarks"
+        states, number = self.plan.template.states, {one.name: place for place, one in enumerate(self.plan.variables)}
+        words = rows.partitions.letters.shape[1]
+        begins = [bit_of(number[states[start.state].variable], words) for start in self.plan.template.starts]
+        asked: np.ndarray = (rows.partitions.letters & np.bitwise_or.reduce(begins)).any(axis=1)
+        if watermark is not None:
+            asked &= steps <= watermark - closing.wait
+        if before is not None:
+            asked &= steps > before - self._span
+        return asked
+
+    def _find_undecided(self, rows: EncodedRows, asked: np.ndarray, watermark: int | None) -> np.ndarray:
+        """Rows that are asked for and begin trends that may still go on; where trends wait for those that are taken
+        away, such rows as well."""
+        undecided = np.zeros(asked.size, np.bool_)
+        if watermark is None or self.certainty.moment != "decided" or not asked.any():
+            return undecided
+        partition, counted = rows.partitions.of_rows(), np.arange(asked.size)
+        first = np.full(rows.partitions.count, asked.size)
+        np.minimum.at(first, partition[asked], counted[asked])
+        steps = rows.tick_steps[rows.tick]
+        if self.certainty.whatever_taken:
+            first[first < asked.size] = rows.partitions.starts[:-1][first < asked.size]
+        looked_at = np.flatnonzero(counted >= first[partition])
+        part = encode_rows(self.plan, self.preparation, rows.table.take(pa.array(looked_at)))
+        undecided[looked_at] = self._open_beginnings.find(part, watermark, self.detection.memory)
+        undecided &= steps > watermark - self._span
+        return undecided if self.certainty.whatever_taken else undecided & asked
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "trends come out when their window closes; there are no early ones"
         return [Problem("TW409", message, "leave early out, or return aggregates")]
+
+
+def _keep_partitions(table: pa.Table, rows: EncodedRows, asked: np.ndarray) -> pa.Table:
+    """The rows of partitions in which something is asked for."""
+    partition = rows.partitions.of_rows()
+    kept = np.zeros(rows.partitions.count, np.bool_)
+    kept[partition[asked]] = True
+    return table if kept.all() else table.filter(pa.array(kept[partition]))
 
 
 def session_steps(program: TrendAggregates | TrendLists, window: SessionWindow) -> Steps:
@@ -262,13 +370,11 @@ class ListedAggregates(TrendAggregates):
         return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
 
 
-def count_and_list(
-    bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection, taken: TakenAway | None = None
-) -> TrendListing:
+def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:
     """The trends of prepared rows, counted and ready to be found."""
     options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=bound.device)
     with too_large_counts():
-        return list_trends(bound.plan, bound.preparation, rows, options, detection, taken)
+        return list_trends(bound.plan, bound.preparation, rows, options, detection)
 
 
 @contextmanager

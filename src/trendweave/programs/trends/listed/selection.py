@@ -26,8 +26,10 @@ from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
 from trendweave.rows.codes import order_codes
-from trendweave.rows.encoded import APART, CHUNK, TIME, EncodedRows
+from trendweave.rows.encoded import APART, ASKED, CHUNK, NUMBER, TIME, EncodedRows
 
+#: Columns that say nothing of events beside their order.
+_OF_NO_EVENT = (TIME, CHUNK, APART, ASKED, NUMBER)
 _KINDS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Trends that are thinned out at once, at least.
 _AT_ONCE = 65_536
@@ -72,7 +74,7 @@ def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
     paths = {name: found.names for name, found in preparation.columns if isinstance(found, st.Attribute)}
     returned = {name for name in (*preparation.shown, *preparation.values) if name is not None}
     names = sorted(returned, key=lambda name: paths.get(name, ()))
-    names += [name for name in rows.table.column_names if name not in returned and name not in (TIME, CHUNK, APART)]
+    names += [name for name in rows.table.column_names if name not in returned and name not in _OF_NO_EVENT]
     columns = [rows.table.column(name) for name in names if not pa.types.is_nested(rows.table.schema.field(name).type)]
     codes = [order_codes(column, column)[0] for column in (column.take(pa.array(tied)) for column in columns)]
     place[tied[np.lexsort((*codes[::-1], rows.tick[tied]))]] = tied
@@ -153,13 +155,12 @@ class Selector:
     thinned: int = 0
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows, limit: np.ndarray | None = None) -> Selector | None:
+    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Selector | None:
         """None where a plan takes all trends."""
         if plan.selection is None:
             return None
         nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
-        places = place_rows(preparation, rows)
-        return Selector(read_rule(plan), rows, places, nothing if limit is None else limit)
+        return Selector(read_rule(plan), rows, place_rows(preparation, rows), nothing)
 
     def add(self, trends: ShownTrends) -> None:
         """Add trends, in any order."""

@@ -5,23 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from trendweave.programs.program import NO_CARRY, Carry, Scope, Step
+from trendweave.programs.program import NO_CARRY, Carry, Step
 from trendweave.programs.trends.listed.taken import UNTIL, TakenAway
 from trendweave.programs.trends.steps import TrendSteps
 
 _TAKEN = "taken"
+#: Gives the rows of trends that have become certain since the watermark was somewhere, and what is taken away then.
+Select: TypeAlias = Callable[[pa.Table, TakenAway, int | None, int | None], tuple[list[pa.RecordBatch], TakenAway]]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionSteps:
-    """`select` gives the rows of trends that begin at some times, and what is taken away after them."""
+    """`span`: the events of a trend are less than so many steps apart. `nothing`: as long as no trend has come out."""
 
     inner: TrendSteps
-    keys: tuple[str, ...]
-    select: Callable[[pa.Table, Scope, TakenAway], tuple[list[pa.RecordBatch], TakenAway]]
+    span: int
+    nothing: TakenAway
+    select: Select
 
     @property
     def pane(self) -> int:
@@ -36,10 +40,16 @@ class SelectionSteps:
         return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        due = [] if waiting is None else [self.inner.closing.due(*waiting, watermark)]
+        due = []
+        if waiting is not None:
+            due.append(self.inner.closing.due(*waiting, watermark))
+            if watermark is not None:
+                # A beginning is decided at the latest when nothing can go on from it any more.
+                earliest, latest = max(waiting[0], watermark - self.span + 1), min(waiting[1], watermark - 1)
+                due += [earliest + self.span] if earliest <= latest else []
         if _TAKEN in carry:
             # Then nothing of it is needed any longer.
-            due.append(int(carry[_TAKEN].column(UNTIL).to_numpy().max()) + self.inner.closing.wait)
+            due.append(int(carry[_TAKEN].column(UNTIL).to_numpy().max()) + self.span)
         return min(due, default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
@@ -49,15 +59,14 @@ class SelectionSteps:
         return self.inner.keeps_from(watermark)
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        taken = TakenAway(self.keys, carry.get(_TAKEN))
-        windows = self.inner.closing.windows(before, watermark)
-        needed = self.inner.select_rows(rows, windows)
+        taken = TakenAway(self.nothing.keys, self.nothing.own, carry.get(_TAKEN))
+        needed = self.inner.select_rows(rows, self.inner.closing.windows(before, watermark))
         batches: list[pa.RecordBatch] = []
         if needed.num_rows:
-            batches, taken = self.select(needed, Scope(windows), taken)
+            batches, taken = self.select(needed, taken, before, watermark)
         if watermark is None:
             return Step(batches, NO_CARRY)
-        table = taken.still(windows[1] + 1).table
+        table = taken.still(watermark - self.span + 1).table
         return Step(batches, NO_CARRY if table is None or not table.num_rows else {_TAKEN: table.combine_chunks()})
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:

@@ -1,60 +1,67 @@
-"""Up to which time beginnings are taken away, per partition: what a selection under WITHIN alone carries on."""
+"""Which beginnings are taken away by trends that have come out: what a selection under WITHIN alone carries on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.selection import NOTHING_TAKEN
 from trendweave.results.shown_trends import join_chunks
-from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
 
 UNTIL = "trendweave_until"
-_NEVER = np.iinfo(np.int64).min
+_PAIR = np.dtype([("partition", np.int64), ("moment", np.int64)])
 
 
 @dataclass(frozen=True, slots=True)
 class TakenAway:
-    """A row per partition, told by its `keys`, in which no trend may begin up to a time, in steps."""
+    """Times, in steps, of partitions that are told by their `keys`: no trend may begin up to the one of a partition or,
+    where only `own` beginnings are taken away, at any of them."""
 
     keys: tuple[str, ...]
+    own: bool
     table: pa.Table | None = None
 
-    def limits(self, rows: EncodedRows) -> np.ndarray:
-        """Find the last tick of each partition at which no trend may begin."""
-        _, codes = self._number(rows)
-        until = self._until(codes)[codes[self._size :]]
-        partition = rows.partitions.of_rows()
-        of_tick = np.empty(rows.tick_steps.size, np.int64)
-        of_tick[rows.tick] = partition
-        first = rows.tick[rows.partitions.starts[:-1]]
-        gone = np.bincount(of_tick[rows.tick_steps <= until[of_tick]], minlength=first.size)
-        return np.where(gone > 0, first + gone - 1, NOTHING_TAKEN)
+    def find_allowed(self, rows: EncodedRows) -> np.ndarray:
+        """Find the rows with which trends may begin."""
+        if self.table is None:
+            return np.ones(rows.tick.size, np.bool_)
+        known, codes = self._number(rows)[1], self.table.column(UNTIL).to_numpy()
+        moments, partition = rows.tick_steps[rows.tick], known[codes.size :][rows.partitions.of_rows()]
+        if self.own:
+            return ~np.isin(_pairs(partition, moments), _pairs(known[: codes.size], codes))
+        until, some = np.zeros(int(known.max()) + 1, np.int64), np.zeros(int(known.max()) + 1, np.bool_)
+        until[known[: codes.size]], some[known[: codes.size]] = codes, True
+        return ~some[partition] | (moments > until[partition])
 
-    def after(self, limits: np.ndarray, rows: EncodedRows) -> TakenAway:
-        """The same once trends of these rows were taken, up to whose `limits` none may begin."""
+    def after(self, rows: EncodedRows, partition: np.ndarray, until: np.ndarray) -> TakenAway:
+        """The same once trends have come out.
+
+        Args:
+            rows: The rows that they are made of.
+            partition: The partition of each trend.
+            until: What each takes away, as a time.
+        """
         values, codes = self._number(rows)
-        until = self._until(codes)
-        reached = np.where(limits == NOTHING_TAKEN, _NEVER, rows.tick_steps[np.maximum(limits, 0)])
-        np.maximum.at(until, codes[self._size :], reached)
-        first = first_of_each(codes)
-        known = np.flatnonzero(until != _NEVER)
-        columns = [column.take(pa.array(first[known])) for column in values]
-        return TakenAway(self.keys, pa.table([*columns, pa.array(until[known])], names=[*self.keys, UNTIL]))
+        size = codes.size - rows.partitions.count
+        before = np.empty(0, np.int64) if self.table is None else self.table.column(UNTIL).to_numpy()
+        place, moments = np.append(np.arange(size), size + partition), np.append(before, until)
+        if not self.own:
+            # The latest of each partition.
+            order = np.lexsort((moments, codes[place]))
+            last = np.append(codes[place][order][1:] != codes[place][order][:-1], True)[: order.size]
+            place, moments = place[order[last]], moments[order[last]]
+        columns = [column.take(pa.array(place)) for column in values]
+        return replace(self, table=pa.table([*columns, pa.array(moments)], names=[*self.keys, UNTIL]))
 
     def still(self, earliest: int) -> TakenAway:
         """Without what ended before a time at which trends may yet begin."""
         if self.table is None:
             return self
         open_ = self.table.column(UNTIL).to_numpy() >= earliest
-        return self if open_.all() else TakenAway(self.keys, self.table.filter(pa.array(open_)))
-
-    @property
-    def _size(self) -> int:
-        return 0 if self.table is None else self.table.num_rows
+        return self if open_.all() else replace(self, table=self.table.filter(pa.array(open_)))
 
     def _number(self, rows: EncodedRows) -> tuple[list[pa.Array], np.ndarray]:
         """The keys of what was taken away, then those of the partitions of some rows, and their numbers."""
@@ -63,11 +70,11 @@ class TakenAway:
         for name in self.keys:
             own = join_chunks(rows.table.column(name)).take(first)
             values.append(own if self.table is None else pa.concat_arrays([join_chunks(self.table.column(name)), own]))
-        total = self._size + len(first)
+        total = (0 if self.table is None else self.table.num_rows) + len(first)
         return values, key_codes([pa.chunked_array([column]) for column in values], total)
 
-    def _until(self, codes: np.ndarray) -> np.ndarray:
-        until = np.full(int(codes.max(initial=-1)) + 1, _NEVER)
-        if self.table is not None:
-            until[codes[: self._size]] = self.table.column(UNTIL).to_numpy()
-        return until
+
+def _pairs(partition: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    pairs = np.empty(partition.size, _PAIR)
+    pairs["partition"], pairs["moment"] = partition, moment
+    return pairs

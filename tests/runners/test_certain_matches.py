@@ -1,0 +1,98 @@
+"""Lists under WITHIN alone piece by piece: a match comes out once it is certain, and rows are those of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as hs
+
+import trendweave
+from tests.profiles import examples
+from tests.reference.certainty import certain
+from tests.reference.pattern import can_end_with_not
+from tests.reference.query import Attribute, Query
+from tests.reference.streams import crossed_cases, queries_and_streams
+from tests.reference.trend_rows import rows_of_trends, shown_text, trend_rows
+from tests.runners.reference_tables import rows_of, table_of
+from tests.runners.test_each_trend_once import ALSO_REFUSED
+from tests.runners.test_trends_against_reference import counted, planned
+
+PLAIN = (Attribute("x"), Attribute("s"))
+LOG_INS = pa.schema({"time": pa.int64(), "type": pa.string(), "user": pa.string(), "result": pa.string()})
+Row = dict[str, Any]
+
+lists = {"empty": False, "conjunction": False, "lists": True, "moving": True}
+selected = queries_and_streams(choice=True, **lists) | queries_and_streams(choice=True, whole=True, **lists)
+crossed = crossed_cases(lists=True, empty=False, moving=True)
+
+
+def is_told(query: Query) -> bool:
+    """Does the reference tell when its matches are certain?"""
+    return not query.complete and not can_end_with_not(query.pattern)
+
+
+def pieces_of(events: list[Row], data: hs.DataObject) -> list[tuple[list[Row], int | None]]:
+    """The events in any order, in pieces, and after each a watermark at which none of the others is late."""
+    arriving = data.draw(hs.permutations([event for event in events if event["time"] is not None]))
+    if data.draw(hs.booleans()):
+        arriving = sorted(arriving, key=lambda event: event["time"])
+    cuts = sorted(data.draw(hs.sets(hs.integers(0, len(arriving)), max_size=6)))
+    pieces = []
+    for low, high in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
+        left = [event["time"] for event in arriving[high:]]
+        beyond = max((event["time"] for event in arriving), default=0) + data.draw(hs.integers(1, 14))
+        pieces.append((arriving[low:high], min(left) if left else beyond))
+    return pieces
+
+
+@given(selected, hs.data())
+@examples(200)
+def test_as_soon_as_it_is_certain(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
+    query, events = case
+    asked = planned(shown_text(query, "TRENDS(x, s)"), ALSO_REFUSED)
+    engine = asked.incremental(table_of(events).schema)
+    state, found, arrived = engine.start(), [], []
+    for piece, watermark in pieces_of(events, data):
+        state, rows = engine.push(engine.read(state.to_bytes()), table_of(piece), watermark)
+        found += rows_of(rows)
+        arrived += piece
+        if is_told(query):
+            expected = rows_of_trends(query, arrived, certain(query, arrived, watermark, ("x", "s")), PLAIN)
+            assert counted(expected) <= counted(found), f"{asked} at {watermark}"
+    found += rows_of(engine.finish(state))
+    assert state.late == 0
+    assert counted(found) == counted(trend_rows(query, arrived, PLAIN)), str(asked)
+
+
+@given(crossed, hs.data())
+@examples(100)
+def test_the_rows_are_those_of_a_batch(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
+    """Complete matches, conditions on earlier events, NOTs anywhere, keys of one variable: all of it together."""
+    query, events = case
+    returned = "COMPLETE TRENDS(x, s)" if query.complete else "TRENDS(x, s)"
+    asked = planned(shown_text(query, returned), ALSO_REFUSED)
+    engine = asked.incremental(table_of(events).schema)
+    state, found, arrived = engine.start(), [], []
+    for piece, watermark in pieces_of(events, data):
+        state, rows = engine.push(engine.read(state.to_bytes()), table_of(piece), watermark)
+        found += rows_of(rows)
+        arrived += piece
+    found += rows_of(engine.finish(state))
+    assert counted(found) == counted(trend_rows(query, arrived, PLAIN)), str(asked)
+
+
+def test_a_log_in_after_three_failures_is_told_at_once() -> None:
+    query = trendweave.query("""
+        RETURN EACH user, COUNT(F) AS failed PATTERN SEQ(Login F{3,}, Login S)
+        WHERE [user] AND F.result = 'failed' AND S.result = 'success' GROUP-BY user
+        SEMANTICS contiguous WITHIN 1 day AFTER MATCH SKIP PAST LAST EVENT
+    """)
+    log_ins = [(0, "failed"), (10, "failed"), (20, "failed"), (30, "success")]
+    events = [{"time": time, "type": "Login", "user": "ann", "result": result} for time, result in log_ins]
+    session = query.push(LOG_INS, watermark="1 second")
+    assert [row for event in events for row in session.send(event)] == []
+    later = {"time": 32, "type": "Login", "user": "bob", "result": "failed"}
+    assert session.send(later) == [{"time": 30, "user": "ann", "failed": 3}]
+    assert session.finish().num_rows == 0
