@@ -185,7 +185,7 @@ def test_metrics_count_trends_and_the_largest_key(spark: SparkSession, window: s
     assert found.columns[-2:] == [group, "count"]
     assert metrics.get == {
         **{"rows": 14, "null_time": 0, "null_type": 0, "other_type": 0},
-        **{"trends": float(sum(counts)), "peak_rows": 8},
+        **{"trends": float(sum(counts)), "peak_rows": 8, "same_time": 8},
     }
 
 

@@ -65,6 +65,25 @@ def test_rows_of_dataframes(spark: SparkSession, text: str, options: dict[str, A
     assert rows(trendweave.query(text).run(frame, order_by="number", **options).toArrow()) == here(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        pytest.param(COUNTED, {"exchange": "columns"}, id="columns"),
+        pytest.param(LISTED, {"exchange": "rows", "order_by": "number"}, id="rows"),
+        pytest.param(WITHOUT_KEYS, {"chunks": "5 seconds"}, id="chunks of time"),
+        pytest.param(SITUATED, {}, id="situations"),
+        pytest.param("RETURN COUNT(*) PATTERN SEQ(A, Z) WITHIN 6 s SLIDE 3 s", {}, id="nothing found"),
+    ],
+)
+def test_events_of_one_time_are_counted(spark: SparkSession, text: str, options: dict[str, Any]) -> None:
+    """Once each, in whatever chunks of time they are, and where there is no row of a result."""
+    query, here, there = trendweave.query(text), trendweave.Metrics(), trendweave.Metrics()
+    order = {name: value for name, value in options.items() if name == "order_by"}
+    query.run(EVENTS, metrics=here, **order)
+    query.run(spark.createDataFrame(EVENTS).repartition(2), metrics=there, **options).collect()
+    assert there.get["same_time"] == here.get["same_time"] > 0
+
+
 def test_workloads(spark: SparkSession) -> None:
     """Queries of other keys meet in other places, and none shares with another."""
     workload = trendweave.workload({"counted": COUNTED, "listed": LISTED, "without": WITHOUT_KEYS})
@@ -101,5 +120,10 @@ def test_streams(spark: SparkSession, tmp_path: Path, among_others: bool) -> Non
         stream = files.stream(spark, "time long, type string, k long, x long, number string")
         workload = trendweave.workload({"counted": COUNTED, "without": WITHOUT_KEYS})
         asked = workload if among_others else workload["counted"]
-        found, _ = run_to_the_end(asked.run(stream, watermark="5 seconds", order_by="number"), tmp_path / "checkpoint")
+        found, run = run_to_the_end(
+            asked.run(stream, watermark="5 seconds", order_by="number"), tmp_path / "checkpoint"
+        )
+    metrics = trendweave.Metrics()
+    asked.run(EVENTS, order_by="number", metrics=metrics)
+    assert counted(run, "same_time") == metrics.get["same_time"] > 0
     assert rows(workload.rows(found, "counted") if among_others else found) == here(COUNTED)

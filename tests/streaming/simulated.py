@@ -64,7 +64,7 @@ class SimulatedStream:
         # Pieces have no time that Spark could find late: the operator looks at each event.
         self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)
         self.delay, self.buckets, self.early = delay, buckets, early
-        self.watermark, self.latest, self.late = 0, None, 0
+        self.watermark, self.latest, self.late, self.same_time = 0, None, 0, 0
 
     def push(self, events: list[Event]) -> list[Event]:
         """One micro-batch: the watermark of those before it holds while its events are read."""
@@ -139,6 +139,7 @@ class SimulatedStream:
         return pieces
 
     def _unpack(self, found: list[Row]) -> list[Event]:
+        self.same_time += sum(row.same_time for row in found)
         tables = [from_stream(row.payload) for row in found if row.payload is not None]
         if self.in_parts:
             batches = [batch for table in tables for batch in table.to_batches()]

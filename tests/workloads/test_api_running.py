@@ -170,7 +170,7 @@ def test_metrics_are_there_in_this_process() -> None:
     metrics = trendweave.Metrics()
     WORKLOAD.run(EVENTS.set_column(0, "time", pa.array([None, *range(1, 8)])), metrics=metrics)
     # All rows are events of queries over intervals, whatever their types.
-    assert metrics.get == {"rows": 8, "null_time": 1, "null_type": 0, "other_type": 0}
+    assert metrics.get == {"rows": 8, "null_time": 1, "null_type": 0, "other_type": 0, "same_time": 0}
     assert isinstance(metrics.sharing, trendweave.SharingMetrics)
     assert metrics.sharing.expressions_saved > 0
     again = trendweave.Metrics()

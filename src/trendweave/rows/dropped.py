@@ -1,4 +1,5 @@
-"""Rows that play no part, counted by the reason: no event at all, of a type that the pattern does not name, late."""
+"""Rows that play no part, counted by the reason: no event at all, of a type that the pattern does not name, late. And
+events with the same timestamp, which never follow each other."""
 
 from __future__ import annotations
 
@@ -19,19 +20,23 @@ _LOG = logging.getLogger("trendweave")
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Rows that are no events, and events of types that the pattern does not name.
+    """Rows that are no events, events of types that the pattern does not name, and those with the same timestamp.
 
     Attributes:
         rows: All rows that were read.
         null_time: Those without a time.
         null_type: Those with a time and without a type.
         other_type: Events of types that the pattern does not name.
+        same_time: Events that have the time of another one of their partition, and no columns that order them. They
+            are not dropped. None where they were not counted: they are where metrics are asked for and, piece by
+            piece, when no window needs them any longer.
     """
 
     rows: int = 0
     null_time: int = 0
     null_type: int = 0
     other_type: int = 0
+    same_time: int | None = None
 
     def __add__(self, other: Dropped) -> Dropped:
         return Dropped(
@@ -39,12 +44,13 @@ class Dropped:
             self.null_time + other.null_time,
             self.null_type + other.null_type,
             self.other_type + other.other_type,
+            self.same_time if other.same_time is None else (self.same_time or 0) + other.same_time,
         )
 
     @property
     def metadata(self) -> dict[str, str]:
         """The same as metadata of a result's schema."""
-        return {METRICS: json.dumps(asdict(self))}
+        return {METRICS: json.dumps({name: count for name, count in asdict(self).items() if count is not None})}
 
 
 NOTHING_DROPPED = Dropped()

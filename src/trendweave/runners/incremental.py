@@ -17,12 +17,14 @@ from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
 from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps, is_changeable
+from trendweave.programs.ties import count_ties
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.given_times.far_future import warn_of_far_future
 from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
+from trendweave.runners.events_at_once import TieWarning
 from trendweave.runners.given import Given
 from trendweave.runners.interruptible import interruptible
 from trendweave.runners.nothing_found import tell_of_other_types
@@ -117,6 +119,7 @@ class Incremental:
         self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
         self.owner: str = name_owner(program.facts, self.columns)
         self._looked_at_times = False
+        self._ties = TieWarning()
         self._on_card = on_card
 
     @property
@@ -163,7 +166,8 @@ class Incremental:
         dropped, types = state.dropped, self._program.needs.named_types
         if types and dropped.other_type and dropped.other_type + dropped.null_time + dropped.null_type == dropped.rows:
             tell_of_other_types(self._program.text, types, dropped.other_type)
-        return self._close(self._check(state), None)[1]
+        state, rows = self._close(self._check(state), None)
+        return rows.replace_schema_metadata(state.dropped.metadata)
 
     def read(self, data: bytes) -> State:
         """A state from `State.to_bytes`. It must belong to this query; a workload also accepts that of another
@@ -273,6 +277,9 @@ class Incremental:
             if watermark is not None or state.rows is None:
                 return replace(state, watermark=watermark, closed=watermark), nothing
             compute = self._ended_by_ctrl_c(state, lambda rows: list(program.compute(rows).batches))
+            self._ties.look(program, state.rows)
+            dropped = state.dropped + Dropped(same_time=count_ties(program, state.rows))
+            state = replace(state, dropped=dropped)
             return state, pa.Table.from_batches(compute(state.rows), self.schema)
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark, closed=watermark), nothing
@@ -298,9 +305,15 @@ class Incremental:
         step = steps.step(_select(rows, read), state.carry, state.closed, watermark)
         result = pa.Table.from_batches(step.batches, self.schema)
         kept = np.zeros(times.size, np.bool_) if watermark is None else times >= steps.keeps_from(watermark)
+        dropped = state.dropped
         if not kept.all():
+            # Events of one time are let go together, each once.
+            final = _select(rows, ~kept)
+            dropped += Dropped(same_time=count_ties(program, final))
+            self._ties.look(program, final)
             rows = rows.filter(pa.array(kept)).combine_chunks()
-        return replace(state, rows=rows, carry=step.carry, watermark=watermark, closed=watermark), result
+        state = replace(state, rows=rows, carry=step.carry, watermark=watermark, closed=watermark, dropped=dropped)
+        return state, result
 
 
 def _after(state: State) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pyarrow as pa
 
@@ -11,10 +11,12 @@ from trendweave.devices.names import Device
 from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Plan
 from trendweave.programs.program import Output, Program
+from trendweave.programs.ties import count_ties
 from trendweave.programs.trends.program import bind_trends
 from trendweave.progress import follow
 from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.events_at_once import look_for_ties
 from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.stopping import Work
@@ -37,7 +39,9 @@ class Batches:
         compute = _compute if device == "gpu" else interruptible(_compute, work)
         output, dropped = compute(program, events, device)
         report_dropped(dropped)
+        look_for_ties(program, events)
         if metrics is not None:
+            dropped = replace(dropped, same_time=count_ties(program, program.prepare(events)[0]))
             metrics.count(asdict(dropped))
         self.schema: pa.Schema = program.schema.with_metadata(dropped.metadata)
         self.trends: int | None = output.trends

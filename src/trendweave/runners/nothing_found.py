@@ -16,7 +16,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan, WholeInput
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.times import keep_rows_with_time
-from trendweave.runners.events_at_once import find_events_at_once
+from trendweave.runners.events_at_once import find_events_at_once, tell_ties_again
 from trendweave.runners.unmet_conditions import find_shortest, find_unmet
 
 FindType: TypeAlias = Callable[[QueryPlan], "str | None"]
@@ -31,6 +31,7 @@ _SHOWN_TYPES = 12
 def tell_again() -> None:
     """Tell of all queries once more, as to somebody else."""
     _TOLD.clear()
+    tell_ties_again()
 
 
 def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None, rows: int) -> None:

@@ -117,9 +117,9 @@ class Options(TypedDict, total=False):
     late_rows: bool | None
     """Return late events as well, in a column `late`. Spark streams."""
     metrics: Metrics | str | None
-    """Counts of rows read and dropped, and of trends: in Spark batch a `trendweave.Metrics`, which has them after the
-    first action; on Spark streams the name of the metrics in the progress of the query. Workloads also take a
-    `trendweave.Metrics` in this process, which counts what was shared.
+    """Counts of rows read and dropped, of events with the same timestamp, and of trends: a `trendweave.Metrics`, which
+    in Spark batch has them after the first action, and counts what a workload shared; on Spark streams the name of the
+    metrics in the progress of the query.
     """
     observation: Observation | Metrics | None
     """A `pyspark.sql.Observation` that gets the counts of rows. Spark batch."""
@@ -174,8 +174,8 @@ _IN_BATCH = (
 _ON_STORES = ("progress", "between", "using", "metrics", "spark")
 _ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
 _TAKEN: dict[Place, tuple[str, ...]] = {
-    Place.RUN: (*_EVERYWHERE, "progress"),
-    Place.ITER: (*_EVERYWHERE, "progress"),
+    Place.RUN: (*_EVERYWHERE, "progress", "metrics"),
+    Place.ITER: (*_EVERYWHERE, "progress", "metrics"),
     Place.STORE: (*_ANYWHERE, *_ON_STORES),
     Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
     Place.INCREMENTAL: _EVERYWHERE,

@@ -87,7 +87,7 @@ class InSituations:
             named_types=inner.named_types,
             kept_types=self._kept_types(),
             columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in self.read),
-            together=tuple(self._kept_path(paths[name]) for name, *_ in inner.together),
+            together=tuple(self.kept_path(paths[name]) for name, *_ in inner.together),
             rule=inner.rule,
         )
 
@@ -101,7 +101,8 @@ class InSituations:
     def _kept_name(self, column: str) -> str:
         return TIME if column == self.inner.time else f"{_RAW}{column}"
 
-    def _kept_path(self, path: Path) -> Path:
+    def kept_path(self, path: Path) -> Path:
+        """Where kept rows have an attribute of events."""
         return (self._kept_name(path[0]), *path[1:])
 
     @cached_property

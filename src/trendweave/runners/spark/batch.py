@@ -25,7 +25,7 @@ from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import parts_type, result_type
 from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.sorted_rows import compute_sorted
-from trendweave.runners.spark.table_task import PEAK, SHARED, TableTask
+from trendweave.runners.spark.table_task import COUNTS, PEAK, TableTask
 from trendweave.runners.spark.task import MergeTask
 
 
@@ -46,7 +46,7 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
     rows = prepare_rows(program, events, all_words=False)
     result = result_type(program, events.schema)
     found = _compute(program, rows, result, settings, counted=metrics is not None)
-    return found if metrics is None else count_results(metrics, found)
+    return found if metrics is None else count_results(metrics, found, isinstance(program, Shared))
 
 
 def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:
@@ -64,20 +64,18 @@ def merge_parts(task: TableTask, result: StructType, compute: Callable[[StructTy
         compute: Gives what tasks make of their rows; called with the columns that come out of them.
     """
     program, counted = task.program, task.scope.counted
-    shares = isinstance(program, Shared)
-    shown = _with_hidden(result, shares) if counted else result
+    shown = _with_hidden(result) if counted else result
     parts = program.partials()
     if parts is None:
         return compute(shown)
     carried = parts_type(parts.schema)
-    found = compute(_with_hidden(carried, shares, trends=False) if counted else carried)
+    found = compute(_with_hidden(carried, trends=False) if counted else carried)
     keys = [F.col(spark_column((name,))) for name in parts.together]
     together = found.repartition(*keys) if keys else found.coalesce(1)
     return together.mapInArrow(travelling(MergeTask(program, counted)), shown)
 
 
-def _with_hidden(schema: StructType, shares: bool, trends: bool = True) -> StructType:
+def _with_hidden(schema: StructType, trends: bool = True) -> StructType:
     hidden = [StructField(TRENDS, DoubleType())] if trends else []
-    hidden.append(StructField(PEAK, LongType()))
-    hidden += [StructField(SHARED, ArrayType(LongType()))] if shares else []
+    hidden += [StructField(PEAK, LongType()), StructField(COUNTS, ArrayType(LongType()))]
     return StructType([*schema.fields, *hidden])

@@ -11,7 +11,7 @@ from trendweave.programs.program import TRENDS, Needs
 from trendweave.programs.shared.metrics import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
-from trendweave.runners.spark.table_task import PEAK, SHARED
+from trendweave.runners.spark.table_task import COUNTS, PEAK
 
 
 def observe_rows(metrics: Metrics) -> Observation:
@@ -21,19 +21,18 @@ def observe_rows(metrics: Metrics) -> Observation:
     return of_rows
 
 
-def count_results(metrics: Metrics, results: DataFrame) -> DataFrame:
-    """Counts what the hidden columns say, then takes them away, with rows that are there for the counts alone."""
+def count_results(metrics: Metrics, results: DataFrame, shares: bool) -> DataFrame:
+    """Counts what the hidden columns say, then takes them away, with rows that are there for the counts alone.
+    `shares`: there are counts of what the queries of a workload shared."""
     trends, peak = F.sum(TRENDS).alias("trends"), F.max(PEAK).alias("peak_rows")
-    counts = [F.coalesce(trends, F.lit(0.0)).alias("trends"), peak]
-    if SHARED not in results.columns:
-        return results.observe(metrics.observations[1], *counts).drop(TRENDS, PEAK)
-    counts += sum_of_shared()
-    return results.observe(metrics.observations[1], *counts).where(F.col(SHARED).isNull()).drop(TRENDS, PEAK, SHARED)
+    counts = [F.coalesce(trends, F.lit(0.0)).alias("trends"), peak, *_sum_counts(shares)]
+    return results.observe(metrics.observations[1], *counts).where(F.col(COUNTS).isNull()).drop(TRENDS, PEAK, COUNTS)
 
 
-def sum_of_shared() -> list[Column]:
-    """Counts of what was shared, by name, of rows with a list of them."""
-    sums = {name: F.sum(F.col(SHARED)[place]) for place, name in enumerate(COUNTED)}
+def _sum_counts(shares: bool) -> list[Column]:
+    """Counts by name, of rows with a list of them."""
+    names = ("same_time", *(COUNTED if shares else ()))
+    sums = {name: F.sum(F.col(COUNTS)[place]) for place, name in enumerate(names)}
     return [F.coalesce(total, F.lit(0)).alias(name) for name, total in sums.items()]
 
 

@@ -144,7 +144,7 @@ def _facts(program: Program, settings: Settings) -> list[str]:
 def _through_state(pieces: DataFrame, processor: StreamProcessor, settings: Settings, delay: int) -> DataFrame:
     """What the stateful operator gives out, one call per bucket, with rows that are there for the counts alone."""
     found = through_state(pieces, processor, settings.early, delay)
-    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late")]
+    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("events", "late", "same_time")]
     return found.observe(settings.metrics, *counts)
 
 

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Row
 
 from trendweave.programs.program import NO_CARRY, Carry, Program
+from trendweave.programs.ties import count_ties
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import time_type
+from trendweave.rows.times import as_steps, time_type
 from trendweave.runners.spark.carried_tables import TableState
 from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
 from trendweave.runners.spark.devices.cards import use_assigned_card
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues
 
 #: What comes out of the operator: rows as an Arrow stream, late events as another, and counts for the metrics.
-OUTPUT = "payload binary, late_rows binary, events bigint, late bigint"
+OUTPUT = "payload binary, late_rows binary, events bigint, late bigint, same_time bigint"
 
 
 class StreamProcessor(StatefulProcessor):
@@ -158,13 +159,23 @@ class StreamProcessor(StatefulProcessor):
             if rows.num_rows or carry:
                 self._compile()
                 with telling_where(self._program, lambda: _describe_times(rows)):
-                    step = self._steps.step(self._program.adopt(rows), carry, about.closed, watermark)
+                    rows = self._program.adopt(rows)
+                    step = self._steps.step(rows, carry, about.closed, watermark)
                     yield from (output(payload) for payload in _write(step.batches))
                 carry = step.carry
+                yield output(same_time=self._count_ties(rows, about.closed, watermark))
         about = self._waiting.let_go(held, self._steps.keeps_from(watermark), replace(about, closed=watermark))
         if self._carry is not None:
             self._carry.write(before, carry)
         return about, carry
+
+    def _count_ties(self, rows: pa.Table, before: int | None, watermark: int) -> int:
+        """Of the rows that are let go now, those with the same timestamp: they are let go together, each once."""
+        times = as_steps(rows.column(TIME), self._time_type)
+        final = times < self._steps.keeps_from(watermark)
+        if before is not None:
+            final &= times >= self._steps.keeps_from(before)
+        return count_ties(self._program, rows.filter(pa.array(final)))
 
     def close(self) -> None:
         set_lasting_objects_aside(f"{self._program.work} on a stream" if self._took_steps else "wait on a stream")
@@ -217,8 +228,10 @@ class StreamProcessor(StatefulProcessor):
         return check_about(self._about.get(), fresh, self._columns)
 
 
-def output(payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0) -> Row:
-    return Row(payload=payload, late_rows=late_rows, events=events, late=late)
+def output(
+    payload: bytes | None = None, late_rows: bytes | None = None, events: int = 0, late: int = 0, same_time: int = 0
+) -> Row:
+    return Row(payload=payload, late_rows=late_rows, events=events, late=late, same_time=same_time)
 
 
 def _late_rows(original: bytes, behind: Any) -> bytes:

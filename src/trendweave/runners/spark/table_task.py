@@ -16,14 +16,16 @@ from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Path
 from trendweave.programs.program import TRENDS, Program, Scope, TimeCut
 from trendweave.programs.shared.program import Shared
+from trendweave.programs.ties import count_ties
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.threads.run import compute_keys_in_threads
 
 #: A column of rows that are counted: the rows of the largest key. The result does not show it.
 PEAK = "trendweave_peak"
-#: A column of rows that are there for counts of what was shared; NULL in all others. The result shows neither.
-SHARED = "trendweave_shared"
+#: A column of rows that are there for counts alone: events with the same timestamp, then what was shared; NULL in all
+#: others. The result shows neither.
+COUNTS = "trendweave_counts"
 _COUNTS = pa.list_(pa.int64())
 
 
@@ -80,10 +82,8 @@ class TableTask:
                 yield from batches
                 return
             peak = int(np.bincount(self.codes(table)).max())
-            shares = isinstance(self.program, Shared)
-            yield from (append_counts(batch, peak, shares) for batch in batches)
-            if isinstance(self.program, Shared):
-                yield self._shared_counts(self.program)
+            yield from (append_counts(batch, peak) for batch in batches)
+            yield self._count(rows)
 
     @property
     def keys(self) -> tuple[Path, ...]:
@@ -125,27 +125,30 @@ class TableTask:
         hint = "split it by an equivalence, use smaller windows, or raise spark.trendweave.maxRowsOfAKey"
         return ExecutionError([Problem("TW405", message, hint)])
 
-    def _shared_counts(self, program: Shared) -> pa.RecordBatch:
-        """A row of what was shared since the last one, and of nothing else."""
+    def _count(self, rows: pa.Table) -> pa.RecordBatch:
+        """A row of counts, and of nothing else: events with the same timestamp, and what was shared since the last
+        one."""
+        program = self.program
         parts = program.partials() if self.in_parts else None
         schema = program.schema.append(pa.field(TRENDS, pa.float64())) if parts is None else parts.schema
-        return counts_row(schema, program.metrics.take())
+        shared = program.metrics.take() if isinstance(program, Shared) else ()
+        return counts_row(schema, [count_ties(program, rows, self.scope.chunk), *shared])
 
 
 def _find_column(table: pa.Table, path: Path) -> pa.ChunkedArray:
     return table.column(path[0]) if len(path) == 1 else pa.chunked_array([column_of(table, path)])
 
 
-def append_counts(batch: pa.RecordBatch, peak: int | None, shares: bool) -> pa.RecordBatch:
+def append_counts(batch: pa.RecordBatch, peak: int | None) -> pa.RecordBatch:
     """With the columns that the result does not show."""
     batch = batch.append_column(PEAK, pa.array([peak] * batch.num_rows, pa.int64()))
-    return batch.append_column(SHARED, pa.nulls(batch.num_rows, _COUNTS)) if shares else batch
+    return batch.append_column(COUNTS, pa.nulls(batch.num_rows, _COUNTS))
 
 
 def counts_row(schema: pa.Schema, counts: Sequence[int]) -> pa.RecordBatch:
-    """A row with NULL in all columns, and counts of what was shared."""
+    """A row with NULL in all columns, and counts."""
     columns = [pa.nulls(1, field.type) for field in schema]
-    names = [*schema.names, PEAK, SHARED]
+    names = [*schema.names, PEAK, COUNTS]
     return pa.RecordBatch.from_arrays([*columns, pa.nulls(1, pa.int64()), pa.array([counts], _COUNTS)], names)
 
 

@@ -14,7 +14,7 @@ from trendweave.programs.program import TRENDS, Program, Scope
 from trendweave.runners.spark.chunks import PackedTimes
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import leave_worker
-from trendweave.runners.spark.table_task import PEAK, SHARED, Limits, TableTask, append_counts, counts_row
+from trendweave.runners.spark.table_task import COUNTS, PEAK, Limits, TableTask, append_counts, counts_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +86,15 @@ class MergeTask:
         table = pa.Table.from_batches(held)
         parts = self.program.partials()
         assert parts is not None
-        shares = SHARED in table.column_names
-        if shares:
-            counts = table.column(SHARED).drop_null()
+        if self.counted:
+            counts = table.column(COUNTS).drop_null()
             schema = self.program.schema.append(pa.field(TRENDS, pa.float64()))
             yield from (counts_row(schema, row) for row in counts.to_pylist())
-            table = table.filter(table.column(SHARED).is_null())
+            table = table.filter(table.column(COUNTS).is_null())
         own = table.select(parts.schema.names).cast(parts.schema)
         merged = parts.merge(own, Scope(counted=self.counted)).to_batches()
         if self.counted:
             peak = pc.max(table.column(PEAK)).as_py()
-            merged = [append_counts(batch, peak, shares) for batch in merged if batch.num_rows]
+            merged = [append_counts(batch, peak) for batch in merged if batch.num_rows]
         yield from merged
         leave_worker("merge")

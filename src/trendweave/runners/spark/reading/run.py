@@ -68,7 +68,7 @@ def run_files(program: Program, events: ParquetEvents, settings: Settings) -> Da
     blobs = _read(program, events, deal, observation)
     result = result_type(program, plain.schema)
     found = merge_parts(task, result, lambda shown: compute_blobs(task, blobs, shown, settings))
-    return found if metrics is None else count_results(metrics, found)
+    return found if metrics is None else count_results(metrics, found, isinstance(program, Shared))
 
 
 def _read(program: Program, events: ParquetEvents, deal: Deal, observation: Observation | None) -> DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from trendweave.devices.names import Device
 from trendweave.programs.program import Program
+from trendweave.programs.ties import count_ties
 from trendweave.progress import expect
 from trendweave.rows.dropped import Dropped, report_dropped
+from trendweave.runners.events_at_once import TieWarning
 from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
@@ -76,8 +78,10 @@ def _run(program: Program, store: EventStore, request: Request, metrics: Metrics
     planned = perf_counter()
     rows, dropped = read_rows(program, store, access)
     report_dropped(dropped)
+    TieWarning().look(program, rows)
     batches = _compute(program, rows, device)
     if metrics is not None:
+        dropped = replace(dropped, same_time=count_ties(program, rows))
         metrics.count(asdict(dropped))
         seconds = {"planning_seconds": planned - began, "seconds": perf_counter() - began}
         cost = {"actual_cost": actual_cost(access, store, dropped.rows)}

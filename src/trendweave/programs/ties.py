@@ -1,0 +1,161 @@
+"""Events with the same timestamp: how many there are in a partition, and how many could follow each other if something
+ordered them. A program keeps rows in one of several forms; all are looked at here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.planning.plan import Path, Plan
+from trendweave.programs.program import Program
+from trendweave.programs.shared.program import Shared
+from trendweave.programs.shared.rows import SharedRows
+from trendweave.programs.situated.program import InSituations
+from trendweave.programs.trends.bound import BoundTrends
+from trendweave.rows.codes import key_codes
+from trendweave.rows.encoded import CHUNK, TIME, read_letters
+from trendweave.rows.times import as_steps, time_type
+
+#: So many queries of a workload are looked at one by one.
+_MOST_VIEWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TieKeys:
+    """What events of one partition have in common, as attributes of prepared rows, with columns that order events of
+    one time; those of `known` must not be NULL."""
+
+    keys: tuple[Path, ...]
+    known: tuple[Path, ...] = ()
+
+
+def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> int:
+    """How many events have the time of another one of their partition, and nothing that orders them.
+
+    Args:
+        program: What reads them; queries for trends are looked at alone.
+        rows: Rows that it has prepared.
+        chunk: The length of chunks of time, in steps, where rows are in every chunk that needs them: each event is
+            counted in its own.
+
+    Returns:
+        Their number; where queries have several kinds of partitions, that of those with the most.
+    """
+    if chunk is not None and rows.num_rows:
+        own = np.floor_divide(_steps_of(rows), chunk) == rows.column(CHUNK).to_numpy()
+        rows = rows.filter(pa.array(own))
+    if not isinstance(program, Shared):
+        keys = _find_keys(program)
+        return 0 if keys is None else _count(rows, keys)
+    shared = SharedRows(rows, program.rows)
+    # What queries with the same partitions take, together.
+    taken: dict[tuple[int, TieKeys], set[int] | None] = {}
+    sources = (source for unit in program.units for source in unit.sources)
+    for source, view in zip(sources, program.rows.views, strict=True):
+        if (keys := _find_keys(source)) is not None:
+            names = ([(view.shared_name(path[0]), *path[1:]) for path in own] for own in (keys.keys, keys.known))
+            kind = view.family, TieKeys(*(tuple(sorted(own)) for own in names))
+            before = taken.setdefault(kind, set())
+            taken[kind] = None if before is None or view.takes is None else before | set(view.takes)
+    most = 0
+    for (family, keys), bits in taken.items():
+        own_rows = shared.of_family(family)
+        table = own_rows.table if bits is None else own_rows.table.filter(pa.array(own_rows.with_any(sorted(bits))))
+        most = max(most, _count(table, keys))
+    return most
+
+
+def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, int]]:
+    """Events of one time that a pattern could join: some can be read as what may directly follow another one.
+
+    Args:
+        program: What reads them; trends in situations are not looked at.
+        rows: Rows that it has prepared.
+
+    Yields:
+        Per query its text, how many such events there are, and how many events.
+    """
+    if isinstance(program, BoundTrends):
+        if (keys := _find_keys(program)) is not None and rows.num_rows:
+            yield program.plan.text, _count_joinable(program.plan, rows, _find_same_time(rows, keys)), rows.num_rows
+    elif isinstance(program, Shared):
+        shared = SharedRows(rows, program.rows)
+        sources = [source for unit in program.units for source in unit.sources]
+        for number, source in enumerate(sources[:_MOST_VIEWS]):
+            if isinstance(source, BoundTrends):
+                yield from find_joinable(source, shared.view(number))
+
+
+def _find_keys(program: Program) -> TieKeys | None:
+    """None where nothing of the program depends on which of two events of one time comes first."""
+    inner = program.inner if isinstance(program, InSituations) else program
+    if not isinstance(inner, BoundTrends) or not any(template.transitions for template in inner.plan.templates):
+        return None
+    if isinstance(program, InSituations):
+        paths: list[Path] = [program.kept_path(key.path) for key in inner.plan.partition_key]
+        ties = tuple(program.kept_path((name,)) for name in inner.order_by)
+    else:
+        paths = [(name,) for name in inner.preparation.partition_key]
+        ties = tuple((name,) for name in inner.preparation.ties)
+    known = (path for path, key in zip(paths, inner.plan.partition_key, strict=True) if not key.nullable)
+    return TieKeys((*paths, *ties), tuple(known))
+
+
+def _count(rows: pa.Table, keys: TieKeys) -> int:
+    return int(np.count_nonzero(_find_same_time(rows, keys) >= 0))
+
+
+def _find_same_time(rows: pa.Table, keys: TieKeys) -> np.ndarray:
+    """A number per row, equal for events of one partition and time; -1 where an event is alone with its time."""
+    found = np.full(rows.num_rows, -1, np.int64)
+    steps = _steps_of(rows)
+    at = _share_a_value(steps)
+    for path in keys.known if at.size else ():
+        at = at[column_of(rows.select([path[0]]).take(pa.array(at)), path).is_valid().to_numpy(zero_copy_only=False)]
+    if not at.size:
+        return found
+    paths = [*keys.keys, *(((CHUNK,),) if CHUNK in rows.column_names else ())]
+    some = rows.select(list(dict.fromkeys(path[0] for path in paths))).take(pa.array(at))
+    columns = [pa.array(steps[at]), *(column_of(some, path) for path in paths)]
+    codes = key_codes([pa.chunked_array([column]) for column in columns], at.size)
+    tied = np.bincount(codes)[codes] > 1
+    found[at[tied]] = codes[tied]
+    return found
+
+
+def _share_a_value(values: np.ndarray) -> np.ndarray:
+    """The places of values that there are several of."""
+    order = None if (values[1:] >= values[:-1]).all() else np.argsort(values, kind="stable")
+    ordered = values if order is None else values[order]
+    equal = ordered[1:] == ordered[:-1]
+    shared = np.zeros(values.size, np.bool_)
+    shared[1:] |= equal
+    shared[:-1] |= equal
+    places = np.flatnonzero(shared)
+    return places if order is None else order[places]
+
+
+def _count_joinable(plan: Plan, rows: pa.Table, same: np.ndarray) -> int:
+    """Events whose time has one that can be read as some variable, and another one as a variable that may follow it."""
+    tied = np.flatnonzero(same >= 0)
+    if not tied.size:
+        return 0
+    letters, groups = read_letters(rows)[tied], same[tied]
+    number = {variable.name: place for place, variable in enumerate(plan.variables)}
+    joined = np.zeros(int(groups.max()) + 1, np.bool_)
+    for earlier, later in {pair for template in plan.templates for pair in template.neighbours()}:
+        one, other = (
+            letters[:, number[name] // 64] >> np.uint64(number[name] % 64) & np.uint64(1) != 0
+            for name in (earlier, later)
+        )
+        first, second, either = (np.bincount(groups[own], minlength=joined.size) for own in (one, other, one | other))
+        joined |= (first > 0) & (second > 0) & (either > 1)
+    return int(np.count_nonzero(joined[groups]))
+
+
+def _steps_of(rows: pa.Table) -> np.ndarray:
+    return as_steps(rows.column(TIME), time_type(rows.column(TIME).type))
