@@ -12,7 +12,7 @@ import pytest
 
 import trendweave
 from tests.spark.comparing import settings
-from tests.streaming.running import ROCKSDB, Files, run_to_the_end
+from tests.streaming.running import ROCKSDB, Files, counted, run_to_the_end
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
