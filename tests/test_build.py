@@ -147,6 +147,12 @@ SAME: list[tuple[Callable[[], Query], str]] = [
     ),
     (
         lambda: b.query(
+            b.seq(A, b.plus(b.any_event("X")), b.negate(b.any_event()), b.event("ANY", "a")), returns=[b.count()]
+        ),
+        "RETURN COUNT(*) PATTERN SEQ(A, ANY X+, NOT ANY, `ANY` a)",
+    ),
+    (
+        lambda: b.query(
             b.plus(A),
             returns=b.each(
                 b.nth("A.x", 2),
@@ -155,11 +161,12 @@ SAME: list[tuple[Callable[[], Query], str]] = [
                 b.collect_set("A.s", "kinds"),
                 b.median("A.x"),
                 b.percentile("A.x", 0.95, "p95"),
+                b.collect_list(x * 2, "twice"),
             ),
             where=[b.value_of(b.nth("A.x", 1)) < b.value_of(b.median("A.x"))],
         ),
         "RETURN EACH A[2].x, A[-1].x AS last, COLLECT_LIST(A.x), COLLECT_SET(A.s) AS kinds, MEDIAN(A.x), "
-        "PERCENTILE(A.x, 0.95) AS p95 PATTERN A+ WHERE A[1].x < MEDIAN(A.x)",
+        "PERCENTILE(A.x, 0.95) AS p95, COLLECT_LIST(A.x * 2) AS twice PATTERN A+ WHERE A[1].x < MEDIAN(A.x)",
     ),
 ]
 

@@ -215,6 +215,23 @@ def test_however_numbers_are_written(run, numbers):
     assert only(run(query, logins(), numbers=numbers)) == {"m": 3.5, "x": [4, 1], "n": 1}
 
 
+# Of expressions
+
+
+def test_values_of_expressions(run):
+    query = (
+        "RETURN EACH COLLECT_LIST(F.x * 2) AS twice, COLLECT_SET(CONCAT(F.ip, '!')) AS ips, MEDIAN(F.x + 1) AS middle, "
+        f"PERCENTILE(-F.x, 0) AS low, COLLECT_LIST(F.x > 1) AS large {LOGINS} HAVING MEDIAN(F.x * 10) = 25"
+    )
+    assert only(run(query, logins())) == {
+        "twice": [8, 2],
+        "ips": ["u!"],
+        "middle": 3.5,
+        "low": -4.0,
+        "large": [True, False],
+    }
+
+
 # What is refused
 
 

@@ -60,7 +60,8 @@ def _pattern_layer(inner: SearchStrategy[st.Pattern]) -> SearchStrategy[st.Patte
     )
 
 
-patterns = hs.recursive(hs.builds(st.EventPattern, names, variables), _pattern_layer, max_leaves=8)
+types = hs.none() | hs.sampled_from(["ANY", "any"]) | names
+patterns = hs.recursive(hs.builds(st.EventPattern, types, variables), _pattern_layer, max_leaves=8)
 
 # Expressions
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from .pattern import And, Guard, Pattern, begins, readings, variable_types
+from .pattern import And, Guard, Pattern, begins, is_of, readings, variable_types
 from .query import (
     ANY_MATCH,
     CONTIGUOUS,
@@ -260,7 +260,7 @@ class Matcher:
         index, variable = pair
         row = self.rows[index]
         return (
-            row["type"] == variable_types(pattern)[variable]
+            is_of(row["type"], variable_types(pattern)[variable])
             and (not beginning or self.moment(beginning[-1]) < moment(row))
             and begins(pattern, (*_word(beginning), variable))
             and self.local_predicates_hold(pair)

@@ -76,7 +76,7 @@ def counted_streams(
     draw: DrawFn, pattern: Pattern, max_events: int = 8, doubles: tuple[float, ...] = DOUBLES
 ) -> list[dict]:
     """Rows of the pattern's types and one other, in order of time with ties and pauses; some without time or type."""
-    types = sorted({leaf.type for leaf, _ in leaves(pattern)}) * 4 + ["Z"]
+    types = sorted({leaf.type for leaf, _ in leaves(pattern) if leaf.type is not None}) * 4 + ["Z"]
     # Mostly tame numbers, so that one NaN does not hide all others.
     tame = draw(st.booleans())
     columns = {

@@ -16,14 +16,14 @@ Word = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Event:
-    """`Type variable`; a variable left out is named after the type."""
+    """`Type variable`; a variable left out is named after the type. Without a type (`ANY variable`) any event is it."""
 
-    type: str
+    type: str | None
     variable: str | None = None
 
     @property
     def name(self) -> str:
-        return self.type if self.variable is None else self.variable
+        return (self.type or "ANY") if self.variable is None else self.variable
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def text(pattern: Pattern) -> str:
     """The pattern in the query language, e.g. `SEQ(A a+, NOT B b, C c{2,5})`."""
     match pattern:
         case Event(type=type_, variable=None):
-            return type_
+            return type_ or "ANY"
         case Event(type=type_, variable=variable):
-            return f"{type_} {variable}"
+            return f"{type_ or 'ANY'} {variable}"
         case Seq(parts=parts):
             return f"SEQ({', '.join(text(part) for part in parts)})"
         case Or(alternatives=alternatives):
@@ -246,6 +246,11 @@ def leaves(pattern: Pattern, negated: bool = False) -> Iterator[tuple[Event, boo
 def variable_types(pattern: Pattern) -> dict[str, str]:
     """The variables that events of a trend are read as, each with its type. Those under a NOT are left out."""
     return {leaf.name: leaf.type for leaf, negated in leaves(pattern) if not negated}
+
+
+def is_of(row_type: str, type_: str | None) -> bool:
+    """An event is of its own type, and of any."""
+    return type_ is None or row_type == type_
 
 
 def negated_parts(pattern: Pattern) -> Iterator[Pattern]:

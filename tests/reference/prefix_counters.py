@@ -23,7 +23,7 @@ from itertools import groupby
 
 from .aggregates import nearest_double
 from .brute_force import Key, Matcher, Row, Window, scopes
-from .pattern import Event, Or, Pattern, Repeat, Seq, can_be_empty, variable_types
+from .pattern import Event, Or, Pattern, Repeat, Seq, can_be_empty, is_of, variable_types
 from .query import ANY_MATCH, Aggregate, Anchor, Edge, Query, Sliding, Whole
 from .results import window_columns
 from .scalars import Scalar, identity, is_nan, largest, smallest
@@ -122,7 +122,7 @@ class Counting:
         """The variables that an event can be read as, each with the one path of that event alone."""
         row, matcher = self.rows[index], Matcher(self.query, self.rows, [index])
         for variable, type_ in variable_types(self.query.pattern).items():
-            if row["type"] == type_ and matcher.local_predicates_hold((index, variable)):
+            if is_of(row["type"], type_) and matcher.local_predicates_hold((index, variable)):
                 bags = {
                     place: Counter([None if place[1] is None else _Value.of(row[place[1]])])
                     for place in self.places

@@ -78,9 +78,10 @@ LEAVES = (
     (Event("A", "a"), Event("A", "aa"), Event("B", "b")),
     (Event("A", "a"), Event("B", "b"), Event("B", "bb"), Event("C")),
     (Event("A"),),
+    (Event("A", "a"), Event("B", "b"), Event(None, "x")),
 )
 # Under a NOT: types of their own, and a type that trends have too.
-NEGATED_LEAVES = (Event("N"), Event("M", "m"))
+NEGATED_LEAVES = (Event("N"), Event("M", "m"), Event(None, "anything"))
 NEGATED_LEAF_OF_A_SHARED_TYPE = Event("A", "na")
 
 
@@ -598,7 +599,7 @@ def event_streams(draw: DrawFn, pattern: Pattern, max_events: int = 8, null_rows
 
     Some rows stand there twice, some (unless `null_rows` is False) have no time or no type. Times may be negative.
     """
-    types = sorted({leaf.type for leaf, _ in leaves(pattern)}) * 3 + ["Z"]
+    types = sorted({leaf.type for leaf, _ in leaves(pattern) if leaf.type is not None}) * 3 + ["Z"]
     # The larger of two: Hypothesis likes the first of a list, and an empty stream tests little.
     sizes = [min(size, max_events) for size in (0, 1, 3, 5, 6, max_events, max_events)]
     size = max(draw(st.tuples(st.sampled_from(sizes), st.sampled_from(sizes))))
@@ -652,8 +653,8 @@ FRUITFUL_WITH_NOT = (
 @st.composite
 def fruitful_streams(draw: DrawFn, pattern: Pattern, max_events: int = 8) -> list[dict]:
     """As `event_streams`, with more events that trends are made of."""
-    types = sorted({leaf.type for leaf, negated in leaves(pattern) if not negated})
-    others = sorted({leaf.type for leaf, negated in leaves(pattern) if negated})
+    types = sorted({leaf.type or "Z" for leaf, negated in leaves(pattern) if not negated})
+    others = sorted({leaf.type or "Z" for leaf, negated in leaves(pattern) if negated})
     rows = draw(st.lists(event_rows(types * 5 + others * 2 + ["Z"]), min_size=max_events - 3, max_size=max_events))
     time = draw(st.integers(-3, 3))
     for place, row in enumerate(rows):

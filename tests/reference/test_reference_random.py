@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from .brute_force import Matcher, Row, Trend, pairs, scopes, trends
 from .comparer import assert_same_rows
-from .pattern import And, Pattern, begins, neighbours, readings, variable_types, words
+from .pattern import And, Pattern, begins, is_of, neighbours, readings, variable_types, words
 from .query import ANY_MATCH, CONTIGUOUS, NEXT_MATCH, Query, predicate_text
 from .results import rows
 from .streams import patterns, queries_and_streams
@@ -28,7 +28,7 @@ def trends_by_trying_everything(matcher: Matcher, pattern: Pattern, strategy: st
                 trend = tuple(zip(chosen, word, strict=True))
                 if (
                     word in language
-                    and all(matcher.rows[index]["type"] == types[variable] for index, variable in trend)
+                    and all(is_of(matcher.rows[index]["type"], types[variable]) for index, variable in trend)
                     and all(matcher.moment(p) < matcher.moment(e) for p, e in itertools.pairwise(trend))
                     and all(matcher.local_predicates_hold(pair) for pair in trend)
                     and all(matcher.edge_predicates_hold(p, e) for p, e in itertools.pairwise(trend))

@@ -213,3 +213,18 @@ def test_one_bad_rule_among_many_is_named(number: int) -> None:
     with pytest.raises(TrendweaveError) as error:
         trendweave.workload(queries)
     assert {problem.query for problem in error.value.problems} == {f"r{number}"}
+
+
+@pytest.mark.parametrize("test", ["=", ">"])
+@pytest.mark.parametrize("parts", ["A a, ANY x", "ANY a, B x"])
+@pytest.mark.parametrize("returned", ["TRENDS(x)", "COUNT(*), SUM(x.x) AS s", "EACH COLLECT_LIST(x.type) AS types"])
+def test_events_of_any_type(returned: str, parts: str, test: str) -> None:
+    text = "RETURN {} PATTERN SEQ({}) WHERE [k] AND x.x {} {} GROUP-BY k WITHIN 9 seconds SLIDE 9 seconds"
+    draw = np.random.default_rng(7)
+    kinds, values = draw.choice(list("ABZ"), 60), draw.integers(0, 4, 60)
+    events = pa.table({"time": range(60), "type": kinds.tolist(), "x": values, "k": draw.integers(0, 2, 60)})
+    rules = trendweave.workload({f"r{x}": text.format(returned, parts, test, x) for x in range(4)})
+    found = rules.run(events)
+    for name in rules:
+        assert rows_of(rules.rows(found, name)) == rows_of(rules[name].run(events))
+    assert found.num_rows

@@ -41,7 +41,7 @@ from trendweave.build.outputs import (
     trends,
     variance,
 )
-from trendweave.build.patterns import both, either, event, negate, optional, plus, seq, star, times
+from trendweave.build.patterns import any_event, both, either, event, negate, optional, plus, seq, star, times
 from trendweave.build.queries import query
 from trendweave.build.scalars import (
     Scalar,
@@ -66,6 +66,7 @@ __all__ = [
     "Scalar",
     "after_match",
     "all_of",
+    "any_event",
     "any_of",
     "attr",
     "avg",

@@ -230,7 +230,7 @@ def collect_list(name: str | Scalar, alias: str | None = None) -> st.Output:
 
 
 def collect_set(name: str | Scalar, alias: str | None = None) -> st.Output:
-    """COLLECT_SET: the number of distinct values of an attribute in one trend (`each`), in order of their first occurrence.
+    """COLLECT_SET: the distinct values of an attribute in one trend (`each`), in order of their first occurrence.
 
     Args:
         name: The attribute, as in "S.price", or an expression of attributes of one variable.

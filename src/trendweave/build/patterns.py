@@ -35,6 +35,18 @@ def event(type: str, variable: str | None = None) -> st.EventPattern:
     return st.EventPattern(check_text(type, "event: type"), check_optional_text(variable, "event: variable"))
 
 
+def any_event(variable: str | None = None) -> st.EventPattern:
+    """One event of any type: `any_event("X")` is `ANY X`; `event("ANY")` is one of the type of that name.
+
+    Args:
+        variable: The name by which conditions speak of it; `ANY` unless given.
+
+    Raises:
+        ArgumentError: The variable is no string.
+    """
+    return st.EventPattern(None, check_optional_text(variable, "any_event: variable"))
+
+
 def seq(*parts: st.Pattern) -> st.Sequence:
     """A sequence of patterns: `seq(event("A"), event("B"))` is `SEQ(A, B)`.
 

@@ -114,7 +114,8 @@ def _output(output: st.Output) -> str:
 def print_pattern(pattern: st.Pattern, level: int = 0) -> str:
     match pattern:
         case st.EventPattern(type=type_, variable=variable):
-            return print_name(type_) if variable is None else f"{print_name(type_)} {print_name(variable)}"
+            text = st.ANY if type_ is None else f"`{type_}`" if st.means_any(type_) else print_name(type_)
+            return text if variable is None else f"{text} {print_name(variable)}"
         case st.Sequence(parts=parts):
             text, own = f"SEQ({', '.join(print_pattern(part) for part in parts)})", 3
         case st.Repeat(body=body, low=low, high=high):

@@ -56,9 +56,21 @@ from trendweave.language.expressions import (
     value_at,
 )
 from trendweave.language.nodes import MAX_DEPTH, Node, Span, copy_node, parts_of, problem_at, too_deep, without_places
-from trendweave.language.patterns import Alternatives, Conjunction, EventPattern, Negation, Pattern, Repeat, Sequence
+from trendweave.language.patterns import (
+    ANY,
+    Alternatives,
+    Conjunction,
+    EventPattern,
+    Negation,
+    Pattern,
+    Repeat,
+    Sequence,
+    means_any,
+    type_text,
+)
 
 __all__ = [
+    "ANY",
     "MAX_DEPTH",
     "MIRRORED",
     "AfterMatch",
@@ -116,10 +128,12 @@ __all__ = [
     "copy_node",
     "during_column",
     "is_during_column",
+    "means_any",
     "negative",
     "parts_of",
     "problem_at",
     "too_deep",
+    "type_text",
     "value_at",
     "without_places",
 ]

@@ -63,9 +63,10 @@ def _tokens(children: list[Any]) -> tuple[str, ...]:
 
 
 class _Name(str):
-    """A name that knows where it stands."""
+    """A name that knows where it stands, and whether in back quotes."""
 
     span: Span
+    quoted: bool
 
 
 @v_args(meta=True)
@@ -227,7 +228,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def unnamed_negation(self, meta: Meta, children: list[Any]) -> st.Pattern:
         name = children[1]
-        return st.Negation(st.EventPattern(str(name), span=name.span), span=_span(meta))
+        return st.Negation(_event([name], name.span), span=_span(meta))
 
     def repeated(self, meta: Meta, children: list[Any]) -> st.Pattern:
         body, *bounds = children
@@ -249,10 +250,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return self.repeated(meta, [event, *bounds])
 
     def event(self, meta: Meta, children: list[Any]) -> st.Pattern:
-        return st.EventPattern(*map(str, children), span=_span(meta))
+        return _event(children, _span(meta))
 
-    def label(self, meta: Meta, children: list[Any]) -> str:
-        return str(children[0])
+    def label(self, meta: Meta, children: list[Any]) -> _Name:
+        return self.name(meta, children)
 
     def sequence(self, meta: Meta, children: list[Any]) -> st.Pattern:
         return st.Sequence(_nodes(children), span=_span(meta))
@@ -553,7 +554,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def name(self, meta: Meta, children: list[Any]) -> _Name:
         token = str(children[0])
         name = _Name(token[1:-1].replace("``", "`") if token.startswith("`") else token)
-        name.span = _span(meta)
+        name.span, name.quoted = _span(meta), token.startswith("`")
         return name
 
 
@@ -563,6 +564,14 @@ def _walk_outside(node: st.Node) -> Iterator[st.Node]:
     if not isinstance(node, st.Aggregate) and not (isinstance(node, st.Call) and node.function in EACH_AGGREGATES):
         for child in node.children():
             yield from _walk_outside(child)
+
+
+def _event(names: list[_Name], span: Span) -> st.EventPattern:
+    """`_` alone is a variable of that name, as `A` alone is one."""
+    type_, variable = names[0], str(names[1]) if len(names) > 1 else None
+    if type_.quoted or not st.means_any(type_):
+        return st.EventPattern(str(type_), variable, span=span)
+    return st.EventPattern(None, variable or (None if type_.upper() == st.ANY else str(type_)), span=span)
 
 
 def _unquoted(token: str) -> str:

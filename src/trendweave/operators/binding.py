@@ -178,7 +178,7 @@ def _types(plan: QueryPlan) -> set[str]:
     if isinstance(plan, IntervalPlan):
         return set()
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
-    return {variable.type for variable in trend.variables}
+    return {variable.type for variable in trend.variables if variable.type is not None}
 
 
 def refuse_store_beside(both: bool) -> OptionError:

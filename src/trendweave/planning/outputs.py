@@ -351,7 +351,7 @@ def _of_one_trend(value: st.Aggregate) -> Problem:
 
 
 def plan_shown(
-    query: st.QueryTree, variables: Variables, needed: dict[str, set[Path]], problems: list[Problem]
+    query: st.QueryTree, variables: Variables, needed: dict[str | None, set[Path]], problems: list[Problem]
 ) -> tuple[ShownAttribute, ...]:
     """What is shown of each event: what TRENDS lists, or all attributes that the query names, also those that it names
     of negated variables alone."""

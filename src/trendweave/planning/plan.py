@@ -50,7 +50,7 @@ class State:
 
     number: int
     variable: str
-    type: str
+    type: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +164,10 @@ class NegatedPattern:
 
 @dataclass(frozen=True, slots=True)
 class VariablePlan:
-    """How events are read as a variable: their type, and the conditions they must meet on their own."""
+    """How events are read as a variable: their type (None: any), and the conditions they must meet on their own."""
 
     name: str
-    type: str
+    type: str | None
     negated: bool
     local: tuple[Expression, ...] = ()
 
@@ -400,9 +400,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class TypeColumns:
-    """The columns that events of a type must carry."""
+    """The columns that events of a type (None: of every type) must carry."""
 
-    type: str
+    type: str | None
     paths: tuple[Path, ...]
 
 

@@ -312,9 +312,9 @@ def _needed_columns(
     predicates: Predicates,
     keys: tuple[p.KeyColumn, ...],
     aggregates: tuple[p.AggregateColumn, ...],
-) -> dict[str, set[p.Path]]:
+) -> dict[str | None, set[p.Path]]:
     """Columns per type: what predicates, keys and aggregates look at."""
-    paths: dict[str, set[p.Path]] = defaultdict(set)
+    paths: dict[str | None, set[p.Path]] = defaultdict(set)
     for variable, type_ in variables.types.items():
         needed = paths[type_]
         needed.update(key.path for key in keys if key.variable in (None, variable))
@@ -349,7 +349,7 @@ def _anchor_columns(condition: p.AnchorPlan, variable: str) -> set[p.Path]:
 
 
 def _with_shown(
-    needed: dict[str, set[p.Path]], shown: tuple[p.ShownAttribute, ...], variables: Variables
+    needed: dict[str | None, set[p.Path]], shown: tuple[p.ShownAttribute, ...], variables: Variables
 ) -> tuple[p.TypeColumns, ...]:
     """Columns per type, sorted, with what is shown of events in trends."""
     columns = {type_: set(paths) for type_, paths in needed.items()}

@@ -34,10 +34,10 @@ class PreparedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown`
-    to the attributes that it shows, `matched` to what its conditions on whole matches compute, `anchors` to its
-    conditions on earlier events. `ties` are the columns that order events of one time; without them such events never
-    follow each other."""
+    """Parallel to the plan: `readable` to its variables, `edges` to its edges, `values` to its aggregates, `shown` to
+    the attributes that it shows, `matched` to what its conditions on whole matches compute, `anchors` to its
+    conditions on earlier events. `shown_types` is the type of events, where those of any type are shown. `ties` are
+    the columns that order events of one time; without them such events never follow each other."""
 
     columns: tuple[tuple[str, st.Expression], ...]
     readable: tuple[st.Expression | None, ...]
@@ -49,6 +49,7 @@ class Preparation:
     matched: tuple[str | None, ...] = ()
     anchors: tuple[PreparedEdge, ...] = ()
     ties: tuple[str, ...] = ()
+    shown_types: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -64,8 +65,11 @@ class _Columns:
         return self.name(st.value_at(path))
 
 
-def prepare(plan: Plan) -> Preparation:
+def prepare(plan: Plan, type_: str | None = None) -> Preparation:
+    """Name what is computed per row; `type_` is the column of types, where there is one."""
     columns = _Columns()
+    reads_any = any(variable.type is None and not variable.negated for variable in plan.variables)
+    shows_types = type_ is not None and plan.returns in ("trends", "rows") and reads_any
 
     def rename(node: st.Attribute | st.NextAttribute) -> st.Expression:
         name = columns.name_of_path(node.names)
@@ -101,6 +105,7 @@ def prepare(plan: Plan) -> Preparation:
             None if column.path is None else columns.name_of_path(column.path)
             for column in match_columns(plan.match_conditions).values()
         ),
+        shown_types=(columns.name_of_path((type_,)),) if shows_types and type_ is not None else (),
         columns=tuple((name, expression) for expression, name in columns.names.items()),
     )
 

@@ -55,7 +55,7 @@ def intersection(one: Automaton, other: Automaton, blocking: bool = False) -> Au
     return minimise(intersect(one, other, blocking))
 
 
-def as_template(automaton: Automaton, types: dict[str, str]) -> Template:
+def as_template(automaton: Automaton, types: dict[str, str | None]) -> Template:
     """States numbered in the order in which a reader meets them, walking breadth-first from the start."""
     number = {0: -1}
     order = [0]

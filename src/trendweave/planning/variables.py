@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_pattern
 from trendweave.language.syntax_tree import Span, problem_at
 
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Variable -> type, in the order of the pattern, and the variables that events of a trend can be read as."""
+    """Variable -> type (None: any), in the order of the pattern, and those that events of a trend can be read as."""
 
-    types: dict[str, str]
+    types: dict[str, str | None]
     positive: frozenset[str]
 
     def unknown(self, name: str, span: Span | None) -> Problem:
@@ -22,15 +23,18 @@ class Variables:
 
 
 def find_variables(pattern: st.Pattern, problems: list[Problem]) -> Variables:
-    types: dict[str, str] = {}
+    types: dict[str, str | None] = {}
     positive: set[str] = set()
 
     def visit(node: st.Node, negated: bool) -> None:
         if isinstance(node, st.EventPattern):
             known = types.setdefault(node.name, node.type)
             if known != node.type:
-                message = f"variable {node.name} is used for the types {known} and {node.type}"
-                hint = f"give {node.type} a variable of its own, for example {node.type} {node.type[:1].lower()}2"
+                own = print_pattern(st.EventPattern(node.type))
+                message = (
+                    f"variable {node.name} is used for the types {st.type_text(known)} and {st.type_text(node.type)}"
+                )
+                hint = f"give {own} a variable of its own, for example {own} {own.strip('`')[:1].lower()}2"
                 problems.append(problem_at(node.span, "TW202", message, hint))
             if not negated:
                 positive.add(node.name)

@@ -66,7 +66,7 @@ class Needs:
         time: The column with the time; rows without one are dropped. None where a row has no single time.
         type: The column with the type; rows without one are dropped. None where rows have none.
         read: The columns of events that are read at all.
-        named_types: Types that the query names. Events of other types are counted.
+        named_types: Types that the query names; None: all. Events of other types are counted.
         kept_types: Only rows of these types are kept; None: of any.
         known: Attributes that must not be NULL.
         columns: Prepared columns by name, with the row expressions that fill them.
@@ -83,7 +83,7 @@ class Needs:
     time: str | None
     type: str | None
     read: tuple[str, ...]
-    named_types: frozenset[str] = frozenset()
+    named_types: frozenset[str] | None = frozenset()
     kept_types: frozenset[str] | None = None
     known: tuple[Path, ...] = ()
     columns: tuple[tuple[str, Expression], ...] = ()

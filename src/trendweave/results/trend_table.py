@@ -22,6 +22,7 @@ from trendweave.rows.windows import window_columns
 class EventColumns:
     """RETURN TRENDS: the fields of an event, taken from the rows of a table or told by the variable.
 
+    `types` are those of the variables, `own_types` those of the rows, where a variable reads events of any type.
     `attributes` are columns of the table, with the variables whose events have them; None: all.
     """
 
@@ -30,6 +31,7 @@ class EventColumns:
     types: pa.Array
     moments: pa.Array
     attributes: list[tuple[pa.Array, np.ndarray | None]]
+    own_types: pa.Array | None = None
 
     def write(self, trends: ShownTrends) -> list[pa.Array]:
         """Write the length of each trend, and its events as a list.
@@ -54,7 +56,8 @@ class EventColumns:
             A column per field of an event.
         """
         rows, variables = pa.array(trends.rows), pa.array(trends.variables)
-        children = [pc.take(self.names, variables), pc.take(self.moments, rows), pc.take(self.types, variables)]
+        types = pc.take(self.types, variables) if self.own_types is None else pc.take(self.own_types, rows)
+        children = [pc.take(self.names, variables), pc.take(self.moments, rows), types]
         for values, of_variables in self.attributes:
             at = rows
             if of_variables is not None:
@@ -192,6 +195,7 @@ def make_writer(
                 )
                 for place, (index, attribute) in enumerate(shown)
             ],
+            *(join_chunks(rows.table.column(name)).cast(pa.string()) for name in preparation.shown_types),
         )
     return TrendWriter(plan, schema, events, numbers, rows, group_columns, columns)
 

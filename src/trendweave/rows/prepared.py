@@ -67,7 +67,7 @@ def adopt_rows(rows: pa.Table, moment: pa.DataType, words: Sequence[str]) -> pa.
 
 def _split_events(
     plan: Plan, events: pa.Table, time: str, type_: str | None
-) -> tuple[pa.Table, dict[str, np.ndarray], Dropped]:
+) -> tuple[pa.Table, dict[str | None, np.ndarray], Dropped]:
     """The rows that are events, per type of the pattern which of them are of it, and how many others there were."""
     rows = events.num_rows
     events, null_time = keep_rows_with_time(events, time)
@@ -85,12 +85,18 @@ def _compute(expression: st.Expression, events: pa.Table) -> pa.Array:
     return column_of(events, expression.names) if isinstance(expression, st.Attribute) else evaluate(expression, events)
 
 
-def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict[str, np.ndarray]:
-    """Per type of the pattern, which rows are of it."""
-    names = list(dict.fromkeys(variable.type for variable in plan.variables))
-    if type_ is None:
-        return {name: np.ones(events.num_rows, np.bool_) for name in names}
-    column = events.column(type_)
+def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict[str | None, np.ndarray]:
+    """Per type of the pattern (None: any), which rows are of it."""
+    asked = list(dict.fromkeys(variable.type for variable in plan.variables))
+    every = {name: np.ones(events.num_rows, np.bool_) for name in asked if name is None or type_ is None}
+    return (
+        every
+        if type_ is None
+        else every | _find_rows(events.column(type_), [name for name in asked if name is not None])
+    )
+
+
+def _find_rows(column: pa.ChunkedArray, names: list[str]) -> dict[str | None, np.ndarray]:
     if len(names) <= _FEW_TYPES and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return {name: pc.equal(column, pa.scalar(name, column.type)).to_numpy() for name in names}
     if not pa.types.is_dictionary(column.type):
@@ -101,17 +107,19 @@ def _find_rows_of_types(plan: Plan, events: pa.Table, type_: str | None) -> dict
         return {name: np.zeros(0, np.bool_) for name in names}
     dictionary = chunks[0].dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    rows = {}
+    rows: dict[str | None, np.ndarray] = {}
     for name in names:
         is_name = np.asarray(pc.fill_null(pc.equal(dictionary, pa.scalar(name, dictionary.type)), False))
         rows[name] = is_name[codes]
     return rows
 
 
-def _find_letters(plan: Plan, preparation: Preparation, events: pa.Table, of_type: dict[str, np.ndarray]) -> np.ndarray:
+def _find_letters(
+    plan: Plan, preparation: Preparation, events: pa.Table, of_type: dict[str | None, np.ndarray]
+) -> np.ndarray:
     letters = zeros((events.num_rows, -(-len(plan.variables) // 64)), np.uint64)
     # Variables of one type and condition are read alike, and written together.
-    alike: dict[tuple[str, st.Expression | None], list[int]] = {}
+    alike: dict[tuple[str | None, st.Expression | None], list[int]] = {}
     for index, (variable, condition) in enumerate(zip(plan.variables, preparation.readable, strict=True)):
         alike.setdefault((variable.type, condition), []).append(index)
     for (type_, condition), places in alike.items():

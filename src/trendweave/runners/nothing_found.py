@@ -100,7 +100,8 @@ def _named_types(plan: QueryPlan) -> list[str]:
     """Types of which a trend needs, or may have, an event. What must not be there is often not there."""
     if isinstance(plan, IntervalPlan):
         return [] if plan.source is None else [plan.source]
-    return list(dict.fromkeys(variable.type for variable in _trend(plan).variables if not variable.negated))
+    asked = [variable.type for variable in _trend(plan).variables if not variable.negated]
+    return list(dict.fromkeys(name for name in asked if name is not None))
 
 
 def _trend(plan: Plan | SituatedPlan) -> Plan:

@@ -32,7 +32,8 @@ def find_unmet(plan: Plan, events: pa.Table, type_: str | None, with_rows: bool)
         for condition in variable.local:
             own = _count_unless_met(condition, variable, events, type_)
             if own:
-                what = f"none of {own:,} events of type {variable.type}" if type_ else "no event"
+                of_type = "" if variable.type is None else f" of type {variable.type}"
+                what = f"none of {own:,} events{of_type}" if type_ else "no event"
                 told.append(f"{what} meets {print_expression(condition)}, as {variable.name} has to")
                 break
     return "; ".join(told)
@@ -68,7 +69,7 @@ def _count_unless_met(condition: Expression, variable: VariablePlan, events: pa.
     begin, size, count = 0, _FIRST_EVENTS, 0
     while begin < events.num_rows:
         own = events.slice(begin, size)
-        if type_ is not None:
+        if type_ is not None and variable.type is not None:
             own = own.filter(pc.equal(_plain(own.column(type_)), variable.type))
         if own.num_rows and np.any(is_true(condition, own)):
             return 0

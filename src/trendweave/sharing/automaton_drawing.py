@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import type_text
 from trendweave.planning.show.drawing import dot_text, mermaid_text
 from trendweave.sharing.merged import MergedQueries, MergedStep, Reading
 from trendweave.sharing.merged_words import describe_part
@@ -92,7 +93,7 @@ class Automaton:
 
 def reading_text(reading: Reading) -> str:
     """What an event must be to be read."""
-    return " AND ".join([reading.type, *(print_expression(condition) for condition in reading.local)])
+    return " AND ".join([type_text(reading.type), *(print_expression(condition) for condition in reading.local)])
 
 
 def blocked_text(step: MergedStep) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import type_text
 from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
@@ -304,7 +305,7 @@ def _groups_by(plan: Plan, path: tuple[str, ...]) -> bool:
 
 
 def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
-    paths: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    paths: dict[str | None, set[tuple[str, ...]]] = defaultdict(set)
     for plan in plans:
         for columns in plan.needed_columns:
             paths[columns.type].update(columns.paths)
@@ -314,7 +315,7 @@ def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:
     """A shared transition: who reads its states, what it asks for, and in how many lanes."""
     having = [lane for lane in lanes if pair in lane.steps]
-    sides = [sorted({lane.readings[role][0] for lane in having if lane.readings[role]}) for role in pair]  # type: ignore[index]
+    sides = [sorted({type_text(lane.readings[role][0]) for lane in having if lane.readings[role]}) for role in pair]  # type: ignore[index]
     asked = [f"{print_expression(c.previous)} {c.operator} NEXT {print_expression(c.next)}" for c in step.comparisons]
     asked += [print_expression(expression) for expression in step.general]
     return f"{'|'.join(sides[0])} -> {'|'.join(sides[1])} where {' AND '.join(asked)}, in {len(having)} lanes"

@@ -11,9 +11,9 @@ from trendweave.planning.plan import Path, SlidingWindow, WholeInput
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an event must be to be read: of a type, and true in conditions on it alone."""
+    """What an event must be to be read: of a type (None: of any), and true in conditions on it alone."""
 
-    type: str
+    type: str | None
     local: tuple[Expression, ...] = ()
 
 

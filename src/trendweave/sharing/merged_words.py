@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trendweave.language.syntax_tree import type_text
 from trendweave.sharing.merged import MergedQueries, SharedPart
 from trendweave.sharing.parts import find_loops
 
@@ -50,6 +51,6 @@ def describe_part(merged: MergedQueries, part: SharedPart) -> str:
     looped = {source for source, target, _ in links if source == target}
     texts = []
     for loop in sorted(map(sorted, find_loops(len(row), links))):
-        names = [merged.states[row[at]].reading.type + ("+" if at in looped else "") for at in loop]
+        names = [type_text(merged.states[row[at]].reading.type) + ("+" if at in looped else "") for at in loop]
         texts.append(names[0] if len(loop) == 1 else f"({', '.join(names)})+")
     return ", ".join(texts)

@@ -73,7 +73,7 @@ class _Items:
             links = tuple(sorted((place[source], place[target], blocker) for source, target, blocker in inside[number]))
             self._add(ordered, (tuple(map(self._type, ordered)), links))
 
-    def _type(self, state: int) -> str:
+    def _type(self, state: int) -> str | None:
         return self.merged.states[state].reading.type
 
     def _add(self, states: tuple[int, ...], look: Hashable) -> None:

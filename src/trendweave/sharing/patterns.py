@@ -22,8 +22,8 @@ from trendweave.planning.plan import (
 )
 from trendweave.planning.predicates import rewrite_columns
 
-#: How events are read: their type, and the conditions on them.
-Reading: TypeAlias = tuple[str, tuple[st.Expression, ...]]
+#: How events are read: their type (None: any), and the conditions on them.
+Reading: TypeAlias = tuple[str | None, tuple[st.Expression, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def reading_of(plan: Plan, name: str) -> Reading:
 
 def may_read_the_same(one: Reading, other: Reading) -> bool:
     """Could an event be read both ways? Not where types differ, or one value is asked to be two constants."""
-    if one[0] != other[0]:
+    if one[0] != other[0] and None not in (one[0], other[0]):
         return False
     asked = [dict(_equal_to_constants(local)) for _, local in (one, other)]
     return all(asked[1].get(value, constant) == constant for value, constant in asked[0].items())

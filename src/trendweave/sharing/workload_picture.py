@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import type_text
 from trendweave.pictures.colours import COLOURS, assign_colours
 from trendweave.pictures.graphs.chips import make_chips
 from trendweave.pictures.graphs.drawing import make_graph
@@ -56,7 +57,7 @@ def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
         users = len(state.queries)
         used = (f"{users:,} queries",) if users > 1 else ()
         asked = wrap_conditions([print_expression(condition) for condition in state.reading.local])
-        lines = (shorten(state.reading.type, 34), *asked, *used)
+        lines = (shorten(type_text(state.reading.type), 34), *asked, *used)
         colour = _SHARED if number in common else _OWN
         nodes.append(Node(f"s{number}", kind, lines, colour, automaton.label_of(number)))
     colours = assign_colours(", ".join(names) for names in automaton.names)

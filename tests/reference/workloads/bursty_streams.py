@@ -19,7 +19,7 @@ def spellings(draw: DrawFn, pattern: Pattern) -> list[str]:
     """The types of one word of the pattern."""
     match pattern:
         case Event(type=kind):
-            return [kind]
+            return [kind or draw(st.sampled_from(["B", "Z", "A", "D"]))]
         case Seq(parts=inner):
             return [kind for part in inner for kind in draw(spellings(part))]
         case Or(alternatives=alternatives):
@@ -46,7 +46,7 @@ def bursty_streams(draw: DrawFn, workload: tuple[Member, ...], max_events: int =
     """Words of the patterns with runs of one type and events in between; ties, pauses, NULL and NaN; seldom rows that
     are no events, seldom in no order."""
     patterns = [member.query.pattern for member in workload if member.query is not None] or [Event("B")]
-    used = sorted({leaf.type for pattern in patterns for leaf, _ in leaves(pattern)})
+    used = sorted({leaf.type or "Z" for pattern in patterns for leaf, _ in leaves(pattern)})
     time, rows = draw(st.integers(-3, 3)), []
     while len(rows) < max_events:
         for kind in draw(spellings(draw(st.sampled_from(patterns)))):

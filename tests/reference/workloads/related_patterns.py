@@ -11,6 +11,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.reference.pattern import Event, Not, Pattern, Seq, bounds, either, leaves, option, plus, seq, star
 
 Leaf = Callable[[str], Event]
+#: An event of any type.
+ANYTHING = Event(None, "x")
 
 #: Kleene parts of one to three types, nested ones, and one without a Kleene plus.
 CORES: tuple[Callable[[Leaf], Pattern], ...] = (
@@ -25,6 +27,8 @@ CORES: tuple[Callable[[Leaf], Pattern], ...] = (
     lambda e: bounds(e("B"), 2, 3),
     lambda e: seq(e("B"), e("C")),
     lambda e: seq(plus(e("B")), plus(e("C"))),
+    lambda e: plus(either(e("B"), ANYTHING)),
+    lambda e: plus(ANYTHING),
 )
 BEFORE: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
     lambda e: (e("A"),),
@@ -36,6 +40,7 @@ BEFORE: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
     lambda e: (Not(Event("N")), e("A")),
     lambda e: (option(e("A")),),
     lambda e: (e("A"), star(e("E"))),
+    lambda e: (e("A"), Event(None, "first")),
 )
 AFTER: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
     lambda e: (),
@@ -46,6 +51,7 @@ AFTER: tuple[Callable[[Leaf], tuple[Pattern, ...]], ...] = (
     lambda e: (plus(e("D")),),
     lambda e: (option(e("F")),),
     lambda e: (Not(Event("M", "m")),),
+    lambda e: (Not(Event(None, "none")), e("D")),
 )
 
 

@@ -135,6 +135,30 @@ def test_every_kind_of_time(kind: pa.DataType, tmp_path: Path) -> None:
     assert metrics.get["row_groups_skipped"] > 0
 
 
+@pytest.mark.parametrize("using", ["index", "auto", "replay"])
+def test_events_of_any_type_and_lists_of_them(using: str, tmp_path: Path) -> None:
+    """Blocks without an a, and types that nobody names, hold events of a match."""
+    table = pa.table(
+        {
+            "time": range(0, 16),
+            "type": ["A", "P", "P", "Q", "C", "Z", "Z", "Z", "Z", "Z", "A", "Q", "Q", "P", "C", "Z"],
+            "x": range(16),
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    store = EventStore.over(tmp_path, type="type").build_index(["type", "x"])
+    query = trendweave.query(
+        "RETURN EACH COLLECT_LIST(e.type) AS types, MEDIAN(e.x) AS middle, e[2].x AS second "
+        "PATTERN SEQ(A a, ANY e+, C c) SEMANTICS contiguous WITHIN 6 seconds"
+    )
+    assert query.run(store, using=using).to_pylist() == [
+        {"time": 4, "types": ["P", "P", "Q"], "middle": 2.0, "second": 2},
+        {"time": 14, "types": ["Q", "Q", "P"], "middle": 12.0, "second": 12},
+    ]
+    alone = trendweave.query("RETURN COUNT(*) PATTERN ANY e WHERE e.x > 12 WITHIN 100 seconds SLIDE 100 seconds")
+    assert [row["count"] for row in alone.run(store, using=using).to_pylist()] == [3]
+
+
 def test_the_comparison_can_fail() -> None:
     """A store that has lost two events gives other rows."""
     query = trendweave.query("RETURN COUNT(*) PATTERN A a+ WITHIN 4 seconds SLIDE 4 seconds")

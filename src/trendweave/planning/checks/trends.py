@@ -86,7 +86,7 @@ def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | Non
         problems.append(Problem("TW303", message, time_hint(schema[time])))
     problems += check_lengths(find_whole_lengths(plan), schema, (time,))
     if type_ is None:
-        named = sorted({variable.type for variable in plan.variables})
+        named = sorted({variable.type for variable in plan.variables if variable.type is not None})
         if len(named) > 1:
             message = f"type=None needs a pattern with one event type; this one has {', '.join(named)}"
             problems.append(Problem("TW302", message, "name the column that holds the type with type="))

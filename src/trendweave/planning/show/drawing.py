@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from trendweave.language.printer import print_expression
-from trendweave.language.syntax_tree import Expression
+from trendweave.language.syntax_tree import Expression, type_text
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.show import describe
 from trendweave.planning.ways import plan_pieces
@@ -60,7 +60,7 @@ def mermaid(plan: Plan) -> str:
         names = describe.state_names(template)
         free_ends = {end.state for end in template.ends if end.guard.always_open}
         for state in template.states:
-            label = mermaid_text(f"{state.type} {names[state.number]}")
+            label = mermaid_text(f"{type_text(state.type)} {names[state.number]}")
             shape = f"((({label})))" if state.number in free_ends else f"(({label}))"
             lines.append(f"    {prefix}_{state.number}{shape}")
         if len(free_ends) < len(template.ends):
@@ -87,9 +87,8 @@ def dot(plan: Plan) -> str:
         free_ends = {end.state for end in template.ends if end.guard.always_open}
         for state in template.states:
             shape = ", shape=doublecircle" if state.number in free_ends else ""
-            lines.append(
-                f"    {prefix}_{state.number} [label={dot_text(f'{state.type} {names[state.number]}')}{shape}];"
-            )
+            label = dot_text(f"{type_text(state.type)} {names[state.number]}")
+            lines.append(f"    {prefix}_{state.number} [label={label}{shape}];")
         if len(free_ends) < len(template.ends):
             lines.append(f'    {prefix}_end [shape=doublecircle, label=""];')
         for arrow in find_arrows(prefix, template, plan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import type_text
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
@@ -184,7 +185,7 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
     ends = {end.state: describe.guard_text(end.guard, plan) or "yes" for end in template.ends}
     states = [("state", "type", "begins", "ends")]
     states += [
-        (names[state.number], state.type, starts.get(state.number, "-"), ends.get(state.number, "-"))
+        (names[state.number], type_text(state.type), starts.get(state.number, "-"), ends.get(state.number, "-"))
         for state in template.states
     ]
     lines = [f"{title}: {_counted(len(template.states), 'state')}, {_counted(len(template.transitions), 'transition')}"]
@@ -203,7 +204,7 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
 
 def _columns(plan: Plan) -> list[str]:
     rows = [
-        (needed.type, ", ".join(describe.path_text(path) for path in needed.paths) or "(time and type only)")
+        (type_text(needed.type), ", ".join(describe.path_text(path) for path in needed.paths) or "(time and type only)")
         for needed in plan.needed_columns
     ]
     return ["columns read", *_table(rows)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trendweave.language.syntax_tree import type_text
 from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
 from trendweave.pictures.letters import wrap, wrap_conditions
@@ -57,8 +58,9 @@ def _graph_of_template(prefix: str, title: str, template: Template, plan: Plan) 
         kind: NodeKind = "final" if state.number in free_ends else "state"
         asked = conditions.get(state.variable, [])
         written = wrap_conditions(asked)
-        lines = (names[state.number], *((state.type,) if state.type != names[state.number] else ()), *written)
-        nodes.append(Node(f"{prefix}_{state.number}", kind, lines, hint="; ".join([state.type, *asked])))
+        type_ = type_text(state.type)
+        lines = (names[state.number], *((type_,) if type_ != names[state.number] else ()), *written)
+        nodes.append(Node(f"{prefix}_{state.number}", kind, lines, hint="; ".join([type_, *asked])))
     if len(free_ends) < len(template.ends):
         nodes.append(Node(f"{prefix}_end", "end"))
     edges = [

@@ -277,7 +277,7 @@ def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
     """
     text = f"{len(alike.members)} queries that differ in constants"
     wide = replace(alike.wide_plan, text=text)
-    own = prepare(wide)
+    own = prepare(wide, member.type)
     preparation, columns = _with_compared(own, alike)
     plan = replace(
         alike.plan,

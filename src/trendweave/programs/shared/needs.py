@@ -27,7 +27,7 @@ def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
         time=needs[0].time,
         type=types.pop() if len(types) == 1 else None,
         read=tuple(sorted({name for one in needs for name in one.read})),
-        named_types=frozenset[str]().union(*(one.named_types for one in needs)),
+        named_types=_unite_types(needs),
         columns=rows.columns,
         flags=rows.flags,
         words=rows.words,
@@ -37,6 +37,11 @@ def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
         merged=_find_merged(rows, needs) if one_family else (),
         rule=", ".join(rules) or None,
     )
+
+
+def _unite_types(needs: Sequence[Needs]) -> frozenset[str] | None:
+    named = [one.named_types for one in needs if one.named_types is not None]
+    return frozenset[str]().union(*named) if len(named) == len(needs) else None
 
 
 def _find_merged(rows: RowsPlan, needs: Sequence[Needs]) -> tuple[Path, ...]:

@@ -40,7 +40,7 @@ def prepare_shared_rows(
         null_type = events.column(needs.type).null_count
         events = events.filter(pc.is_valid(events.column(needs.type)))
     types = None if needs.type is None else _number_types(events.column(needs.type))
-    if types is not None:
+    if types is not None and needs.named_types is not None:
         other_type = events.num_rows - int(np.count_nonzero(types.any_of(needs.named_types)))
     letters = _find_letters(plan, events, types)
     if needs.only_flagged:

@@ -93,10 +93,10 @@ class InSituations:
 
     def _kept_types(self) -> frozenset[str] | None:
         """None for all: where any event makes situations, or stands between two others."""
-        source = self.situations.plan.source
-        if self.inner.type is None or source is None or self.inner.plan.needs_every_event:
+        source, named = self.situations.plan.source, self.inner.needs.named_types
+        if self.inner.type is None or source is None or named is None or self.inner.plan.needs_every_event:
             return None
-        return self.inner.needs.named_types | {source}
+        return named | {source}
 
     def _kept_name(self, column: str) -> str:
         return TIME if column == self.inner.time else f"{_RAW}{column}"
@@ -117,7 +117,8 @@ class InSituations:
         if self.inner.type is not None:
             types = events.column(self.inner.type)
             typed = pc.and_(known, pc.is_valid(types))
-            named = pc.and_(typed, _is_one_of(types, self.inner.needs.named_types))
+            names = self.inner.needs.named_types
+            named = typed if names is None else pc.and_(typed, _is_one_of(types, names))
             dropped = Dropped(
                 dropped.rows, dropped.null_time, _count(known) - _count(typed), _count(typed) - _count(named)
             )

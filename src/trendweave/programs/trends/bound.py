@@ -40,7 +40,7 @@ class BoundTrends:
     @cached_property
     def preparation(self) -> Preparation:
         """How rows are prepared. It is settled when it is asked for: of thousands of queries few may be."""
-        return order_ties(prepare(self.plan), self.order_by) if self.prepared is None else self.prepared
+        return order_ties(prepare(self.plan, self.type), self.order_by) if self.prepared is None else self.prepared
 
     @property
     def text(self) -> str:
@@ -86,7 +86,7 @@ class BoundTrends:
             time=self.time,
             type=self.type,
             read=tuple(sorted({*read_columns(plan, self.time, self.type), *self.order_by})),
-            named_types=frozenset(variable.type for variable in plan.variables),
+            named_types=_named_types(plan),
             known=keys,
             columns=self.preparation.columns,
             flags=tuple(flags),
@@ -149,6 +149,12 @@ def check_steps(window: SlidingWindow, kind: TimeType) -> None:
     """Raise where a length of the window is not a whole number of steps of the time column."""
     steps_of(window.length, kind, "WITHIN")
     steps_of(window.slide, kind, "SLIDE")
+
+
+def _named_types(plan: Plan) -> frozenset[str] | None:
+    """None where events of every type are asked for."""
+    named = [variable.type for variable in plan.variables if variable.type is not None]
+    return frozenset(named) if len(named) == len(plan.variables) else None
 
 
 def read_columns(plan: Plan, time: str, type_: str | None) -> tuple[str, ...]:

@@ -43,7 +43,9 @@ def count_rows(needs: Needs, events: DataFrame) -> list[Column]:
     no_type = other_type = F.lit(False)
     if needs.type is not None:
         kind = F.col(spark_column((needs.type,)))
-        no_type, other_type = kind.isNull(), kind.isNotNull() & ~kind.isin(sorted(needs.named_types))
+        no_type = kind.isNull()
+        if needs.named_types is not None:
+            other_type = kind.isNotNull() & ~kind.isin(sorted(needs.named_types))
     counts.append(F.count_if(~no_time & no_type).alias("null_type"))
     counts.append(F.count_if(~no_time & other_type).alias("other_type"))
     return counts

@@ -67,9 +67,10 @@ def find_events(job: Job) -> Message:
     bounds = _find_bounds(plan, row, events.schema.field(events.time).type)
     table = all_rows(job, events, None if bounds is None else (bounds[0].as_py(), bounds[1].as_py()))
     table = table.filter(_is_in(table.column(events.time), bounds, plan, "window_start" not in row))
-    if events.type is not None:
-        named = pa.array(sorted({variable.type for variable in plan.variables}))
-        table = table.filter(pc.is_in(table.column(events.type).cast(pa.string()), value_set=named))
+    named = [variable.type for variable in plan.variables if variable.type is not None]
+    if events.type is not None and len(named) == len(plan.variables):
+        types = table.column(events.type).cast(pa.string())
+        table = table.filter(pc.is_in(types, value_set=pa.array(sorted(set(named)))))
     for group in (*plan.groups, *_shown_keys(plan)):
         table = table.filter(_is_of_group(table, group, row, plan, events.type))
     table = table.sort_by(events.time)

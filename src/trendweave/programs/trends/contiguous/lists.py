@@ -276,7 +276,7 @@ def _list_block(
         windows = windows.take(np.flatnonzero(counts))
     if taking is None and total >= MOST_COUNTED:
         return None
-    shown = {*preparation.shown, *(name for name in preparation.values if name is not None)}
+    shown = {*preparation.shown, *preparation.shown_types, *(name for name in preparation.values if name is not None)}
     if plan.returns != "each":
         shown.add(TIME)
     left = rows.to_write([name for name in rows.table.column_names if name in shown])

@@ -29,7 +29,13 @@ _NOTHING = np.empty(0, np.int64)
 
 def columns_read(plan: Plan, preparation: Preparation, table: pa.Table) -> list[str]:
     """The columns that steps and results are made of; grouping attributes are read once per partition."""
-    read = {TIME, CHUNK, *preparation.shown, *(name for name in preparation.values if name is not None)}
+    read = {
+        TIME,
+        CHUNK,
+        *preparation.shown,
+        *preparation.shown_types,
+        *(name for name in preparation.values if name is not None),
+    }
     for edge in preparation.edges:
         read |= {name for one in edge.comparisons for name in (one.previous, one.next)}
         read |= {path[0] for test in edge.general for later in (False, True) for path in columns_of(test, later)}

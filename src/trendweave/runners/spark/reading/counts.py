@@ -29,6 +29,8 @@ def count_by_bounds(needs: Needs, bounds: Bounds) -> Dropped | None:
         return None  # some rows may have neither
     without = min(no_type, bounds.rows - no_time)
     rest = bounds.rows - no_time - without
+    if needs.named_types is None:
+        return Dropped(bounds.rows, no_time, without, 0)
     if not rest or not any(bounds.is_inside(needs.type, name) for name in needs.named_types):
         return Dropped(bounds.rows, no_time, without, rest)
     if any(_is_all(bounds, needs.type, name) for name in needs.named_types):
@@ -65,9 +67,11 @@ def count_rows(needs: Needs, rows: pa.Table) -> Dropped:
         return Dropped(rows.num_rows, no_time)
     types = rows.column(needs.type)
     typed = pc.and_(known, pc.is_valid(types))
+    no_type = _count(known) - _count(typed)
+    if needs.named_types is None:
+        return Dropped(rows.num_rows, no_time, no_type)
     named = pc.is_in(types.cast(pa.string()), value_set=pa.array(sorted(needs.named_types), pa.string()))
-    other = pc.and_not(typed, named)
-    return Dropped(rows.num_rows, no_time, _count(known) - _count(typed), _count(other))
+    return Dropped(rows.num_rows, no_time, no_type, _count(pc.and_not(typed, named)))
 
 
 def _count(mask: pa.ChunkedArray) -> int:

@@ -104,7 +104,7 @@ def find_condition(plan: Plan, name: str, type_: str | None) -> st.Expression | 
     """What holds for an event that is read as a variable: its type, its local predicates, and keys that are known."""
     variable = plan.variable(name)
     parts: list[st.Expression] = []
-    if type_ is not None:
+    if type_ is not None and variable.type is not None:
         parts.append(st.Comparison("=", st.Attribute((type_,)), st.Literal(variable.type)))
     parts += variable.local
     parts += [
