@@ -153,4 +153,6 @@ def _is_of_group(
     if group.variable is None or type_ is None:
         return fits
     own = next(variable.type for variable in plan.variables if variable.name == group.variable)
+    if own is None:  # any event may be of the variable, and of another one where there is one
+        return fits if len(plan.variables) == 1 else pc.or_(fits, pa.scalar(True))
     return pc.or_(fits, pc.not_equal(table.column(type_).cast(pa.string()), own))
