@@ -49,6 +49,16 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     ),
     (r"\bILIKE\b", "there is no ILIKE", "write LOWER(x) LIKE 'a%'"),
     (r"=~|~\*?(?=\s*')", "a regular expression is tested with RLIKE", "write x RLIKE 'regex'"),
+    (
+        r"\b\w+(\.\w+)+\s*\[\s*-?\d+\s*\]",
+        "the number of an event belongs to its variable, not to the attribute",
+        "write F[1].ip for the ip of the first event of F",
+    ),
+    (
+        r"\b\w+\s*\[\s*-?\d+\s*\](?!\s*\.)",
+        "an event by its number needs an attribute",
+        "write F[1].ip for the ip of the first event of F",
+    ),
     (r"&&", "conditions are joined with AND", "write AND"),
     (r"\|\|", "|| is neither OR nor a way to join texts", "write OR, or CONCAT(a, b)"),
     (
