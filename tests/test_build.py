@@ -43,6 +43,10 @@ SAME: list[tuple[Callable[[], Query], str]] = [
         "RETURN TRENDS(A.x, y) PATTERN A SAMPLE 5 SEED 7",
     ),
     (lambda: b.query(b.plus(A), choice=b.longest(5)), "PATTERN A+ LONGEST 5"),
+    (
+        lambda: b.query(A, where=[x > b.param("low")], within=b.param("w"), slide="1 second"),
+        "PATTERN A WHERE A.x > $low WITHIN $w SLIDE 1 second",
+    ),
     (lambda: b.query(A, returns=b.each(b.count("A")), choice=b.limit(2)), "RETURN EACH COUNT(A) PATTERN A LIMIT 2"),
     (lambda: b.query(b.both(A, B), returns=[b.count()]), "RETURN COUNT(*) PATTERN A AND B b"),
     (
@@ -253,6 +257,7 @@ def test_python_cannot_decide_a_condition() -> None:
         (lambda: b.call(3), "call: function is a string, not int"),
         (lambda: b.cast(x, None), "cast: type is a string, not NoneType"),
         (lambda: b.case(), "case has no branches"),
+        (lambda: b.param("1st"), "param: '1st' is not a name"),
         (lambda: b.case((1, 2)), "case: branch is a condition and a value, not tuple"),
         (lambda: intervals.define(3), "define: name is a string, not int"),
         (lambda: intervals.define("A", "x > 1"), "define: condition is a condition, not str"),

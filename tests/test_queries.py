@@ -8,9 +8,12 @@ import subprocess
 import sys
 import tomllib
 import typing
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -344,7 +347,7 @@ def test_everything_about_a_query_is_documented(name: str) -> None:
     if inspect.isfunction(member):
         for argument in list(inspect.signature(member).parameters)[1:]:
             assert f"    {argument}:" in text or f"    **{argument}:" in text, f"{name}: {argument}"
-    assert text or name in ("plan", "source", "tree")
+    assert text or name in ("parameters", "plan", "source", "tree")
 
 
 @pytest.mark.parametrize("given", [None, 7, b"PATTERN A+", Path("falling.tw")])
@@ -367,3 +370,132 @@ def test_other_texts_are_not_taken_for_paths(text: str) -> None:
     with pytest.raises(TrendweaveError) as refused:
         trendweave.query(text)
     assert "path" not in str(refused.value)
+
+
+# Parameters
+
+RISES = "RETURN COUNT(*), SUM(S.v * $factor) AS s PATTERN E S WHERE S.v > $low AND S.s != $name WITHIN $w SLIDE $w"
+NAMED = EVENTS.append_column("s", pa.array(["a", "it's", "b' OR TRUE", None]))
+
+
+def test_a_bound_query_is_the_one_with_literals() -> None:
+    bound = trendweave.query(RISES).bind({"factor": -2}, low=1, name="it's", w="4 seconds")
+    written = trendweave.query(
+        "RETURN COUNT(*), SUM(S.v * -2) AS s PATTERN E S WHERE S.v > 1 AND S.s != 'it''s' WITHIN 4 seconds SLIDE 4 s"
+    )
+    assert trendweave.query(RISES).parameters == ("factor", "low", "name", "w")
+    assert bound.parameters == ()
+    assert (bound, str(bound), bound.plan) == (written, str(written), written.plan)
+    assert bound.run(NAMED).to_pylist() == written.run(NAMED).to_pylist()
+    assert list(bound.iter(NAMED)) == list(written.iter(NAMED))
+    assert bound.explain() == written.explain()
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        (3, "3"),
+        (-3, "-3"),
+        (2.5, "2.5"),
+        (True, "TRUE"),
+        ("b' OR TRUE --", "'b'' OR TRUE --'"),
+        (datetime(2024, 2, 29, 13, tzinfo=UTC), "TIMESTAMP '2024-02-29 13:00:00'"),
+        (datetime(2024, 2, 29, 13), "TIMESTAMP '2024-02-29 13:00:00'"),
+        (date(2024, 2, 29), "DATE '2024-02-29'"),
+        (timedelta(minutes=5), "5 minutes"),
+        (np.int32(7), "7"),
+        (np.float32(0.5), "0.5"),
+        (np.datetime64("2024-02-29T13:00:00", "ns"), "TIMESTAMP '2024-02-29 13:00:00'"),
+        (np.timedelta64(5, "m"), "5 minutes"),
+        (pd.Timestamp("2024-02-29 13:00:00"), "TIMESTAMP '2024-02-29 13:00:00'"),
+    ],
+)
+def test_values_are_literals(value: Any, literal: str) -> None:
+    bound = trendweave.query("RETURN COUNT(*) PATTERN A WHERE A.x = $value AND A.y IN ($value, A.z)").bind(value=value)
+    assert bound == trendweave.query(f"RETURN COUNT(*) PATTERN A WHERE A.x = {literal} AND A.y IN ({literal}, A.z)")
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "column"),
+    [
+        ({"low": None}, "TW491", RISES.index("$low") + 1),
+        ({"low": [1]}, "TW491", RISES.index("$low") + 1),
+        ({"low": 2**63}, "TW491", RISES.index("$low") + 1),
+        ({"low": float("nan")}, "TW491", RISES.index("$low") + 1),
+        ({"w": 3}, "TW491", RISES.index("$w") + 1),
+        ({"w": "3 parsecs"}, "TW491", RISES.index("$w") + 1),
+        ({"w": timedelta(0)}, "TW491", RISES.index("$w") + 1),
+        ({"lo": 3}, "TW492", None),
+    ],
+)
+def test_values_that_cannot_stand_in_a_query(values: dict[str, Any], code: str, column: int | None) -> None:
+    with pytest.raises(OptionError) as caught:
+        trendweave.query(RISES).bind(values)
+    assert {problem.code for problem in caught.value.problems} == {code}
+    assert caught.value.problems[0].column == column
+
+
+def test_with_these_values_the_query_has_no_meaning() -> None:
+    query = trendweave.query("RETURN COUNT(*) PATTERN A WITHIN $w SLIDE 5 seconds")
+    with pytest.raises(PlanningError, match="TW220"):
+        query.bind(w="2 seconds")
+
+
+CALLS: dict[str, Any] = {
+    "run": lambda query: query.run(NAMED),
+    "iter": lambda query: query.iter(NAMED),
+    "schema": lambda query: query.schema(NAMED),
+    "check": lambda query: query.check(NAMED.schema),
+    "explain": lambda query: query.explain(),
+    "explain events": lambda query: query.explain(events=NAMED),
+    "incremental": lambda query: query.incremental(NAMED.schema),
+    "push": lambda query: query.push(NAMED.schema),
+    "workload": lambda query: trendweave.workload({"r": query}).run(NAMED),
+    "workload explained": lambda query: trendweave.workload({"r": query}).explain(),
+    "workload pushed": lambda query: trendweave.workload({"r": query}).push(NAMED.schema),
+    "match": lambda query: trendweave.operators.match(query),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+def test_parameters_without_a_value_are_told_with_their_places(call: Any) -> None:
+    query = trendweave.query(RISES).bind(factor=1, low=2)
+    with pytest.raises(OptionError) as caught:
+        call(query)
+    assert [(problem.code, problem.column) for problem in caught.value.problems] == [
+        ("TW490", RISES.index("$name") + 1),
+        ("TW490", RISES.index("$w") + 1),
+    ]
+    assert "query.bind(name=...)" in str(caught.value)
+    call(query.bind(name="x", w="4 seconds"))
+
+
+def test_states_are_those_of_one_value() -> None:
+    query = trendweave.query("RETURN COUNT(*) PATTERN E S WHERE S.v > $low WITHIN 4 seconds SLIDE 4 seconds")
+    session = query.bind(low=1).push(EVENTS.schema)
+    session.send({"time": 1, "type": "E", "v": 3})
+    left = query.bind(low=1).push(EVENTS.schema, state=session.state())
+    assert [row["count"] for row in left.finish().to_pylist()] == [1]
+    with pytest.raises(TrendweaveError, match="another query"):
+        query.bind(low=2).push(EVENTS.schema, state=session.state())
+
+
+def test_parameters_of_a_workload() -> None:
+    workload = trendweave.workload({"high": "RETURN COUNT(*) PATTERN E S WHERE S.v > $limit", "low": TREND})
+    bound = workload.bind(limit=3)
+    assert bound.rows(bound.run(EVENTS), "high").to_pylist() == bound["high"].run(EVENTS).to_pylist()
+    assert bound["low"] == workload["low"]
+    with pytest.raises(OptionError, match=r"TW492: there is no parameter \$limi\b"):
+        workload.bind(limi=3)
+    with pytest.raises(TrendweaveError, match=r"TW491.*query high"):
+        workload.bind(limit=None)
+
+
+def test_parameters_of_interval_queries() -> None:
+    text = "DEFINE X AS v > $t AT LEAST $long, Y AS v < -$t + 5 PATTERN X before; meets Y WITHIN $w"
+    bound = trendweave.query(text).bind(t=2, long="1 second", w=timedelta(seconds=9))
+    written = trendweave.query(
+        "DEFINE X AS v > 2 AT LEAST 1 second, Y AS v < -2 + 5 PATTERN X before; meets Y WITHIN 9 seconds"
+    )
+    assert bound == written
+    assert bound.run(EVENTS).to_pylist() == written.run(EVENTS).to_pylist() != []

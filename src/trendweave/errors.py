@@ -150,6 +150,9 @@ CODES: dict[str, str] = {
     "TW432": "aggregates of a store have too many windows",
     "TW451": "pattern over intervals has too many matches",
     "TW452": "interval query needs WITHIN to run piece by piece",
+    "TW490": "parameter has no value",
+    "TW491": "value of a parameter cannot stand in the query",
+    "TW492": "there is no such parameter",
 }
 
 

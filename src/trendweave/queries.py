@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
@@ -13,6 +13,7 @@ from trendweave.errors import LanguageError, OptionError, Problem, near_names, r
 from trendweave.events import AUTO, TypeColumn, check_column_names, schema_of
 from trendweave.language import Tree, parse, print_tree
 from trendweave.language.not_a_query import check_is_text, find_path
+from trendweave.language.parameters import bind_parameters, check_known, find_missing, find_parameters
 from trendweave.planning import IntervalPlan, Plan, QueryPlan, SituatedPlan, plan_query
 from trendweave.planning.plan import WholeInput
 
@@ -50,11 +51,13 @@ class Query:
         plan: The plan: what is computed, and how. Its class is the kind of query: `Plan` (trends), `IntervalPlan`
             (matches of situations) or `SituatedPlan` (trends whose events lie in situations).
         source: The original text.
+        parameters: The names of parameters that have no value yet, in the order of the text; `bind` gives values.
     """
 
     tree: Tree
     plan: QueryPlan = field(compare=False, repr=False)
     source: str = field(compare=False, repr=False)
+    parameters: tuple[str, ...] = field(compare=False, repr=False, default=())
 
     def __str__(self) -> str:
         return print_tree(self.tree)
@@ -103,6 +106,32 @@ class Query:
         warnings.warn("Query.values is now called Query.value_count", DeprecationWarning, stacklevel=2)
         return self.value_count
 
+    def bind(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Query:
+        """The query with values for its parameters, `$threshold` in its text: `query.bind(threshold=3)`.
+
+        A value becomes a literal of the query, so text in it is never read as a part of the query. A query runs when
+        all of its parameters have values; its saved states are those of the query with these values.
+
+        Args:
+            values: Values by name: numbers, strings, booleans, datetimes, dates and timedeltas; for a length such as
+                `WITHIN $length` a timedelta or a text such as "10 minutes".
+            **more: The same, by keyword.
+
+        Returns:
+            A query in which these parameters are literals; the others stay.
+
+        Raises:
+            OptionError: There is no such parameter, or a value cannot stand in a query.
+            PlanningError: With these values the query has no meaning.
+        """
+        given = {**(values or {}), **more}
+        check_values(given, self.parameters, self.source)
+        problems: list[Problem] = []
+        tree = bind_parameters(self.tree, given, problems)
+        if problems:
+            raise OptionError(problems, self.source)
+        return make_query(tree, [], self.source)
+
     def explain(
         self,
         format: ExplainFormat | EventStore = "text",
@@ -134,6 +163,7 @@ class Query:
         if events is not None or rows is not None:
             return places.explain_device(self._asked(events, time, type), events, rows, options)
         check_no_options(options)
+        check_bound(self)
         from trendweave.planning.show import show_plan
 
         return show_plan(self.plan, cast("ExplainFormat", format))
@@ -334,6 +364,7 @@ class _Asked:
 
     def __post_init__(self) -> None:
         check_column_names(self.time, self.type)
+        check_bound(self.query)
 
     @property
     def time_columns(self) -> tuple[str, ...]:
@@ -393,6 +424,27 @@ def store_time(store: EventStore, time: str) -> str:
     return store.time
 
 
+def check_bound(query: Query) -> None:
+    """Refuse a query with parameters that have no value."""
+    if query.parameters:
+        raise OptionError(find_missing(query.tree), query.source)
+
+
+def check_values(values: Mapping[str, Any], parameters: Iterable[str], source: str | None = None) -> None:
+    """Refuse values of parameters that are not there."""
+    problems = check_known(values, dict.fromkeys(parameters))
+    if problems:
+        raise OptionError(problems, source)
+
+
+def read_value(text: str) -> Any:
+    """The value of a parameter as it is written outside of a query: a literal of the language, else a text."""
+    from trendweave.language.operator_texts import read_literal
+
+    found = read_literal(text)
+    return text if found is None else found
+
+
 def check_no_options(options: Mapping[str, Any]) -> None:
     """Refuse options where no store is explained."""
     if options:
@@ -438,4 +490,4 @@ def make_query(tree: Tree, problems: list[Problem], source: str) -> Query:
     plan = plan_query(tree, found)
     raise_problems(found, source)
     assert plan is not None, "a query without a plan has problems"
-    return Query(tree, plan, source)
+    return Query(tree, plan, source, tuple(find_parameters(tree)))

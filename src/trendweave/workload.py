@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from trendweave import places
-from trendweave.errors import Problem, TrendweaveError, UnknownNameError, near_names
+from trendweave.errors import Problem, TrendweaveError, UnknownNameError, near_names, raise_together
 from trendweave.events import AUTO, TypeColumn
-from trendweave.queries import Query, check_format, check_no_options, store_time
+from trendweave.queries import Query, check_format, check_no_options, check_values, read_value, store_time
 from trendweave.rules.asked import AskedRules, type_column
 from trendweave.rules.reading import make_rule, read_rules
-from trendweave.rules.rule import Rule, check_rules
+from trendweave.rules.rule import Rule, check_all_bound, check_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,6 +147,30 @@ class Workload(Mapping[str, Query]):
             raise UnknownNameError(unknown)
         return Workload(tuple(rule for rule in self.rules if rule.name not in names))
 
+    def bind(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Workload:
+        """The workload with values for parameters of its queries; see `Query.bind`.
+
+        Args:
+            values: Values by name. Each query takes those of its own parameters.
+            **more: The same, by keyword.
+
+        Raises:
+            OptionError: No query has such a parameter, or a value cannot stand in a query.
+            TrendweaveError: With these values a query has no meaning.
+        """
+        given = {**(values or {}), **more}
+        check_values(given, [name for rule in self.rules for name in rule.query.parameters])
+        errors: list[TrendweaveError] = []
+        rules = []
+        for rule in self.rules:
+            try:
+                own = {name: given[name] for name in rule.query.parameters if name in given}
+                rules.append(replace(rule, query=rule.query.bind(own)) if own else rule)
+            except TrendweaveError as error:
+                errors.append(error.about(rule.name))
+        raise_together(errors)
+        return Workload(tuple(rules))
+
     def rows(self, result: Any, name: str, time: str = "time", type: TypeColumn = AUTO) -> Any:
         """The rows and columns of one query, as the query alone returns them.
 
@@ -201,6 +225,7 @@ class Workload(Mapping[str, Query]):
         if events is not None or rows is not None:
             return places.explain_device(self._asked(events, time, type), events, rows, options)
         check_no_options(options)
+        check_all_bound(self.rules)
         from trendweave.sharing.show import show_sharing
 
         return show_sharing(self._sharing(), tuple(self._members().values()), cast("ExplainFormat", format))
@@ -458,3 +483,8 @@ def read_workload(source: Source, check: Callable[[Workload], object] | None = N
     if isinstance(source, Workload):
         return source
     return Workload(read_rules(source, None if check is None else lambda rules: check(Workload(rules))))
+
+
+def read_values(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Values of parameters that are written outside of a query: literals of the language, else texts."""
+    return {name: read_value(text) for name, text in texts.items()}

@@ -212,3 +212,19 @@ def test_without_java(query_file: Path, tmp_path: Path) -> None:
         "  hint: install one, such as openjdk-17-jre-headless of Debian, or set JAVA_HOME to one, "
         "or use --runner local\n"
     )
+
+
+def test_values_of_parameters(tmp_path: Path) -> None:
+    events = tmp_path / "events.csv"
+    write_table(EVENTS, events)
+    text = "RETURN COUNT(*) AS n PATTERN A WHERE A.x > $low AND A.kind != $other WITHIN $w SLIDE $w"
+    command = ("run", "-q", text, "--events", str(events), "--runner", "local", *COLUMNS)
+
+    found = trendweave(*command, "--param", "low=1", "--param", "other=it's", "--param", "w=10 s")
+    assert (found.returncode, found.stdout.splitlines()[-1]) == (0, "0,10,2")
+    missing = trendweave(*command, "--param", "low=1", "--param", "w=10 s")
+    assert missing.returncode == 1
+    assert "TW490: the parameter $other has no value" in missing.stderr
+    assert "hint: give it one: --param NAME=VALUE" in missing.stderr
+    unknown = trendweave(*command, "--param", "lo=1")
+    assert "TW492: there is no parameter $lo" in unknown.stderr

@@ -87,8 +87,11 @@ def _nth(variable: str, path: tuple[str, ...], number: int) -> st.Aggregate:
     return st.Aggregate(NTH, st.Attribute((variable, *path)), parameter=number)
 
 
+parameters = hs.sampled_from(["threshold", "within", "größe", "_1"])
+lengths = durations | parameters.map(lambda name: st.LengthParameter(None, name))
 scalars = hs.one_of(
     literals,
+    parameters.map(st.Parameter),
     attributes,
     hs.builds(st.NextAttribute, names, paths),
     hs.builds(st.PreviousAttribute, names, paths),
@@ -178,8 +181,8 @@ queries = hs.builds(
     where=hs.lists(conjuncts, max_size=3).map(tuple),
     group_by=hs.lists(attributes, max_size=2).map(tuple),
     strategy=hs.none() | hs.sampled_from(STRATEGIES),
-    within=hs.none() | durations,
-    slide=hs.none() | durations,
+    within=hs.none() | lengths,
+    slide=hs.none() | lengths,
     choice=choices,
     session=hs.booleans(),
     after_match=hs.none()

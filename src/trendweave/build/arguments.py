@@ -76,6 +76,9 @@ def read_length(length: Any, what: str, problems: list[Problem]) -> st.Duration 
     """A length of time: `"10 minutes"` or a timedelta. One that has no meaning adds a problem."""
     if length is None:
         return None
+    tree = getattr(length, "tree", None)
+    if isinstance(tree, st.Parameter):
+        return st.LengthParameter(None, tree.name)
     if isinstance(length, timedelta):
         return make_duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems)
     if not isinstance(length, str):

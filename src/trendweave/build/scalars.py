@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+import re
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias
 
 from trendweave.build.arguments import check_all, check_text, read_attribute, read_attributes, refuse
@@ -16,6 +18,7 @@ from trendweave.language.functions import (
     TRUNCATION_UNITS,
     argument_count,
 )
+from trendweave.language.parameters import write_value
 from trendweave.language.regular_expressions import find_problem
 
 Value: TypeAlias = "Scalar | bool | int | float | str | datetime | date | timedelta | None"
@@ -304,23 +307,28 @@ def lit(value: Value) -> Scalar:
     Raises:
         ArgumentError: A query has no literal for such a value.
     """
-    match value:
-        case Scalar():
-            return value
-        case datetime():
-            moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-            return Scalar(st.TimestampLiteral((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)))
-        case date():
-            return Scalar(st.DateLiteral((value - date(1970, 1, 1)).days))
-        case timedelta():
-            return Scalar(st.Duration(value // timedelta(microseconds=1) * 1000))
-    given: Any = value
-    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
-        value = given.item()
-    if not isinstance(value, bool | int | float | str | None):
-        message = f"a query has no literal for {type(value).__name__}"
-        raise ArgumentError([Problem("TW116", message, "give a number, a string, a time, or attr(...)")])
-    return Scalar(st.Literal(value))
+    if isinstance(value, Scalar):
+        return value
+    try:
+        return Scalar(write_value(value))
+    except LanguageError as error:
+        told = [replace(problem, hint="give a number, a string, a time, or attr(...)") for problem in error.problems]
+        raise ArgumentError(told) from None
+
+
+def param(name: str) -> Scalar:
+    """A parameter: `attr("S.price") > param("limit")` is `S.price > $limit`; `Query.bind` gives it a value.
+
+    Args:
+        name: Its name.
+
+    Raises:
+        ArgumentError: The name is no name.
+    """
+    if not re.fullmatch(r"[^\W\d]\w*", check_text(name, "param: name")):
+        message = f"param: {name!r} is not a name"
+        raise ArgumentError([Problem("TW116", message, "letters, digits and _, and no digit first")])
+    return Scalar(st.Parameter(name))
 
 
 def call(function: str, *arguments: Value) -> Scalar:

@@ -21,6 +21,7 @@ from trendweave.cli.options import (
     Memory,
     NumberFormat,
     OrderOption,
+    Parameters,
     QueryFile,
     QueryText,
     Runner,
@@ -106,6 +107,7 @@ def check(
     type: TypeColumn = "type",
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
+    param: Parameters = None,
 ) -> None:
     """Check one or many queries; with --schema, also against the columns of a table."""
 
@@ -123,7 +125,7 @@ def check(
         else:
             checked.check(columns, time=time, type=type_)
 
-    check_columns(load_queries(file, text, check_columns))
+    check_columns(load_queries(file, text, check_columns, param))
     print("ok")
 
 
@@ -135,9 +137,10 @@ def explain(
     store: StorePath = None,
     time: TimeColumn = "time",
     type: TypeColumn = "type",
+    param: Parameters = None,
 ) -> None:
     """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
-    queries = load_queries(file, text)
+    queries = load_queries(file, text, parameters=param)
     if store is None:
         print(queries.explain(format.value))
         return
@@ -172,6 +175,7 @@ def run(
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
     order_by: OrderOption = None,
+    param: Parameters = None,
 ) -> None:
     """Run one or many queries on files of events or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
@@ -181,7 +185,7 @@ def run(
     runner = choose_runner(runner, master)
     if runner is Runner.local and (master or settings or exchange):
         raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
-    queries = load_queries(file, text)
+    queries = load_queries(file, text, parameters=param)
     shared = read_sharing(queries, sharing)
     if (store is None) == (not events):
         raise typer.BadParameter("give either --events or --store")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 import typer
 
 from trendweave import IntervalPlan, Query, Workload, query
-from trendweave.workload import read_workload
+from trendweave.workload import read_values, read_workload
 
 if TYPE_CHECKING:
     from trendweave import Options
@@ -98,6 +98,14 @@ QueryFile = Annotated[
 QueryText = Annotated[
     str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
 ]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        metavar="NAME=VALUE",
+        help="The value of $NAME in the query: a literal such as 3, 'text' or 10 minutes; may be repeated.",
+    ),
+]
 Where = Annotated[
     Runner | None,
     typer.Option(
@@ -182,7 +190,10 @@ def choose_runner(runner: Runner | None, master: str | None = None) -> Runner:
 
 
 def load_queries(
-    file: str | None, text: str | None = None, check: Callable[[Query | Workload], None] | None = None
+    file: str | None,
+    text: str | None = None,
+    check: Callable[[Query | Workload], None] | None = None,
+    parameters: list[str] | None = None,
 ) -> Query | Workload:
     """Read the query of a file or of standard input, or all queries of a folder or a file of rules.
 
@@ -190,6 +201,7 @@ def load_queries(
         file: A path, or - for standard input.
         text: The query itself; either it or a path is given.
         check: Called where some of many queries cannot be read, with the others: what it raises is told as well.
+        parameters: Values of parameters, as NAME=VALUE.
 
     Returns:
         A workload for a folder and for .json and .yaml files; else a query.
@@ -200,6 +212,12 @@ def load_queries(
     """
     if (file is None) == (text is None):
         raise typer.BadParameter("give a file with the query, or the query itself with -q")
+    values = read_values(read_pairs(parameters or [], "--param"))
+    asked = _load(file, text, check)
+    return asked.bind(values) if values else asked
+
+
+def _load(file: str | None, text: str | None, check: Callable[[Query | Workload], None] | None) -> Query | Workload:
     if file is None:
         return query(text or "")
     if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):

@@ -28,6 +28,7 @@ _SETTINGS = {
 #: What is called in Python, and what a command does instead.
 _CALLS = (
     (re.compile(r"read the file: trendweave\.query\(.*"), "leave -q out: trendweave reads the file itself"),
+    (re.compile(r"give it one: query\.bind\(\w+=\.\.\.\)"), "give it one: --param NAME=VALUE"),
     (re.compile(r"query\.run\(path\) reads a file"), "--events of trendweave run reads a file"),
     (
         re.compile(r"open it, or use EventStore\.over"),

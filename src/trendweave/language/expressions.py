@@ -45,6 +45,20 @@ class Duration(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """`$threshold`: a value that is given when the query is run."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LengthParameter(Duration):
+    """`WITHIN $length`: a length of time that is given when the query is run."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Node):
     """A dotted name: `price`, `S.price`, `S.address.city`."""
 
@@ -325,6 +339,7 @@ Expression: TypeAlias = (
     | TimestampLiteral
     | DateLiteral
     | Duration
+    | Parameter
     | Attribute
     | NextAttribute
     | PreviousAttribute

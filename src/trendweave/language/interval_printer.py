@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from trendweave.language import syntax_tree as st
-from trendweave.language.durations import duration_text
-from trendweave.language.interval_tree import Constraint, IntervalColumns, IntervalReturn, IntervalTree, Situation
+from trendweave.language.interval_tree import (
+    Constraint,
+    IntervalColumns,
+    IntervalReturn,
+    IntervalTree,
+    SituatedTree,
+    Situation,
+    Tree,
+)
 from trendweave.language.interval_tree_builder import without_length
 from trendweave.language.printer import print_expression, print_name, print_query, reserve
-from trendweave.language.situated_tree import SituatedTree, Tree
 
 
 def print_intervals(tree: IntervalTree) -> str:
@@ -81,9 +87,7 @@ def print_situation(situation: Situation) -> str:
 
 
 def _bounds(situation: Situation) -> str:
-    low, high = (
-        None if bound is None else duration_text(bound.nanoseconds or 0) for bound in (situation.low, situation.high)
-    )
+    low, high = (None if bound is None else print_expression(bound) for bound in (situation.low, situation.high))
     if low is not None and high is not None:
         return f" BETWEEN {low} AND {high}"
     if low is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from trendweave.language.syntax_tree import Attribute, Duration, Expression, Node, Output
+from trendweave.language.syntax_tree import Attribute, Duration, Expression, Node, Output, QueryTree
 
 PREV = "PREV"
 #: Allen's thirteen relations, in the order in which they appear while one interval moves over another.
@@ -70,3 +70,24 @@ class IntervalTree(Node):
     detect_at_end: bool = False
     returns: IntervalReturn | None = None
     every: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SituatedTree(Node):
+    """A trend query whose events lie in situations, with the situations that its conditions name:
+
+        RETURN COUNT(*) PATTERN Stock S+
+        DEFINE Busy AS volume > 1000 AT LEAST 1 minute
+        WHERE [company] AND S DURING Busy AND S.price > NEXT(S).price
+
+    `S DURING Busy` decides which events can be read as S: those with `start <= time < end` of a situation of the same
+    partition, which is that of the trend. `source` is the type of the events that make situations, None for all.
+    """
+
+    trend: QueryTree
+    situations: tuple[Situation, ...]
+    source: str | IntervalColumns | None = None
+
+
+#: The tree of a query, whatever its kind.
+Tree: TypeAlias = QueryTree | IntervalTree | SituatedTree

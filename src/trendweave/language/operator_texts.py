@@ -12,9 +12,10 @@ from lark import Lark, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 
-from trendweave.errors import LanguageError, Problem, raise_problems
+from trendweave.errors import LanguageError, Problem, TrendweaveError, raise_problems
 from trendweave.language import syntax_tree as st
 from trendweave.language.functions import AGGREGATES
+from trendweave.language.parameters import find_missing
 from trendweave.language.parser import check_text
 from trendweave.language.syntax_errors import describe_syntax_error
 from trendweave.language.tree_builder import TreeBuilder
@@ -42,6 +43,15 @@ def read_condition(text: str) -> st.Expression:
     return cast("st.Expression", _read(text, "operator_condition"))
 
 
+def read_literal(text: str) -> st.Expression | None:
+    """A literal such as `3`, `'text'` or `10 minutes`; None where a text is something else."""
+    try:
+        found = read_condition(text)
+    except TrendweaveError:
+        return None
+    return found if isinstance(found, st.Literal | st.TimestampLiteral | st.DateLiteral | st.Duration) else None
+
+
 def read_outputs(text: str) -> tuple[st.Output, ...]:
     """Outputs such as `AVG(price) AS mean, COUNT(*)`.
 
@@ -63,6 +73,9 @@ def _read(text: str, start: str) -> Any:
             raise LanguageError(error.orig_exc.problems, text) from None
         raise
     raise_problems([_of_columns(problem) for problem in builder.problems], text)
+    for node in found if isinstance(found, tuple) else (found,):
+        hint = "operators take values: write the value itself"
+        raise_problems([replace(problem, hint=hint) for problem in find_missing(node)], text)
     return found
 
 

@@ -22,7 +22,7 @@ _WORDS = r"""
 start: (HEAD | NAME | DOTTED | QUOTED | OPEN | CLOSE | SIGN)*
 HEAD.3: /(RETURN|PATTERN|SEMANTICS|WHERE|GROUP\s*-?\s*BY|WITHIN|SLIDE|FROM|PARTITION\s*-?\s*BY|DEFINE)\b/i
       | /(HAVING|ORDER\s*-?\s*BY)\b/i
-      | /(LIMIT|LONGEST|SAMPLE|EVERY)\b(?=\s+\d)/i
+      | /(LIMIT|LONGEST|SAMPLE|EVERY)\b(?=\s+[\d$])/i
       | /(SHORTEST|LONGEST\s+PER\s+START)\b|AFTER\s+MATCH\b/i
       | /DETECT\b(?=\s+AT\b)/i
 DOTTED.4: /\.\s*\w+/

@@ -22,10 +22,9 @@ from lark.exceptions import VisitError
 
 from trendweave.errors import LanguageError, Problem
 from trendweave.kept_code.files import TABLES, read_kept, write_kept
-from trendweave.language.interval_tree import IntervalTree
+from trendweave.language.interval_tree import IntervalTree, SituatedTree, Tree
 from trendweave.language.interval_tree_builder import IntervalTreeBuilder
 from trendweave.language.outline import QueryKind, tell_kind
-from trendweave.language.situated_tree import SituatedTree, Tree
 from trendweave.language.syntax_errors import describe_syntax_error, span_of
 from trendweave.language.syntax_tree import MAX_DEPTH, QueryTree, Span, problem_at, too_deep
 from trendweave.language.tree_builder import Clause, TreeBuilder

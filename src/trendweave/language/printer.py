@@ -161,6 +161,8 @@ def _with_level(expression: st.Expression) -> tuple[str, int]:
             return f"TIMESTAMP '{moment.isoformat(sep=' ')}'", _SCALAR
         case st.DateLiteral(days=days):
             return f"DATE '{(date(1970, 1, 1) + timedelta(days=days)).isoformat()}'", _SCALAR
+        case st.Parameter(name=name) | st.LengthParameter(name=name):
+            return f"${name}", _SCALAR
         case st.Duration(nanoseconds=nanoseconds):
             return duration_text(nanoseconds or 0), _SCALAR
         case st.During(variable=variable, situation=situation):

@@ -18,6 +18,7 @@ _TERMINALS = {
     "INTEGER": "a number",
     "DECIMAL": "a number",
     "STRING": "a quoted string",
+    "PARAMETER": "a parameter such as $limit",
     "COMPARE": "a comparison",
     "GROUP_BY": "GROUP-BY",
     "STRATEGY": "a strategy such as skip-till-next-match",

@@ -215,6 +215,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             return st.Duration(None, span=_span(meta))
         return make_duration(found[1], str(unit[0]) if unit else found[2], _span(meta), self.problems)
 
+    def parameter(self, meta: Meta, children: list[Any]) -> st.Parameter:
+        return st.Parameter(str(children[0])[1:], span=_span(meta))
+
+    def length_parameter(self, meta: Meta, children: list[Any]) -> st.Duration:
+        return st.LengthParameter(None, str(children[0])[1:], span=_span(meta))
+
     # Patterns
 
     def either(self, meta: Meta, children: list[Any]) -> st.Pattern:

@@ -14,7 +14,7 @@ from trendweave.operators.operator import Operator
 from trendweave.operators.texts import aggregate_text, filter_text, join_text
 from trendweave.operators.windows import choose_window, read_window
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, Window, output_name
-from trendweave.queries import Query, query
+from trendweave.queries import Query, check_bound, query
 
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 #: What stands for more than one row, or for rows beside one.
@@ -140,6 +140,7 @@ def match(text: str | Query) -> Operator:
         PlanningError: The query has no meaning.
     """
     found = text if isinstance(text, Query) else query(_as_text(text, "query"))
+    check_bound(found)
     return Operator(found, found.source)
 
 

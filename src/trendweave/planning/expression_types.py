@@ -87,8 +87,8 @@ class ExpressionTypes:
                 return Kind.INTEGER if target == "BIGINT" else Kind.FLOAT
             case st.Case():
                 return self._case(expression)
-            case st.Equivalence():
-                raise AssertionError("equivalences stand outside of expressions")
+            case st.Equivalence() | st.Parameter():
+                raise AssertionError("equivalences stand outside of expressions, and parameters have values")
 
     def _aggregate(self, aggregate: st.Aggregate) -> Kind | None:
         """Of one trend or of many; whether the column can be aggregated is told elsewhere."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.interval_printer import print_situated
-from trendweave.language.interval_tree import IntervalReturn, IntervalTree
-from trendweave.language.situated_tree import SituatedTree, Tree
+from trendweave.language.interval_tree import IntervalReturn, IntervalTree, SituatedTree, Tree
 from trendweave.language.syntax_tree import Attribute, During, Span, during_column, problem_at
 from trendweave.planning.interval_planner import make_interval_plan
 from trendweave.planning.plan import Plan

@@ -10,7 +10,7 @@ from trendweave.errors import ExecutionError, Problem, TrendweaveError, raise_pr
 from trendweave.events import AUTO, Schema, TypeColumn, check_column_names, schema_of
 from trendweave.planning import IntervalPlan, QueryPlan
 from trendweave.queries import find_time_columns
-from trendweave.rules.rule import Rule
+from trendweave.rules.rule import Rule, check_all_bound
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +41,7 @@ class AskedRules:
 
     def __post_init__(self) -> None:
         check_column_names(self.time, self.type)
+        check_all_bound(self.rules)
 
     @property
     def time_columns(self) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trendweave.errors import LanguageError, PlanningError, Problem, TrendweaveError, raise_together
+from trendweave.errors import LanguageError, OptionError, PlanningError, Problem, TrendweaveError, raise_together
 from trendweave.planning import IntervalPlan
-from trendweave.queries import Query
+from trendweave.queries import Query, check_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,18 @@ def check_rules(rules: Sequence[Rule]) -> None:
         message = f"query {given[0]} reads intervals, whose rows have no single time, and query {other} reads events"
         errors.append(PlanningError([Problem("TW271", message, "make one workload of each kind")]))
     raise_together(errors)
+
+
+def check_all_bound(rules: Sequence[Rule]) -> None:
+    """Refuse rules with parameters that have no value."""
+    problems: list[Problem] = []
+    for rule in rules:
+        try:
+            check_bound(rule.query)
+        except OptionError as error:
+            problems += error.about(rule.name).problems
+    if problems:
+        raise OptionError(problems)
 
 
 def find_wrong_names(names: Iterable[object]) -> list[LanguageError]:

@@ -12,6 +12,7 @@ from trendweave.cli.options import (
     Master,
     NumberFormat,
     OrderOption,
+    Parameters,
     QueryFile,
     QueryText,
     Settings,
@@ -79,6 +80,7 @@ def stream(
     time_unit: TimeUnitOption = None,
     time_format: TimeFormatOption = None,
     order_by: OrderOption = None,
+    param: Parameters = None,
 ) -> None:
     """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.
@@ -89,7 +91,7 @@ def _run(options: StreamOptions) -> None:
     from trendweave.cli.run_files import explain_missing_spark
 
     options.check()
-    asked = load_queries(options.file, options.text)
+    asked = load_queries(options.file, options.text, parameters=options.param)
     shared = read_sharing(asked, options.sharing)
     with explain_missing_spark(without=""):
         run = options.make_run(asked, shared)

@@ -106,6 +106,7 @@ class StreamOptions:
     time_unit: TimeUnit | None = None
     time_format: str | None = None
     order_by: list[str] | None = None
+    param: list[str] | None = None
 
     @property
     def title(self) -> str:

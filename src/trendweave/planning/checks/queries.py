@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trendweave.errors import Problem
 from trendweave.events import ColumnType, Kind, Schema
-from trendweave.language.interval_tree import IntervalTree
-from trendweave.language.situated_tree import SituatedTree, Tree
+from trendweave.language.interval_tree import IntervalTree, SituatedTree, Tree
 from trendweave.language.syntax_tree import QueryTree
 from trendweave.planning.checks.intervals import check_interval_schema
 from trendweave.planning.checks.trends import check_schema
