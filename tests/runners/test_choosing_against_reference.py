@@ -11,15 +11,17 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.reference.query import Attribute, Moving, Query, text
+from tests.reference.pattern import variable_types
+from tests.reference.query import LENGTH, Aggregate, Attribute, Moving, Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
-from tests.reference.trend_rows import flat_rows, shown_text, trend_rows
+from tests.reference.trend_rows import each_rows, flat_rows, shown_text, trend_rows
 from tests.runners.pieces import in_pieces
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted, identity
 from tests.runners.test_trends_against_reference import planned as list_planned
+from trendweave.programs.trends.contiguous import lists as contiguous_lists
 
 base = {"empty": False, "conjunction": False}
 kinds = {
@@ -41,6 +43,27 @@ def test_lists(kind: str, data: hs.DataObject) -> None:
     query, events = data.draw(queries_and_streams(**base, **kinds[kind], lists=True))
     asked = list_planned(shown_text(query, f"{complete_text(query)}TRENDS(x, s)"))
     assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+@given(queries_and_streams(**base, choice=True, lists=True), hs.sampled_from([0, 64]))
+@examples(100)
+def test_one_row_per_match(case: tuple[Query, list[dict]], listed_per_row: int) -> None:
+    """Also where matches overlap so much that their events are not listed."""
+    query, events = case
+    variables = sorted(variable_types(query.pattern))
+    one, other = variables[0], variables[-1]
+    outputs = (
+        Aggregate(LENGTH, name="n"), Aggregate("COUNT", one), Aggregate("SUM", one, "x"), Aggregate("AVG", other, "y"),
+        Aggregate("MIN", one, "y"), Aggregate("MAX", other, "x"), Aggregate("FIRST", one, "s"),
+        Aggregate("LAST", other, "s"),
+    )  # fmt: skip
+    written = ["LENGTH AS n", f"COUNT({one})"]
+    written += [f"{output.function}({output.variable}.{output.attribute})" for output in outputs[2:]]
+    asked = list_planned(shown_text(query, f"EACH {', '.join(written)}"))
+    expected = each_rows(query, events, outputs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contiguous_lists, "_LISTED_PER_ROW", listed_per_row)
+        assert_same_rows(expected, rows_of(asked.run(table_of(events))), str(asked))
 
 
 @pytest.mark.parametrize("kind", ["choice", "complete", "all"])

@@ -255,6 +255,17 @@ def takes_directly(plan: Plan) -> bool:
     return not wide and not plan.window_apart and not plan.is_conjunction
 
 
+def takes_by_folding(plan: Plan) -> bool:
+    """Is one trend taken of each event, and nothing but numbers told of it?
+
+    Such trends overlap, so that listing the events of each costs their square; numbers are carried from each event to
+    the one before instead.
+    """
+    if not takes_directly(plan) or plan.selection is None or plan.selection.skip != "next":
+        return False
+    return plan.returns in ("each", "aggregates") and plan.choice is None and not isinstance(plan.window, MovingWindow)
+
+
 def windows_overlap(window: Window) -> bool:
     """Can an event lie in several windows?"""
     match window:

@@ -23,7 +23,8 @@ from trendweave.rows.numbers import as_numbers
 _FOLDS = {"COUNT": COUNT, "FIRST": FIRST, "LAST": LAST, "MIN": LARGEST, "MAX": LARGEST, "SUM": SUM, "AVG": SUM}
 
 
-#: The number of events of a trend, and that of trends, need no fold: no event is read as this.
+#: Of listed events, the length of a trend and the number of trends need no fold: no event is read as this. Where events
+#: are not listed all of them are counted.
 NO_VARIABLE = -1
 
 
@@ -82,8 +83,7 @@ class EachColumns:
                 assert isinstance(trends, ShownTrends), "spreads are those of listed events"
                 written.append(_write_spread(spread, output, trends, type_, events, numbers))
             elif output.is_length:
-                assert isinstance(trends, ShownTrends), "lengths are those of listed events"
-                written.append(pa.array(trends.lengths))
+                written.append(pa.array(trends.lengths if isinstance(trends, ShownTrends) else found.counts))
             elif output.function == "COUNT":
                 written.append(pa.array(found.counts))
             elif output.function in ("SUM", "AVG"):

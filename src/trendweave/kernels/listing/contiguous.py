@@ -62,8 +62,8 @@ class Path(NamedTuple):
 
 
 class RunFolds(NamedTuple):
-    """What is folded over the events of a trend, as `Folds` has it; values only where some are read: `number` is the
-    line of `whole` or `real`, and of `is_known`."""
+    """What is folded over the events of a trend, as `Folds` has it, or over all of them where `variable` is below 0.
+    Values only where some are read: `number` is the line of `whole` or `real`, and of `is_known`."""
 
     kind: np.ndarray  # int64[f]
     variable: np.ndarray  # int64[f]
@@ -230,7 +230,7 @@ def _grow_folds(folds, stack, before, now, row, variable):
     """The folds of a trend that has grown by a row, which is read as a variable. As `folds.fold` has it."""
     for f in range(folds.kind.size):
         kind, number = folds.kind[f], folds.number[f]
-        is_read = folds.variable[f] == variable
+        is_read = folds.variable[f] == variable or folds.variable[f] < 0
         if kind == COUNT:
             stack.count[now, f] = stack.count[before, f] + is_read
         elif kind == FIRST or kind == LAST:
@@ -253,7 +253,7 @@ def _grow_folds(folds, stack, before, now, row, variable):
 
 
 @inlined_late
-def _write_folds(folds, stack, depth, folded, trend):
+def write_folds(folds, stack, depth, folded, trend):
     for f in range(folds.kind.size):
         kind = folds.kind[f]
         if kind == COUNT or kind == SUM:
@@ -309,7 +309,7 @@ def _walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place
                 if lists_events:
                     write_variables(automaton, path, depth, found, trends, used)
                     used += depth
-                _write_folds(folds, stack, depth - 1, found.folded, trends)
+                write_folds(folds, stack, depth - 1, found.folded, trends)
                 trends += 1
             arrived = False
             row = first + depth

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.listing.contiguous import write_folds
 from trendweave.kernels.listing.draws import random_bits
+from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM
 from trendweave.kernels.listing.graph import NO_WINDOW, window_bounds
 
 #: Which beginnings a taken trend takes away: its own, all up to its last event, those before an event of a variable.
@@ -302,9 +304,39 @@ def measure_way(graph, follows, taking, following, v):
 
 
 @inner
-def take_paths(graph, follows, taking, entries, ways, found, progress):
+def fold_ways(follows, low, high, ways, folds, folded):
+    """Fold the way from each vertex, which is one event more than the way from the next; `folded` is per vertex."""
+    for v in range(high - 1, low - 1, -1):
+        if ways.end[v] < 0:
+            continue
+        n, row = np.int64(ways.following[v]), follows.row[v]
+        for f in range(folds.kind.size):
+            kind, number = folds.kind[f], folds.number[f]
+            is_read = folds.variable[f] < 0 or folds.variable[f] == follows.variable[v]
+            place = folded.row[n, f] if n >= 0 else np.int64(-1)
+            count = folded.count[n, f] if n >= 0 else np.int64(0)
+            if kind == FIRST or kind == LAST:
+                folded.row[v, f] = row if is_read and (kind == FIRST or place < 0) else place
+                continue
+            if kind != COUNT:
+                is_read &= folds.is_known[number, row]
+            folded.count[v, f] = count + is_read
+            if kind == LARGEST:
+                larger = place < 0 or (is_read and folds.whole[number, row] >= folds.whole[number, place])
+                folded.row[v, f] = row if is_read and larger else place
+            elif kind == SUM and folds.is_real[f]:
+                total = folded.real[n, f] if n >= 0 else 0.0
+                folded.real[v, f] = total + folds.real[number, row] if is_read else total
+            elif kind == SUM:
+                whole = folded.whole[n, f] if n >= 0 else np.int64(0)
+                folded.whole[v, f] = whole + folds.whole[number, row] if is_read else whole
+
+
+@inner
+def take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folded, progress):
     """Fill the buffers with the trends that are taken. Returns how many, and where this stands; 0 means that there are
-    no more."""
+    no more. With folds, which TO_NEXT takes outside of windows that stand at first events, events are not listed:
+    `folded` has what is folded of each trend, `ahead` of the way from each vertex."""
     entry, at, until, searches = progress.entry, progress.vertex, progress.until, progress.searches
     trends, used = 0, 0
     found.starts[0] = 0
@@ -316,6 +348,7 @@ def take_paths(graph, follows, taking, entries, ways, found, progress):
             at = low
             if not taking.from_first:
                 find_ways(graph, follows, low, high, window, taking.shortest, ways)
+                fold_ways(follows, low, high, ways, folds, ahead)
                 until = entries.limit[entry]
             elif entry == 0 or segment != entries.segment[entry - 1]:
                 first, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
@@ -339,10 +372,13 @@ def take_paths(graph, follows, taking, entries, ways, found, progress):
                 searches += 1
                 search_ways(graph, follows, best, window, taking.shortest, ways, searches)
             following = ways.near_following if searched else ways.following
-            length, named = measure_way(graph, follows, taking, following, best)
+            length, named = 0, np.int64(NOTHING_TAKEN)
+            if folds.kind.size == 0:
+                length, named = measure_way(graph, follows, taking, following, best)
             if trends == found.entry.size or used + length > found.vertices.size:
                 return trends, TakingProgress(entry, at, until, searches)
-            v = best
+            write_folds(folds, ahead, best, folded, trends)
+            v = best if folds.kind.size == 0 else np.int64(-1)
             while v >= 0:
                 found.vertices[used] = v
                 used += 1

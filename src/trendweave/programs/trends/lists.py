@@ -9,19 +9,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.listing.contiguous import RunFolds
 from trendweave.kernels.listing.count import count_paths
 from trendweave.kernels.listing.marks import CHECKED, COMPLETE
 from trendweave.kernels.listing.walk import new_walk
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.planning.ways import takes_directly
+from trendweave.planning.ways import takes_by_folding, takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
+from trendweave.programs.trends.contiguous.folds import NO_FOLDS, tabulate_folds
 from trendweave.programs.trends.counting import (
     UNKNOWN,
     CountedTrends,
@@ -41,10 +44,12 @@ from trendweave.programs.trends.listed.taking import find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
-from trendweave.results.shown_trends import ShownTrends
+from trendweave.results.each_columns import EachColumns
+from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
 
 _LOG = logging.getLogger("trendweave")
+_Trends = TypeVar("_Trends", bound=ShownTrends | FoldedTrends)
 #: How many times as many trends as may be shown are looked at to choose among them.
 LOOKED_AT = 100
 
@@ -78,6 +83,25 @@ class TrendListing:
             return int(self.share.quota.sum() + self.share.drawn.sum())
         return self.counted.entries.total
 
+    def fold_trends(self, columns: EachColumns) -> Iterator[ShownTrends | FoldedTrends]:
+        """Find all trends that the query shows; where many of them share events, only what columns ask of each.
+
+        Args:
+            columns: What is asked of each trend.
+
+        Returns:
+            The trends, some at a time.
+
+        Raises:
+            ExecutionError: As of `find_trends`.
+        """
+        folds = None
+        if takes_by_folding(self.plan):
+            folds = tabulate_folds(columns, self.counted.task.rows.tick.size)
+        if folds is None:
+            return self.find_trends()
+        return self._check_shown(self._take(folds))
+
     def find_trends(self) -> Iterator[ShownTrends]:
         """Find all trends that the query shows, some at a time.
 
@@ -90,8 +114,11 @@ class TrendListing:
             for part in self.graphs.parts():
                 yield from self._find_in(part)
             return
+        yield from self._check_shown(self._choose())
+
+    def _check_shown(self, found: Iterator[_Trends]) -> Iterator[_Trends]:
         shown, most = 0, self.detection.max_trends
-        for trends in self._choose():
+        for trends in found:
             shown += trends.count
             if shown > most:
                 raise ExecutionError([describe_too_many(f"more than {most:,}", most, self.plan)])
@@ -109,7 +136,10 @@ class TrendListing:
     def _choose(self) -> Iterator[ShownTrends]:
         """Find trends, leave out those that do not meet the conditions on whole matches, select among the others where
         AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
-        taken = self._take() if takes_directly(self.plan) else self._select(self._find_some(self.graphs.parts()))
+        if takes_directly(self.plan):
+            taken = (trends for trends in self._take(NO_FOLDS) if isinstance(trends, ShownTrends))
+        else:
+            taken = self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
         if choice is None:
             yield from taken
@@ -165,18 +195,23 @@ class TrendListing:
             if taken is not None:
                 yield taken
 
-    def _take(self) -> Iterator[ShownTrends]:
+    def _take(self, folds: RunFolds) -> Iterator[ShownTrends | FoldedTrends]:
         """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed."""
         selector, counted = self.selector, self.counted
-        assert selector is not None
-        partition = join_arrays([piece.segments.partition for piece in counted.pieces])[counted.entries.segment]
-        from_first = self.once is not None
-        for part in self.graphs.parts():
-            if part.graph.is_listed:
-                for found in take_trends(part, counted.entries, partition, selector, from_first):
-                    yield self._show(part, found)
-            else:
+        assert selector is not None, "only a selection takes trends"
+        entries = counted.entries
+        partition = join_arrays([piece.segments.partition for piece in counted.pieces])[entries.segment]
+        for part in self.graphs.parts() if entries.size else ():
+            if not part.graph.is_listed:
                 yield from self._select(self._find_some([part]))
+                continue
+            from_first = self.once is not None
+            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds):
+                if outputs:
+                    keys = counted.windows.keys(entries.window[found.entry])
+                    yield FoldedTrends(outputs, keys, entries.group[found.entry])
+                else:
+                    yield self._show(part, found)
 
     def _check_looked_at(self, number: int) -> None:
         most = LOOKED_AT * self.detection.max_trends
@@ -212,7 +247,10 @@ class WrittenTrends:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Build and write the trends, some at a time."""
-        for trends in self.listing.find_trends():
+        columns = self.writer.columns
+        listing = self.listing
+        found = listing.fold_trends(columns) if isinstance(columns, EachColumns) else listing.find_trends()
+        for trends in found:
             if trends.count:
                 yield self.writer.write(trends)
 

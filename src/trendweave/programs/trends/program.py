@@ -354,11 +354,15 @@ class ListedAggregates(TrendAggregates):
         encoded = listing.counted.task.rows
         folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
         windows = listing.counted.windows
-        found = listing.find_trends()
         if isinstance(windows, SessionNumbers):
             # By number: sessions of several partitions may have the same times.
-            found = (replace(one, window=windows.of_tick[encoded.tick[one.rows[one.starts[:-1]]]]) for one in found)
-        partials = aggregate_trends(folded, found)
+            found = (
+                replace(one, window=windows.of_tick[encoded.tick[one.rows[one.starts[:-1]]]])
+                for one in listing.find_trends()
+            )
+            partials = aggregate_trends(folded, found)
+        else:
+            partials = aggregate_trends(folded, listing.fold_trends(folded))
         if isinstance(windows, SessionNumbers):
             partials = replace(partials, window=windows.keys(partials.window))
         groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]

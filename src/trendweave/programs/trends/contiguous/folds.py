@@ -6,7 +6,7 @@ import numpy as np
 
 from trendweave.kernels.listing.contiguous import Folding, RunFolds
 from trendweave.kernels.listing.folds import COUNT, SUM
-from trendweave.results.each_columns import NO_VARIABLE, EachColumns
+from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedOutput
 
 _NOTHING = np.empty(0, np.int64)
@@ -29,10 +29,11 @@ def tabulate_folds(columns: EachColumns, longest: int) -> RunFolds | None:
         longest: The most rows that a trend can have.
 
     Returns:
-        The tables; None where events have to be listed: for lengths, or where a sum of whole numbers may leave 64 bits.
+        The tables; None where events have to be listed: where all values of a trend are needed, or where a sum of
+        whole numbers may leave 64 bits.
     """
     folds = columns.folds
-    if any(one.variable == NO_VARIABLE for one in folds):
+    if any(spread is not None for spread in columns.spreads) or not folds:
         return None
     numbered = [one for one in folds if one.values is not None]
     shape = len(numbered), columns.rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ from trendweave.kernels.listing.contiguous import (
 )
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.planning.ways import windows_overlap
+from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.choice import NO_LIMIT
 from trendweave.programs.trends.contiguous.folds import NO_FOLDS, read_folded, tabulate_folds
@@ -55,11 +56,13 @@ from trendweave.programs.trends.walking import TRENDS_AT_ONCE, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
-from trendweave.rows.encoded import TIME, EncodedRows, sort_partitions
+from trendweave.rows.encoded import TIME, EncodedRows, PartitionBlock, sort_partitions
 
 _SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Floats count whole numbers up to here.
 MOST_COUNTED = 2.0**53
+#: Events of taken trends that are listed for each row, at most, where they need not be.
+_LISTED_PER_ROW = 64
 #: Makes the writer of some rows, of whose partitions the grouping attributes are given.
 MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
 
@@ -129,6 +132,7 @@ class ListedRuns:
 
     `windows` are those that have any, `rows` what is written of the rows, `groups` the grouping attributes of the
     partitions. `pruned`: all steps that are left lead to an end. `trends` is None where only some are taken.
+    `folded` gives the same trends without listing their events, for those that overlap much.
     """
 
     automaton: Automaton
@@ -140,15 +144,31 @@ class ListedRuns:
     rows: EncodedRows
     groups: list[pa.Array]
     make_writer: MakeWriter
+    folded: Callable[[], WrittenTrends] | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         if self.trends != 0 and self.windows.segment.size:
             writer = self.make_writer(self.rows, self.groups)
+            if self.folded is not None:
+                yield from self._write_few(writer, self.folded)
+                return
             folds = None
             if isinstance(writer.columns, EachColumns) and self.taking is None:
                 folds = tabulate_folds(writer.columns, self._longest)
             for found in self._find(folds):
                 yield writer.write(found)
+
+    def _write_few(self, writer: TrendWriter, folded: Callable[[], WrittenTrends]) -> Iterator[pa.RecordBatch]:
+        """Write what is listed, unless that are so many events that it is quicker to begin again and list none."""
+        written, listed = [], 0
+        for found in self._find(None):
+            assert isinstance(found, ShownTrends), "events are listed"
+            listed += found.rows.size
+            if listed > _LISTED_PER_ROW * self.rows.table.num_rows:
+                yield from folded().batches()
+                return
+            written.append(writer.write(found))
+        yield from written
 
     @property
     def _longest(self) -> int:
@@ -233,21 +253,34 @@ def list_runs(
     parts: list[ListedPart] = []
     for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
         rows = block.encode(read)
-        part: ListedPart | None = None
+        part: ListedRuns | None = None
         if not has_ties(rows):
             groups = group_values(plan, preparation, block)
             part = _list_block(plan, preparation, automaton, rows, groups, options, detection.max_trends, make_writer)
+        # The number of all is checked below, with that of other parts.
+        limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
+        in_general = partial(_list_generally, plan, preparation, block, options, limits, make_writer)
         if part is None:
-            # The number of all is checked below, with that of other parts.
-            limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
-            listing = list_trends(plan, preparation, block.encode().table, options, limits)
-            counted = listing.counted
-            part = WrittenTrends(listing, make_writer(counted.task.rows, counted.group_columns))
-        parts.append(part)
+            parts.append(in_general())
+        else:
+            parts.append(replace(part, folded=in_general) if takes_by_folding(plan) else part)
     listed = ListedParts(plan, detection.max_trends, parts)
     if listed.trends is not None:
         check_number(listed.trends, detection.max_trends, plan)
     return listed
+
+
+def _list_generally(
+    plan: Plan,
+    preparation: Preparation,
+    block: PartitionBlock,
+    options: TaskOptions,
+    detection: Detection,
+    make_writer: MakeWriter,
+) -> WrittenTrends:
+    """The trends of a block as those of any other plan."""
+    listing = list_trends(plan, preparation, block.encode().table, options, detection)
+    return WrittenTrends(listing, make_writer(listing.counted.task.rows, listing.counted.group_columns))
 
 
 def _list_block(

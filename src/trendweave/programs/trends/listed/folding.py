@@ -11,14 +11,14 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.plan import AggregateColumn
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Merging, Partials, merge
-from trendweave.results.shown_trends import FoldedOutput, ShownTrends
+from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.rows.numbers import as_numbers
 
 #: Entries of windows and groups that are merged at once, at least.
 _AT_ONCE = 65_536
 
 
-def aggregate_trends(folded: EachColumns, found: Iterator[ShownTrends]) -> Partials:
+def aggregate_trends(folded: EachColumns, found: Iterator[ShownTrends | FoldedTrends]) -> Partials:
     """Aggregate trends per window and group, some at a time.
 
     Args:
@@ -54,24 +54,28 @@ def _numbers(output: AggregateColumn, values: pa.Array | None) -> np.ndarray | N
     return None if values is None else as_numbers(pa.chunked_array([values]), output)[0]
 
 
-def _entries(folded: EachColumns, numbers: list[np.ndarray | None], trends: ShownTrends) -> Partials:
+def _entries(folded: EachColumns, numbers: list[np.ndarray | None], trends: ShownTrends | FoldedTrends) -> Partials:
     ones = np.ones(trends.count, np.int64)
     components = [Component("sum", ones)]
-    columns = zip(folded.aggregates, numbers, folded.spreads, folded.fold(trends), strict=True)
-    for output, of, spread, found in columns:
-        own = spread.find(trends) if spread is not None else _component(output, of, found, trends, ones)
-        components.append(own)
+    outputs = trends.outputs if isinstance(trends, FoldedTrends) else folded.fold(trends)
+    for output, of, spread, found in zip(folded.aggregates, numbers, folded.spreads, outputs, strict=True):
+        if spread is not None:
+            assert isinstance(trends, ShownTrends), "spreads are those of listed events"
+            components.append(spread.find(trends))
+            continue
+        lengths = trends.lengths if isinstance(trends, ShownTrends) else found.counts
+        components.append(_component(output, of, found, lengths, ones))
     return Partials(trends.window, trends.group, tuple(components))
 
 
 def _component(
-    output: AggregateColumn, numbers: np.ndarray | None, found: FoldedOutput, trends: ShownTrends, ones: np.ndarray
+    output: AggregateColumn, numbers: np.ndarray | None, found: FoldedOutput, lengths: np.ndarray, ones: np.ndarray
 ) -> Component:
     """One number per trend, in the form in which the aggregates over all trends have theirs."""
     if output.is_length:
-        known = np.ones(trends.count, np.bool_)
+        known = np.ones(lengths.size, np.bool_)
         kind: Merging = _EXTREMA.get(output.function, "sum")
-        return Component(kind, trends.lengths, known, ones if kind == "sum" else None)
+        return Component(kind, lengths, known, ones if kind == "sum" else None)
     if output.variable is None:
         return Component("sum", ones)
     if output.function == "COUNT":

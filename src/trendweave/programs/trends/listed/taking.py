@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trendweave.kernels.listing.contiguous import find_ranges
+from trendweave.kernels.listing.contiguous import RunFolds, find_ranges, new_folding
 from trendweave.kernels.listing.selection import (
     BEFORE_TAKING,
     Following,
@@ -20,10 +20,12 @@ from trendweave.kernels.listing.selection import (
     take_paths,
 )
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
+from trendweave.programs.trends.contiguous.folds import NO_FOLDS, read_folded
 from trendweave.programs.trends.counting import Layout, WindowEntries, join_arrays
 from trendweave.programs.trends.graphs import SegmentGraph
 from trendweave.programs.trends.listed.selection import Selector
 from trendweave.programs.trends.walking import FoundTrends, make_buffers
+from trendweave.results.shown_trends import FoldedOutput
 
 
 def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
@@ -49,9 +51,14 @@ def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
 
 
 def take_trends(
-    part: SegmentGraph, entries: WindowEntries, partition: np.ndarray, selector: Selector, from_first: bool
-) -> Iterator[FoundTrends]:
-    """Find the trends of a graph that are taken, a buffer at a time. Their vertices hold until the next come.
+    part: SegmentGraph,
+    entries: WindowEntries,
+    partition: np.ndarray,
+    selector: Selector,
+    from_first: bool,
+    folds: RunFolds = NO_FOLDS,
+) -> Iterator[tuple[FoundTrends, list[FoldedOutput]]]:
+    """Find the trends of a graph that are taken, a buffer at a time. What comes out holds until the next comes.
 
     Args:
         part: The graph, whose edges are listed.
@@ -59,9 +66,10 @@ def take_trends(
         partition: The partition of each entry.
         selector: What the query asks for; its limits grow with what is taken where windows are of single trends.
         from_first: Whether windows stand at the first events of trends.
+        folds: What is folded over events; these are then not listed.
 
     Yields:
-        Trends, at least one at a time.
+        Trends, at least one at a time, and what was folded over each.
     """
     inside = entries.find_segments(part.first, part.end)
     # Windows of a segment one after the other.
@@ -72,12 +80,15 @@ def take_trends(
     taking = Taking(rule.kind, rule.variable, rule.shortest, from_first)
     ways, buffers, progress = new_ways(graph.row.size), make_buffers(part), BEFORE_TAKING
     follows = _turn_round(part, selector.places)
+    ahead = new_folding(graph.row.size, folds.kind.size)
+    folded = new_folding(folds.kind.size, buffers.entry.size)
     while True:
-        trends, progress = take_paths(graph, follows, taking, local, ways, buffers, progress)
+        trends, progress = take_paths(graph, follows, taking, local, ways, folds, ahead, buffers, folded, progress)
         if trends == 0:
             break
         starts = buffers.starts[: trends + 1].copy()
-        yield FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
+        found = FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
+        yield found, read_folded(folds, folded, trends)
     if from_first:
         np.maximum.at(selector.limit, partition[inside], local.reached)
 
