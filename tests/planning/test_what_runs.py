@@ -160,3 +160,21 @@ def test_fixtures_cover_every_way_and_every_kernel() -> None:
 def test_extrema_after_a_negation_are_explained_as_scanned() -> None:
     text = trendweave.query("RETURN MIN(A.x) PATTERN SEQ(A+, NOT C, B) WHERE A.x < B.x").explain()
     assert explained_ways(text)["A", "B"] == {(Way.SUMS_OVER_RANKS, Way.SCAN)}
+
+
+@pytest.mark.parametrize(
+    ("clauses", "cost"),
+    [
+        ("AFTER MATCH SKIP PAST LAST EVENT", "grows with the events of a key, however many trends there are"),
+        ("LONGEST PER START", "grows with the events of a key and of the trends that are taken, which overlap"),
+        (
+            "WHERE SUM(A.x) > 3 AFTER MATCH SKIP PAST LAST EVENT",
+            "every trend is built and looked at: at least the square of the events of a key and window",
+        ),
+    ],
+)
+@pytest.mark.parametrize("semantics", ["skip-till-next-match", "contiguous"])
+def test_what_taking_matches_costs(semantics: str, clauses: str, cost: str) -> None:
+    lines = trendweave.query(f"RETURN TRENDS PATTERN A+ SEMANTICS {semantics} {clauses}").explain().split("\n")
+    assert f"cost         {cost}" in lines
+    assert any(line.startswith("kernel") for line in lines) == ("SUM" in clauses)

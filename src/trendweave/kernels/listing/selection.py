@@ -16,6 +16,7 @@ from trendweave.kernels.listing.contiguous import write_folds
 from trendweave.kernels.listing.draws import random_bits
 from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM
 from trendweave.kernels.listing.graph import NO_WINDOW, window_bounds
+from trendweave.kernels.stopping import heed_stop
 
 #: Which beginnings a taken trend takes away: its own, all up to its last event, those before an event of a variable.
 TO_NEXT, PAST_LAST, TO_FIRST, TO_LAST = range(4)
@@ -192,6 +193,7 @@ def goes_first(graph, follows, ends, one, other, shortest):
 def find_ways(graph, follows, low, high, window, shortest, ways):
     """Find how the first trend of each vertex goes on, from late to early, where trends end in a window."""
     for v in range(high - 1, low - 1, -1):
+        heed_stop()
         finishes = graph.end_until[v] >= window
         best, soonest = np.int64(-1), graph.window_first[v] if finishes else np.int64(NO_WINDOW)
         for i in range(follows.starts[v], follows.starts[v + 1]):
@@ -333,10 +335,8 @@ def fold_ways(follows, low, high, ways, folds, folded):
 
 
 @inner
-def take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folded, progress):
-    """Fill the buffers with the trends that are taken. Returns how many, and where this stands; 0 means that there are
-    no more. With folds, which TO_NEXT takes outside of windows that stand at first events, events are not listed:
-    `folded` has what is folded of each trend, `ahead` of the way from each vertex."""
+def _take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folded, progress):
+    """See `take_paths`."""
     entry, at, until, searches = progress.entry, progress.vertex, progress.until, progress.searches
     trends, used = 0, 0
     found.starts[0] = 0
@@ -356,6 +356,7 @@ def take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folde
                 until = entries.limit[entry]
         # In windows that stand at first events nothing begins later.
         while at < high and not (taking.from_first and graph.tick[at] != graph.tick[low]):
+            heed_stop()
             stop = at + 1
             while stop < high and graph.tick[stop] == graph.tick[at]:
                 stop += 1
@@ -376,7 +377,7 @@ def take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folde
             if folds.kind.size == 0:
                 length, named = measure_way(graph, follows, taking, following, best)
             if trends == found.entry.size or used + length > found.vertices.size:
-                return trends, TakingProgress(entry, at, until, searches)
+                return trends, (entry, at, until, searches)
             write_folds(folds, ahead, best, folded, trends)
             v = best if folds.kind.size == 0 else np.int64(-1)
             while v >= 0:
@@ -398,4 +399,14 @@ def take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folde
         entries.reached[entry] = until
         entry += 1
         at = -1
-    return trends, TakingProgress(entry, -1, until, searches)
+    return trends, (entry, -1, until, searches)
+
+
+def take_paths(
+    graph, follows, taking, entries, ways, folds, ahead, found, folded, progress
+) -> tuple[int, TakingProgress]:
+    """Fill the buffers with the trends that are taken. Returns how many, and where this stands; 0 means that there are
+    no more. With folds, which TO_NEXT takes outside of windows that stand at first events, events are not listed:
+    `folded` has what is folded of each trend, `ahead` of the way from each vertex."""
+    trends, reached = _take_paths(graph, follows, taking, entries, ways, folds, ahead, found, folded, progress)
+    return trends, TakingProgress(*reached)

@@ -30,6 +30,7 @@ from trendweave.planning.plan import (
     Window,
 )
 from trendweave.planning.predicates import rewrite_columns
+from trendweave.planning.ways import takes_by_folding, takes_directly
 
 
 def path_text(path: Path) -> str:
@@ -233,6 +234,26 @@ def selection_text(selection: Selection) -> str:
             "last": f"; then the next that begins with its last {name} or later",
         }[selection.skip]
     )
+
+
+def selection_cost(plan: Plan) -> str:
+    """What it costs to take trends, or to ask something of whole ones."""
+    if not takes_directly(plan):
+        return "every trend is built and looked at: at least the square of the events of a key and window"
+    assert plan.selection is not None, "only a selection takes trends"
+    if plan.selection.skip == "past last" or takes_by_folding(plan):
+        return "grows with the events of a key, however many trends there are"
+    return "grows with the events of a key and of the trends that are taken, which overlap"
+
+
+def taking_cost(plan: Plan, edge: EdgePlan) -> tuple[str, str, str]:
+    """The same of a transition: no sum, what an event costs, and why."""
+    because = "trends are taken along links, and not counted"
+    if plan.strategy == "contiguous":
+        return "none", "O(k)", f"{because}; k events at the time just before"
+    if edge.comparisons or edge.general:
+        return "none", "O(m)", f"{because}; m events that none has followed yet"
+    return "none", "O(1)", f"{because}; each is followed once"
 
 
 def aggregate_text(column: AggregateColumn) -> str:

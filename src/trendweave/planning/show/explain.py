@@ -9,7 +9,7 @@ from trendweave.language.syntax_tree import type_text
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.plan import Kernel, MovingWindow, Plan, ShownAttribute, Template
 from trendweave.planning.show import describe
-from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_to_row
+from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_to_row, takes_directly
 
 _LABEL = 13
 _BY_WINDOW = "rows are copied into their windows: what is under NOT, or which reading counts, depends on the window"
@@ -110,6 +110,8 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
         True: "paths through the reduced graph: a step only where no longer way leads there",
     }
     way = ways[plan.complete]
+    if takes_directly(plan):
+        way = f"only the one to take of each beginning, along {way}"
     if plan.complete and not plan.reduced_graph_is_exact:
         way = "paths through the graph, each step checked for a longer trend around it"
     if steps_from_row_to_row(plan):
@@ -119,6 +121,8 @@ def _detection(plan: Plan) -> list[tuple[str, str]]:
     rows += [("matches", f"only those with {print_expression(condition)}") for condition in plan.match_conditions]
     if plan.selection is not None:
         rows.append(("taken", describe.selection_text(plan.selection)))
+    if plan.selection is not None or plan.match_conditions:
+        rows.append(("cost", describe.selection_cost(plan)))
     if plan.choice is not None and (plan.match_conditions or plan.selection is not None or not _is_countable(plan)):
         count = f"{plan.choice.count:,}"
         rows.append(
@@ -157,7 +161,7 @@ def _is_countable(plan: Plan) -> bool:
 def _kernels(plan: Plan) -> list[tuple[str, str]]:
     """What goes over the events: for counts and sums, then for whatever is found apart from them."""
     served: dict[Kernel, list[str]] = {}
-    for title, template in zip(_titles(plan), plan.templates, strict=True):
+    for title, template in () if takes_directly(plan) else zip(_titles(plan), plan.templates, strict=True):
         pieces = plan_pieces(plan, template)
         every = sorted({variable for piece in pieces for variable in piece.bound})
         for piece in pieces:
@@ -197,7 +201,10 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
             guard = describe.gap_text(step.guard, step.closed, plan) or "-"
             predicate = describe.edge_text(edge) or "-"
             arrow = f"{names[step.source]} -> {names[step.target]}"
-            steps.append((arrow, guard, predicate, *describe.way_text(step.summing), step.summing.reason))
+            cost = (*describe.way_text(step.summing), step.summing.reason)
+            if takes_directly(plan) and title == "template":
+                cost = describe.taking_cost(plan, edge)
+            steps.append((arrow, guard, predicate, *cost))
         lines += ["", *_table(steps)]
     return lines
 

@@ -136,6 +136,7 @@ class TrendListing:
     def _choose(self) -> Iterator[ShownTrends]:
         """Find trends, leave out those that do not meet the conditions on whole matches, select among the others where
         AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
+        taken: Iterator[ShownTrends]
         if takes_directly(self.plan):
             taken = (trends for trends in self._take(NO_FOLDS) if isinstance(trends, ShownTrends))
         else:
