@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
+import trendweave
 from tests.profiles import examples
 from tests.reference.workloads.members import Member
 from tests.reference.workloads.strategies import (
@@ -83,3 +84,32 @@ def test_batches_of_an_iterator(drawn: tuple[tuple[Member, ...], list[dict]]) ->
     case, table = planned(drawn[0]), table_of(drawn[1])
     batches = case.workload.iter(table)
     assert_rows_as_alone(case, alone(case, table), pa.Table.from_batches(batches, batches.schema), "iter")
+
+
+@pytest.mark.parametrize("sharing", SHARINGS)
+def test_constants_inside_of_case_and_aggregates(sharing: str) -> None:
+    """Queries that differ in them alone are not taken for one another."""
+    events = [
+        {"time": time, "type": "AB"[time % 3 == 2], "x": None if time % 7 == 0 else time * 5 % 6, "s": "pq"[time % 2]}
+        for time in range(60)
+    ]
+    condition = "CASE WHEN A.s = 'p' THEN A.x > {0} ELSE A.x < {1} END"
+    shapes = [
+        f"RETURN COUNT(*), SUM(A.x * {{0}}) AS s PATTERN SEQ(A+, B) WHERE {condition} WITHIN 10 s SLIDE 5 s",
+        "RETURN COUNT(*) PATTERN A WHERE A.x > CASE WHEN A.s = 'p' THEN {0} ELSE {1} END WITHIN 10 s SLIDE 5 s",
+        "RETURN EACH SUM(A.x + {0}) AS z PATTERN A WHERE A.x > {1} WITHIN 10 s SLIDE 5 s",
+    ]
+    texts = {
+        f"q{place}_{number}": shape.format(number % 4, number % 3)
+        for place, shape in enumerate(shapes)
+        for number in range(8)
+    }
+    table = table_of([event | {"y": None, "k": 0, "g": None} for event in events])
+    workload = trendweave.workload(texts)
+
+    found = workload.run(table, sharing=sharing)
+
+    assert len(set(found.column("query").to_pylist())) > 15
+    for name, text in texts.items():
+        alone = rows_of(trendweave.query(text).run(table))
+        assert sorted(map(repr, rows_of(workload.rows(found, name)))) == sorted(map(repr, alone)), name
