@@ -55,9 +55,9 @@ def read_file(path: str | Path) -> pa.Table:
 
             return pyarrow.feather.read_table(found)
     except (OSError, pa.ArrowException) as error:
-        hint = "is its content what its ending says?"
+        hint = "does its content match its suffix?"
         if ending in _JSON and _begins_with(found, b"["):
-            hint = f"it is one array, and JSON has an object a line here: jq -c '.[]' {found.name} > lines.json"
+            hint = f"it is one array; JSON files have one object per line here: jq -c '.[]' {found.name} > lines.json"
         raise _refuse(f"{found.name} cannot be read: {error}", hint) from error
     raise _refuse(
         f"the kind of {found.name} is not known by its ending", f"use one of {_ENDINGS}, or read it into a table"

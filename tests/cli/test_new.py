@@ -43,4 +43,4 @@ def test_nothing_is_overwritten(tmp_path: Path, taken: str) -> None:
         place.write_text("mine", encoding="utf-8")
     result = trendweave("new", str(place))
     assert result.returncode == 1
-    assert result.stderr.endswith("is there already, and something is in it\n  hint: choose another name\n")
+    assert result.stderr.endswith("exists already and is not empty\n  hint: choose another name\n")

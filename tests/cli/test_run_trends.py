@@ -109,7 +109,7 @@ def test_pictures_stay_few_and_small() -> None:
     [
         ("RETURN EACH A.s PATTERN A", ("--show", "a.svg"), "leave --show out"),
         ("RETURN TRENDS PATTERN A+", ("--show", "a.gif"), "name an .html, .svg or .png file"),
-        ("RETURN TRENDS PATTERN A+", ("--show", "nowhere/a.html"), "in a folder that is there"),
+        ("RETURN TRENDS PATTERN A+", ("--show", "nowhere/a.html"), "in an existing folder"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(events: Path, text: str, options: tuple[str, ...], said: str) -> None:

@@ -26,14 +26,14 @@ def test_stores_have_names(tmp_path: Path) -> None:
     }
     with pytest.raises(Failure, match="two stores are called quotes"):
         read_stores([path, f"quotes={path}"])
-    with pytest.raises(Failure, match="is no folder"):
+    with pytest.raises(Failure, match="is not a folder"):
         read_stores([str(tmp_path / "nowhere")])
 
 
 def test_wrong_usage_is_told_in_one_line(tmp_path: Path) -> None:
     missing = trendweave("serve", str(tmp_path / "nowhere"))
     assert missing.returncode == 1
-    assert "is no folder" in missing.stderr
+    assert "is not a folder" in missing.stderr
     assert "at least 8 characters" in trendweave("serve", "--token", "short").stderr
     assert trendweave("serve", "--port", "-1").returncode == 2
     assert "--host is empty" in trendweave("serve", "--host", "").stderr

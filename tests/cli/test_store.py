@@ -63,7 +63,7 @@ def test_as_a_program(folder: Path) -> None:
     found = trendweave("store", "aggregate", str(folder / "nothing"), "COUNT(*)")
 
     assert (found.returncode, found.stdout) == (1, "")
-    assert "TW331: no Parquet file lies in" in found.stderr
+    assert "TW331: there is no Parquet file in" in found.stderr
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_a_terminal_gets_a_table_per_query(rules: Path, monkeypatch: pytest.Monk
 
 
 def test_pictures_are_of_one_query(rules: Path, tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="--show draws the trends of one query"):
+    with pytest.raises(Failure, match="--show draws the result of one query"):
         check_show(FileRun(load_queries(str(rules)), [], "-", "t", "kind", "int64", tmp_path / "page.html"))
 
 

@@ -316,7 +316,7 @@ def test_two_stores_are_read_before_they_are_joined(tmp_path: Path) -> None:
     for store, table in zip(stores, (LEFT, RIGHT), strict=True):
         store.append(table)
 
-    with pytest.raises(TrendweaveError, match=r"takes one store.*these are two\n.*left\.read\(\) and right\.read\(\)"):
+    with pytest.raises(TrendweaveError, match=r"takes one store.*two were given\n.*left\.read\(\) and right\.read\(\)"):
         PAIRS.run(*stores)
     assert PAIRS.run(*(store.read() for store in stores)).equals(PAIRS.run(LEFT, RIGHT))
 

@@ -49,7 +49,7 @@ def test_files(tmp_path: Path) -> None:
     assert "<pre>why</pre>" in page
     noted = Picture("a", 10, 10, (), "RETURN COUNT(*) PATTERN A WHERE A.x < 5").html()
     assert re.search(r"<pre><span[^>]*>RETURN</span>.*A\.x &lt; <span", noted), "queries are in colours"
-    with pytest.raises(OptionError, match=r"a\.gif is no name for a picture(.|\n)*\.svg, \.html, \.png"):
+    with pytest.raises(OptionError, match=r"a\.gif is not a file name for a picture(.|\n)*\.svg, \.html, \.png"):
         SQUARE.save(tmp_path / "a.gif")
     with pytest.raises(DataError, match=r"a\.svg cannot be written"):
         SQUARE.save(tmp_path / "none" / "a.svg")

@@ -121,7 +121,7 @@ def test_time_and_type_columns() -> None:
     text = "RETURN COUNT(*) PATTERN SEQ(A, B)"
     assert problems(text, {"tiem": "double", "x": "string"}) == [
         "TW302 there is no time column time | did you mean tiem?",
-        "TW302 there is no type column type | name it with type=, or type=None where all rows are of the one type",
+        "TW302 there is no type column type | name it with type=, or type=None if all rows have one type",
     ]
     assert problems(text, {"time": "string", "type": "bigint"}) == [
         "TW303 the time column time is a string | give time_format='iso', or how times are written, such as "

@@ -196,7 +196,7 @@ def test_some_texts_do_not_fit_is_a_warning_that_shows_one(caplog: pytest.LogCap
     found = read_column(pa.chunked_array([["2024-05-01", "soon", "later"]]), "time", read_time_options(None, "iso"))
 
     assert found.null_count == 2
-    assert caplog.messages == ["2 texts of time are no times as time_format says; the first is 'soon'"]
+    assert caplog.messages == ["2 texts of time do not have the time_format; the first is 'soon'"]
 
 
 @pytest.mark.parametrize("options", [("minutes", None), ("ms", "iso"), (None, 3)], ids=str)

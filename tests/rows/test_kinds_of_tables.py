@@ -110,7 +110,7 @@ def test_an_array_of_json_is_told_from_lines(tmp_path: Path) -> None:
     (tmp_path / "events.json").write_text(' [{"time": 1, "type": "A"}, {"time": 2, "type": "A"}]', encoding="utf-8")
     with pytest.raises(DataError, match=r"jq -c '\.\[\]' events\.json") as refused:
         trendweave.query("RETURN COUNT(*) PATTERN A+").run(str(tmp_path / "events.json"))
-    assert "it is one array, and JSON has an object a line here" in str(refused.value)
+    assert "it is one array; JSON files have one object per line here" in str(refused.value)
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:

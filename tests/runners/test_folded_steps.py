@@ -208,7 +208,7 @@ def test_a_sum_beyond_all_floats_is_told_and_infinity_is_a_value() -> None:
     asked = engine("RETURN SUM(A.y) PATTERN A+ WITHIN 5 seconds SLIDE 5 seconds")
     large = [{"time": second, "type": "A", "k": "u", "y": 1e308} for second in range(3)]
     state, _ = asked.push(asked.start(), table(*large), 3)
-    with pytest.raises(ExecutionError, match="TW402: a SUM is beyond all floats at window_start 0"):
+    with pytest.raises(ExecutionError, match="TW402: a SUM exceeds the range of floats at window_start 0"):
         asked.finish(state)
     state, _ = asked.push(state, table({"time": 4, "type": "A", "k": "u", "y": float("inf")}), 4)
     assert asked.finish(state).column("sum_A_y").to_pylist() == [float("inf")]

@@ -160,7 +160,7 @@ def test_stores_take_it_where_events_come_in(tmp_path: Path) -> None:
 
     assert store.schema.field("time").type == pa.timestamp("ms", "UTC")
     assert rows(QUERY.run(store)) == rows(QUERY.run(expected()))
-    with pytest.raises(OptionError, match="a store has its times already"):
+    with pytest.raises(OptionError, match="a store already has timestamps"):
         QUERY.run(store, **options)
 
 
@@ -181,7 +181,7 @@ def test_events_of_a_session_that_have_no_time_are_dropped() -> None:
 def test_a_watermark_that_is_no_time_is_refused() -> None:
     engine = QUERY.incremental(in_text()[0].schema, time_format="iso")
 
-    with pytest.raises(DataError, match="the watermark 'soon' is no time"):
+    with pytest.raises(DataError, match="the watermark 'soon' is not a time"):
         engine.push(engine.start(), in_text()[0], "soon")
 
 

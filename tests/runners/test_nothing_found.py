@@ -180,7 +180,7 @@ def test_sessions_tell_at_their_end(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == []
 
     session.finish()
-    assert caplog.messages == ["none of 3 events is of a type that the query names: Stocks"]
+    assert caplog.messages == ["none of 3 events has a type of the query: Stocks"]
 
 
 def test_batches_are_told_of_after_the_last_one(caplog: pytest.LogCaptureFixture) -> None:

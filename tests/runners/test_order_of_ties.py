@@ -135,7 +135,7 @@ def test_where_it_is_not_known_it_is_refused() -> None:
     for asked in (trendweave.query(situations), trendweave.workload({"situations": situations})):
         with pytest.raises(OptionError, match="situations begin and end at times"):
             asked.run(MOVES, order_by="number")
-    with pytest.raises(OptionError, match="operators are given it one by one"):
+    with pytest.raises(OptionError, match="pass it to each operator"):
         trendweave.operators.filter("number > 1").run(MOVES, order_by="number")
     with pytest.raises(DataError, match="numbr"):
         trendweave.workload({"pairs": PAIRS}).run(MOVES, order_by="numbr")

@@ -221,7 +221,7 @@ def test_store_is_followed(spark: SparkSession, tmp_path: Path) -> None:
     store = trendweave.EventStore.create(tmp_path / "store", _events().schema)
     store.append(_events())
     if not has_data_sources(spark):
-        with pytest.raises(ExecutionError, match=r"TW424: stored events are followed on Spark 4\.0 or newer"):
+        with pytest.raises(ExecutionError, match=r"TW424: follow\(\) needs Spark 4\.0 or newer"):
             store.follow(spark)
         pytest.skip("Spark 3.5 has no sources in Python")
 

@@ -68,7 +68,7 @@ def test_runs_are_refused_with_the_hint(spark: SparkSession, monkeypatch: pytest
     assert str(caught.value).splitlines() == [
         "execution error",
         f"TW424: Spark's workers would be {command}, Python 3.7, and not this Python {OURS}",
-        f"  hint: set PYSPARK_PYTHON={sys.executable} before the session is made, and make it anew",
+        f"  hint: set PYSPARK_PYTHON={sys.executable} before the session is created, and create a new one",
     ]
 
 
@@ -81,6 +81,7 @@ def test_without_pandas(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(worker_python, "find_spec", find_all_but_pandas)
     with pytest.raises(
-        ExecutionError, match=r"pandas, which is not installed\n  hint: pip install 'trendweave\[spark\]'"
+        ExecutionError,
+        match=r"pandas to pass columns to Python, and it is not installed\n  hint: pip install 'trendweave\[spark\]'",
     ):
         trendweave.query("RETURN COUNT(*) PATTERN A+").run(events)

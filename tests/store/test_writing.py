@@ -222,7 +222,7 @@ def test_followers_agree_on_one_order(tmp_path: Path) -> None:
         1, 2, 3, 4
     ]  # fmt: skip
     store.vacuum("0 seconds")
-    with pytest.raises(DataError, match="is gone"):
+    with pytest.raises(DataError, match="but is missing"):
         Sequence(store.place).files(0, 4)
 
 

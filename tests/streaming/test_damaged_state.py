@@ -37,7 +37,7 @@ def test_any_column_of_what_the_state_says_about_itself(column: str) -> None:
     damaged[ABOUTS.index(column)] = other(damaged[ABOUTS.index(column)])
 
     stream.tester.updateValueState("about", (bucket,), tuple(damaged))
-    with pytest.raises(DataError, match="TW311: what the state says about itself is damaged"):
+    with pytest.raises(DataError, match="TW311: the metadata of the state is damaged"):
         stream.advance()
 
 

@@ -90,7 +90,7 @@ def test_a_damaged_table() -> None:
     damaged = {name: (other(content), checksum) for name, (content, checksum) in tables.items()}
     stream.tester.updateMapState("tables", (bucket,), damaged)
     stream.advance()
-    with pytest.raises(DataError, match="TW311: what the state carries on is damaged"):
+    with pytest.raises(DataError, match="TW311: the carried state is damaged"):
         stream.push([event(BEGIN + 1_200, key) for key in range(10)])
 
 

@@ -133,7 +133,7 @@ def test_a_damaged_carry_is_noticed(part: str) -> None:
     damaged = (content, checksum + 1) if part == "checksum" else (content[:-9] + b"x" + content[-8:], checksum)
     assert damaged != (content, checksum)
     stream.tester.updateValueState("carry", (0,), damaged)
-    with pytest.raises(DataError, match="TW311: what the state carries on is damaged"):
+    with pytest.raises(DataError, match="TW311: the carried state is damaged"):
         stream.advance()
 
 

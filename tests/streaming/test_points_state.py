@@ -76,5 +76,5 @@ def test_runs_are_remembered_while_they_go_on_and_checked() -> None:
     content, checksum = stream.tester.peekValueState("carry", (0,))
     stream.tester.updateValueState("carry", (0,), (bytes(content)[:-1] + b"x", checksum))
     stream.push([event | {"time": SHIFT + 9}])
-    with pytest.raises(DataError, match="what the state carries on is damaged"):
+    with pytest.raises(DataError, match="the carried state is damaged"):
         stream.advance()

@@ -31,8 +31,8 @@ def stream(streaming: SparkSession, tmp_path: Path) -> DataFrame:
     ("query", "options", "code", "hint"),
     [
         (QUERY, {"watermark": "5 seconds"}, "TW409", "add WITHIN"),
-        (NEGATED, {"watermark": "5 seconds", "early": True}, "TW409", "leave early out"),
-        (NEXT_MATCH, {"watermark": "5 seconds", "early": True}, "TW409", "leave early out"),
+        (NEGATED, {"watermark": "5 seconds", "early": True}, "TW409", "remove early="),
+        (NEXT_MATCH, {"watermark": "5 seconds", "early": True}, "TW409", "remove early="),
         (SLIDING, {}, "TW410", "withWatermark"),
         (SLIDING, {"watermark": "5 seconds", "buckets": 0}, "TW408", "at least 1"),
     ],

@@ -172,11 +172,11 @@ def test_unknown_names_have_near_ones() -> None:
         ({"a": {"version": "1"}}, r"TW171: a rule has no query \(query a\)"),
         ({"a": {"query": COUNT, "version": 1.1}}, "TW171: a version is a text or a whole number, not 1.1"),
         ({"a": {"query": COUNT, "description": 1}}, "TW171: a description is a text, not 1"),
-        ({"": COUNT}, "TW172: '' is no name of a query"),
-        ({"a/../b": COUNT}, "TW172: 'a/../b' is no name of a query"),
-        ({" a": COUNT}, "TW172: ' a' is no name of a query"),
-        ({"a\nb": COUNT}, "TW172: 'a\\\\nb' is no name of a query"),
-        ({True: COUNT}, "TW172: True is no name of a query"),
+        ({"": COUNT}, "TW172: '' is not a valid name of a query"),
+        ({"a/../b": COUNT}, "TW172: 'a/../b' is not a valid name of a query"),
+        ({" a": COUNT}, "TW172: ' a' is not a valid name of a query"),
+        ({"a\nb": COUNT}, "TW172: 'a\\\\nb' is not a valid name of a query"),
+        ({True: COUNT}, "TW172: True is not a valid name of a query"),
         ([("a", COUNT), ("a", SUM)], "TW172: two queries are called a"),
         (["RETURN COUNT(*) PATTERN A+", ("q1", SUM)], "TW172: two queries are called q1"),
     ],
@@ -190,7 +190,7 @@ def test_what_is_no_workload(source: Any, said: str) -> None:
     ("name", "content", "said"),
     [
         ("rules.json", "{", "TW171: rules.json is no JSON: "),
-        ("rules.json", "5", "TW171: rules.json holds int, and no rules"),
+        ("rules.json", "5", "TW171: rules.json holds int, not rules"),
         ("rules.json", '{"a": "x", "a": "y"}', "TW171: rules.json has a twice"),
         ("rules.yaml", "a: [", "TW171: rules.yaml is no YAML: "),
         ("rules.yaml", "a: x\na: y", "TW171: rules.yaml has a twice"),
@@ -259,7 +259,7 @@ def test_what_cannot_be_read_does_not_hide_columns_that_are_not_there() -> None:
 def test_a_bad_query_that_is_added_is_named() -> None:
     with pytest.raises(PlanningError, match=r"unknown variable T \(query new, line 1, column 8\)"):
         trendweave.workload({"a": COUNT}).with_query("new", "RETURN SUM(T.x) PATTERN A+")
-    with pytest.raises(LanguageError, match=r"TW172: '\.' is no name of a query"):
+    with pytest.raises(LanguageError, match=r"TW172: '\.' is not a valid name of a query"):
         trendweave.workload({"a": COUNT}).with_query(".", COUNT)
 
 

@@ -159,7 +159,7 @@ class Scalar:
             raise refuse("rlike: pattern", pattern, "a string", "write for example rlike('^a+')")
         problem = find_problem(pattern)
         if problem is not None:
-            raise LanguageError([Problem("TW261", f"rlike: {problem}", "use what Java and RE2 read alike")])
+            raise LanguageError([Problem("TW261", f"rlike: {problem}", "use the syntax that Java and RE2 share")])
         return Scalar(st.RLike(self.tree, pattern))
 
     def _compare(self, operator: st.ComparisonOperator, other: Value) -> Scalar:

@@ -121,7 +121,7 @@ def read_table(path: Path) -> pa.Table:
 def _check_plain(found: EventFiles) -> tuple[Path, ...]:
     for path in found.paths:
         if path.is_dir():
-            message = f"{path.name} has folders named key=value, which are a column to Spark alone"
+            message = f"{path.name} has folders named key=value, which only Spark reads as columns"
             raise table_error(message, "use --runner spark, or name the files themselves")
     return found.paths
 
@@ -132,7 +132,7 @@ def explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        hint = "is it there, and is its content what its ending says?"
+        hint = "does it exist, and does its content match its suffix?"
         raise table_error(f"{path.name} cannot be read: {error}", hint) from error
 
 
@@ -182,7 +182,7 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise table_error(f"{path} cannot be made: {error}", "may its folder be written to?") from error
+        raise table_error(f"{path} cannot be made: {error}", "is its folder writable?") from error
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -198,7 +198,7 @@ def write_table(table: pa.Table, path: Path) -> None:
     try:
         _write(table, path)
     except OSError as error:
-        hint = "is the folder there, and may it be written to?"
+        hint = "does the folder exist, and is it writable?"
         raise table_error(f"{path.name} cannot be written: {error}", hint) from error
 
 

@@ -24,4 +24,4 @@ def package(out: Out = Path("trendweave.zip"), kernels: Kernels = False, without
     try:
         print(write_package(out, lark=not without_lark, kernels=kernels))
     except OSError as error:
-        raise Failure(f"{out} cannot be written: {error}", "may its folder be written to?") from error
+        raise Failure(f"{out} cannot be written: {error}", "is its folder writable?") from error

@@ -146,7 +146,7 @@ def explain_missing_spark(without: str = ", or use --runner local") -> Iterator[
             raise
         message = f"Spark is not installed: there is no Python package {missing}"
         if missing == "pandas":
-            message = "Spark hands columns to Python by way of pandas, which is not installed"
+            message = "Spark needs pandas to pass columns to Python, and it is not installed"
         raise Failure(message, f"pip install 'trendweave[spark]'{without}") from error
 
 
@@ -155,11 +155,11 @@ def check_show(run: FileRun) -> None:
     if run.show is None:
         return
     if isinstance(run.asked, Workload):
-        raise Failure("--show draws the trends of one query, and these are many", "run the file of one query")
+        raise Failure("--show draws the result of one query, not of many", "run the file of one query")
     if run.out != "-" and files.is_folder(run.out):
-        raise Failure("--show does not go with a folder of results", "write to a file such as trends.parquet")
+        raise Failure("--show cannot be combined with a folder of results", "write to a file such as trends.parquet")
     if run.show.suffix.lower() not in (".html", ".svg", ".png") or not run.show.absolute().parent.is_dir():
-        raise Failure(f"{run.show} cannot be written", "name an .html, .svg or .png file in a folder that is there")
+        raise Failure(f"{run.show} cannot be written", "name an .html, .svg or .png file in an existing folder")
 
 
 def draw(run: FileRun, result: pa.Table) -> None:

@@ -42,9 +42,9 @@ def serve(
     if not Path(__file__).exists():
         raise Failure("the page cannot be served from a zip of the package", "pip install 'trendweave[web]'")
     if folder is not None and not folder.is_dir():
-        raise Failure(f"{folder} is no folder", "name a folder, or leave it out for samples alone")
+        raise Failure(f"{folder} is not a folder", "name a folder, or leave it out to have only samples")
     if not host:
-        raise Failure("--host is empty", "leave it out for this machine alone, or write 0.0.0.0 for everybody")
+        raise Failure("--host is empty", "leave it out for this machine only, or write 0.0.0.0 for all")
     if token is not None and len(token) < 8:
         raise Failure("a token has at least 8 characters", "leave --token out for a random one")
     serving = Serving(
@@ -59,7 +59,7 @@ def serve(
         start(serving, lambda line: print(line, flush=True))
     except OSError as error:
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
-        raise Failure(f"{host}:{port} cannot be listened at: {error.strerror}", f"choose another {other}") from error
+        raise Failure(f"{host}:{port} cannot be used: {error.strerror}", f"choose another {other}") from error
 
 
 def read_stores(given: list[str]) -> dict[str, str]:
@@ -70,7 +70,7 @@ def read_stores(given: list[str]) -> dict[str, str]:
         if not sign or "/" in name:
             name, path = Path(word.rstrip("/")).name, word
         if "://" not in path and not Path(path).is_dir():
-            raise Failure(f"{path} is no folder", "name the folder of a store, or NAME=FOLDER")
+            raise Failure(f"{path} is not a folder", "name the folder of a store, or NAME=FOLDER")
         if name in stores:
             raise Failure(f"two stores are called {name}", "give one another name: --store NAME=PATH")
         stores[name] = path if "://" in path else str(Path(path).resolve())

@@ -148,7 +148,7 @@ def tell_of_no_rows(rows: pa.Table) -> None:
     """Say that a result is empty. Why that is so, Spark would have to look for in the events once more."""
     if not rows.num_rows:
         _LOG.warning(
-            "the result is empty: look whether events have the types and values that the query asks for; "
+            "the result is empty: check whether events have the types and values of the query; "
             "on files that fit into memory, --runner local says why"
         )
 

@@ -117,7 +117,7 @@ def verify(
     with progress("files", len(opened.files)) as step:
         found = opened.verify(deep, told=step)
     if not found.is_well:
-        raise Failure("\n".join(found.problems), "trendweave store index makes indexes anew")
+        raise Failure("\n".join(found.problems), "trendweave store index rebuilds indexes")
     print(f"{found.files:,} files and {found.indexes:,} indexes are intact")
 
 

@@ -22,4 +22,4 @@ def warm_up(
     try:
         print(warm_up(pack))
     except OSError as error:
-        raise Failure(f"{pack} cannot be written: {error.strerror}", "name a file in a folder that is there") from error
+        raise Failure(f"{pack} cannot be written: {error.strerror}", "name a file in an existing folder") from error

@@ -183,10 +183,10 @@ def _types(plan: QueryPlan) -> set[str]:
 
 def refuse_store_beside(both: bool) -> OptionError:
     """The error for a store as one of two tables, or for two of them."""
-    message = "a join of a store and another table has two places"
+    message = "a join cannot combine a store and another table"
     hint = "read the store first: store.read(), or store.to_spark(spark)"
     if both:
-        message = "a join takes one store, which is both of its sides, and these are two"
+        message = "a join takes one store, as both of its sides; two were given"
         hint = "read them first: left.read() and right.read(), or left.to_spark(spark) and right.to_spark(spark)"
     return OptionError([Problem("TW408", message, hint)])
 

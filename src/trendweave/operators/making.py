@@ -75,7 +75,7 @@ def make_aggregate(
     for output in outputs:
         problems += _check_output(output.value)
         if not any(isinstance(node, st.Aggregate) for node in output.value.walk()) and not problems:
-            message = f"{print_expression(output.value)} is no aggregate"
+            message = f"{print_expression(output.value)} is not an aggregate"
             problems.append(problem_at(output.value.span, "TW282", message, "write for example AVG(price) AS mean"))
     names = [output_name(output) for output in outputs]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -155,7 +155,7 @@ def _check_output(value: st.Expression) -> list[Problem]:
             return [problem_at(value.span, "TW213", message, f"write {value.function}(price)")]
         return []
     if isinstance(value, st.Attribute | st.NextAttribute | st.PreviousAttribute | st.Equivalence):
-        message = f"{print_expression(value)} is of one event, and a row is of many"
+        message = f"{print_expression(value)} describes one event, but a row covers many"
         return [problem_at(value.span, "TW282", message, "write for example MAX of it, or make it a key")]
     return [problem for child in value.children() for problem in _check_output(cast("st.Expression", child))]
 
@@ -180,6 +180,6 @@ def _check_one_row(condition: st.Expression, source: str) -> None:
     problems = []
     for node in condition.walk():
         if isinstance(node, _OF_TRENDS):
-            message = f"{print_expression(node)} is of several events, and the condition is of one"
-            problems.append(problem_at(node.span, "TW282", message, "use columns of the event alone"))
+            message = f"{print_expression(node)} describes several events, but the condition is on one"
+            problems.append(problem_at(node.span, "TW282", message, "use only columns of the event"))
     raise_problems(problems, source)

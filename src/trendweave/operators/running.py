@@ -185,8 +185,8 @@ def _read_side(events: Any, time: str, times: TimeReading) -> tuple[Any, Callabl
 def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> Any:
     """Events of both sides, whose times are read, as one stream."""
     if places.is_spark(events) != places.is_spark(right):
-        message = "one side of a join is a Spark DataFrame, and the other is none"
-        raise DataError([Problem("TW308", message, "make DataFrames of both, or tables of both")])
+        message = "one side of the join is a Spark DataFrame, the other is not"
+        raise DataError([Problem("TW308", message, "convert both to DataFrames, or both to tables")])
     if places.is_spark(events):
         from trendweave.runners.spark.operators.sides import merge_frames
 

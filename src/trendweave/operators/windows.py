@@ -32,7 +32,7 @@ def read_window(text: object, what: str) -> Window:
         raise PlanningError([Problem("TW281", message, f'give {what}="10 seconds" or {what}="100 rows"')])
     if not isinstance(text, str):
         message = f"{what} is a text such as '10 seconds' or '100 rows', not {type(text).__name__}"
-        raise PlanningError([Problem("TW281", message, "write how long the window is")])
+        raise PlanningError([Problem("TW281", message, "write the length of the window")])
     length, *slides = _SLIDE.split(text)
     if len(slides) > 1:
         raise PlanningError([Problem("TW281", f"{what} has two slides", "keep one of them")])
@@ -44,7 +44,7 @@ def read_window(text: object, what: str) -> Window:
         return RowCount(*numbers)
     if any(counted):
         message = f"{what} and its slide are of two kinds"
-        raise PlanningError([Problem("TW281", message, "write both in rows, or both as lengths of time")])
+        raise PlanningError([Problem("TW281", message, "write both in rows, or both as durations")])
     return time_span(*(read_duration(part, what) for part in (length, *slides)))
 
 

@@ -84,7 +84,7 @@ class Picture:
         path = Path(path)
         ending = path.suffix.lower()
         if ending not in ENDINGS:
-            message = f"{path.name} is no name for a picture"
+            message = f"{path.name} is not a file name for a picture"
             raise OptionError([Problem("TW408", message, f"let it end with {', '.join(ENDINGS)}")])
         if ending == ".png":
             content = self.png(scale, theme)
@@ -198,7 +198,7 @@ def write_file(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         message = f"{path.name} cannot be written: {error}"
-        hint = "is the folder there, and may it be written to?"
+        hint = "does the folder exist, and is it writable?"
         raise DataError([Problem("TW308", message, hint)]) from error
 
 

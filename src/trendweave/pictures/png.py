@@ -31,7 +31,7 @@ def draw_pixels(svg: str, scale: float) -> bytes:
         raise OptionError([Problem("TW408", message, hint)]) from error
     draw = resvg_py.svg_to_bytes
     if draw(svg_string=_WORD) == draw(svg_string=_BLANK):
-        message = "this machine has no fonts, so that a PNG would be without its texts"
+        message = "this machine has no fonts, so a PNG would have no text"
         raise OptionError([Problem("TW408", message, "install a font, such as Debian's fonts-dejavu-core")])
     width, height = (float(found) for found in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
     return bytes(draw(svg_string=svg, width=round(width * scale), height=round(height * scale)))

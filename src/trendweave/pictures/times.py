@@ -89,7 +89,7 @@ def choose_zone(kind: pa.DataType, wanted: str | None) -> tuple[tzinfo | None, s
     known = kind.tz if pa.types.is_timestamp(kind) else None
     if known is None:
         if wanted is not None:
-            message = f"times have no zone, and are drawn as they are written, not in {wanted}"
+            message = f"times have no zone and are drawn as they are, not in {wanted}"
             raise OptionError([Problem("TW408", message, "leave zone out, or give times with a zone")])
         return None, ""
     return read_zone(wanted or known), wanted or known

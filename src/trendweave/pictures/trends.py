@@ -55,7 +55,7 @@ def draw_trends(result: pa.Table, query: str) -> str:
         result: Rows of a query that returns trends.
         query: Its text, which stands above the pictures.
     """
-    hint = "Hold the pointer over an event to read its trend."
+    hint = "Hover over an event to see its trend."
     shown = describe_shown(result, result.num_rows)
     above = f"<h1>Trends</h1>\n<pre>{highlight_query(query)}</pre>\n<p>{shown}. {hint}</p>\n"
     return write_page("Trends", make_trend_lanes(result), above=above)

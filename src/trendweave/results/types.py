@@ -216,7 +216,7 @@ def check_numbers(plan: Plan, base: tuple[ResultColumn, ...], numbers: Numbers) 
     for value in (*computed, *plan.having, *(order.value for order in plan.order_by)):
         for node in value.walk():
             if isinstance(node, Attribute) and node.names[0] in written:
-                message = f'{node.names[0]} is computed with, and numbers="{numbers}" writes it so that nobody can'
+                message = f'{node.names[0]} is computed with, and numbers="{numbers}" does not allow that'
                 raise ExecutionError([Problem("TW408", message, 'ask for numbers="decimal" or "float64"')])
 
 

@@ -58,9 +58,7 @@ def copy_into_windows(
     first = numbers.first(every, groups)
     copies = np.maximum(numbers.last(every, groups) - first + 1, 0)
     if int(copies.sum()) > MAX_COPIES:
-        message = (
-            f"NOTs ask for each window by itself, so {table.num_rows:,} events would be copied {copies.sum():,} times"
-        )
+        message = f"NOTs are evaluated per window, so {table.num_rows:,} events would be copied {copies.sum():,} times"
         raise ExecutionError([Problem("TW406", message, "let windows overlap less, or leave one of the NOTs out")])
     row = np.repeat(every, copies)
     within = np.arange(row.size) - np.repeat(np.cumsum(copies) - copies, copies)

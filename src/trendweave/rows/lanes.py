@@ -122,6 +122,6 @@ def combine(rows: int, choices: list[Choices]) -> tuple[np.ndarray, np.ndarray]:
 def check_copies(copies: float, events: int) -> None:
     """Refuse to make more copies than memory is good for."""
     if copies > MAX_LANE_COPIES:
-        message = f"a condition on earlier events would be looked at for {copies:,.0f} pairs of {events:,} events"
+        message = f"a condition on earlier events would be tested for {copies:,.0f} pairs of {events:,} events"
         hint = "use smaller windows, an equivalence that splits the events, or compare with a rounded value"
         raise ExecutionError([Problem("TW415", message, hint)])

@@ -119,7 +119,7 @@ def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Columns are those of all of them; what one lacks is NULL."""
     names = list(dict.fromkeys(name for event in events for name in event))
     if not names:
-        message = "there is no event in the list, so that its columns are not known"
+        message = "the list of events is empty, so its columns are unknown"
         raise DataError([Problem("TW308", message, "give an Arrow table, which knows its columns without rows")])
     return pa.table({name: pa.array([event.get(name) for event in events]) for name in names})
 

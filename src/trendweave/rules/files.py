@@ -34,7 +34,7 @@ def read_path(path: Path) -> Any:
         found = _read_json(path, text) if ending in _JSON else _read_yaml(path, text)
         if isinstance(found, dict | list):
             return found
-        message = f"{path.name} holds {type(found).__name__}, and no rules"
+        message = f"{path.name} holds {type(found).__name__}, not rules"
         raise unreadable(message, "write names with queries, or a list of rules with name and query")
     if not path.exists():
         raise unreadable(f"{path} cannot be read: there is no such file or folder", "is the path right?")

@@ -65,8 +65,8 @@ def find_wrong_names(names: Iterable[object]) -> list[LanguageError]:
     errors, seen = [], set()
     for name in names:
         if not _is_name(name):
-            hint = "give a text without blanks around it and without line breaks; a / stands between folders"
-            errors.append(LanguageError([Problem("TW172", f"{name!r} is no name of a query", hint)]))
+            hint = "give a text without surrounding blanks and line breaks; a / separates folders"
+            errors.append(LanguageError([Problem("TW172", f"{name!r} is not a valid name of a query", hint)]))
         elif name in seen:
             message = f"two queries are called {name}"
             errors.append(LanguageError([Problem("TW172", message, "give each query a name of its own")]))

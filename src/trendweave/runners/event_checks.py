@@ -52,7 +52,7 @@ def _incomplete(event: Any, columns: pa.Schema) -> DataError:
         return DataError([Problem("TW312", message, "send a dict, or a table with send_table")])
     missing = ", ".join(sorted(set(columns.names) - event.keys()))
     return DataError(
-        [Problem("TW312", f"an event lacks {missing}", "give every event these columns, as None where unknown")]
+        [Problem("TW312", f"an event lacks {missing}", "give every event these columns, with None if unknown")]
     )
 
 

@@ -38,7 +38,7 @@ class Given:
             return watermark
         moment = self.read_moment(watermark, time)
         if moment is None:
-            message = f"the watermark {watermark!r} is no time of the time column"
+            message = f"the watermark {watermark!r} is not a time of the time column's type"
             raise DataError([Problem("TW312", message, "write it as times are, or give a datetime")])
         return moment
 

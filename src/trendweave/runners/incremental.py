@@ -362,6 +362,6 @@ def watermark_step(watermark: Any, kind: TimeType) -> int:
         if not kind.is_float and isinstance(watermark, float):
             raise TypeError("it is a float")
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        message = f"the watermark {watermark!r} is no time of the time column, which is {kind.arrow}: {error}"
+        message = f"the watermark {watermark!r} is not a time of the time column's type, which is {kind.arrow}: {error}"
         raise DataError([Problem("TW312", message, "give it as a value of that type")]) from error
     return int(as_steps(pa.chunked_array([moment]), kind)[0])

@@ -93,7 +93,7 @@ def tell_of_other_types(text: str, types: frozenset[str], events: int) -> None:
     """
     if text not in _TOLD and len(_TOLD) <= _MOST_TOLD:
         _TOLD.add(text)
-        _LOG.warning("none of %s events is of a type that the query names: %s", f"{events:,}", ", ".join(sorted(types)))
+        _LOG.warning("none of %s events has a type of the query: %s", f"{events:,}", ", ".join(sorted(types)))
 
 
 def _named_types(plan: QueryPlan) -> list[str]:

@@ -67,7 +67,7 @@ def read_between(value: object) -> Any:
     """Two moments, which a store reads; None for all."""
     if value is None or (isinstance(value, tuple | list) and len(value) == 2):
         return value
-    raise refuse(f"between takes two moments, not {value!r}", 'write between=("2024-01-01", "2024-02-01")')
+    raise refuse(f"between takes two times, not {value!r}", 'write between=("2024-01-01", "2024-02-01")')
 
 
 def read_bytes(name: str, value: object) -> bytes | None:

@@ -313,7 +313,7 @@ def make_operator_settings(
     if any(name in options for name in ("memory", "max_trends", "strategy")):
         finding = [plan for plan in plans if _finds_trends(plan)]
         if not finding:
-            message = "memory, max_trends and strategy are for queries that show trends, and no operator is one"
+            message = "memory, max_trends and strategy are for queries that list trends, not for other operators"
             raise refuse(message, "leave them out", "TW414")
         detection = [_detection(plan, options) for plan in finding][-1]
     return _make(place, options, detection)
@@ -381,13 +381,13 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if not unknown:
         return
     if "sharing" in unknown:
-        message = "sharing is an option of workloads, and a query alone has nothing to share"
+        message = "sharing is an option of workloads; a single query has nothing to share"
         raise refuse(message, "leave it out, or put queries into a trendweave.workload")
     if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
-        message = f"a store has its times already, and {unknown[0]} says how to read others"
+        message = f"a store already has timestamps; {unknown[0]} is for reading other formats"
         raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
     if unknown == ["order_by"]:
-        message = "order_by is an option of queries and workloads; operators are given it one by one"
+        message = "order_by is an option of queries and workloads; pass it to each operator instead"
         raise refuse(message, 'write it where an operator is made, such as ops.window_join(..., order_by="number")')
     on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
@@ -436,7 +436,7 @@ def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
     if isinstance(trend, IntervalPlan) or not trend.finds_trends:
         others = "interval queries" if isinstance(trend, IntervalPlan) else "aggregates"
-        message = f"memory, max_trends and strategy are for queries that show trends, not for {others}"
+        message = f"memory, max_trends and strategy are for queries that list trends, not for {others}"
         raise refuse(message, "leave them out", "TW414")
     strategy = options.get("strategy")
     if strategy is not None:

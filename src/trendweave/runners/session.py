@@ -71,7 +71,7 @@ class PushSession:
 
     def _use(self, engine: Incremental) -> None:
         if engine.never_closing:
-            message = "a session has no end, and the query has one window over the whole input"
+            message = "a session never ends, but the query has one window over the whole input"
             hint = "add WITHIN, or run the query on a table"
             raise ExecutionError([Problem("TW409", message, hint, query=name) for name in engine.never_closing])
         self._engine, self._kind, self._time = engine, engine.time_type, engine.time
@@ -218,7 +218,7 @@ class PushSession:
             return whole * 1_000_000 + round((seconds - whole) * 1e6)
         if not self._kind.is_float and isinstance(moment, Integral):
             return int(moment)
-        message = f"the time {moment!r} is no value of the time column, which is {self._kind.arrow}"
+        message = f"the time {moment!r} is not a value of the time column, which is {self._kind.arrow}"
         raise DataError([Problem("TW312", message, "give it as a value of that type")])
 
     def _put_aside(self, row: dict[str, Any]) -> None:

@@ -59,7 +59,7 @@ def choose_columns(
             hint = near_names(name, schema.names) or f"it has {', '.join(schema.names)}"
             raise OptionError([Problem("TW408", f"the result has no column {name}", hint)])
     if not _holds_numbers(rows.column(value)):
-        message = f"{value} holds no numbers that could be drawn, but {schema.field(value).type}"
+        message = f"{value} is not numeric, but {schema.field(value).type}"
         raise OptionError([Problem("TW408", message, f"choose one that does: value={numbers[0]!r}")])
     return value, tuple(name for name in groups if name != value)
 

@@ -44,7 +44,7 @@ def fetch(table: Any, moments: Sequence[str] = _MOMENTS) -> Fetched:
     if not places.is_spark(table):
         return Fetched(as_arrow(table)[0], True, are_logarithms(table))
     if table.isStreaming:
-        message = "a stream has no rows to be drawn before it runs"
+        message = "a stream has no rows to draw before it runs"
         raise OptionError([Problem("TW414", message, "write it to a table or a file, and draw that")])
     from trendweave.runners.spark.versions import collect_arrow
 

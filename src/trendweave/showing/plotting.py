@@ -144,7 +144,7 @@ def _draw_rows(result: Any, wanted: _Wanted) -> Picture:
         picture = make_time_line(line, rows, heading, wanted.zone)
         return stack([picture], picture.title, wanted.note)
     if kind != "windows":
-        message = "nothing can be drawn of this result: it has neither windows, nor trends, nor situations"
+        message = "this result cannot be drawn: it has no windows, trends or situations"
         raise OptionError([Problem("TW414", message, "show(result) shows its rows")])
     column, groups = choose_columns(rows, wanted.query, wanted.value, wanted.group, counts)
     along = (" over time" if has_moments(rows) else "") + (f" by {', '.join(groups)}" if groups else "")
@@ -245,7 +245,7 @@ def _only_value(schema: pa.Schema) -> str:
         return known[0]
     message = "the events of these trends tell no number" if not known else f"they tell {', '.join(known)}"
     hint = "let the query RETURN TRENDS(S.price)" if not known else f"choose one: value={known[0]!r}"
-    raise OptionError([Problem("TW414", f"it is not clear what is drawn upwards: {message}", hint)])
+    raise OptionError([Problem("TW414", f"the value to draw is not clear: {message}", hint)])
 
 
 def _see_situations(schema: pa.Schema, query: Query | None) -> TimeLine:

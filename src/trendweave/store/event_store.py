@@ -90,7 +90,7 @@ class EventStore(Snapshot):
         known = load_declaration(place)
         files = _list(place)
         if not files and known is None:
-            raise DataError([Problem("TW331", f"no Parquet file lies in {place.address}", "is the path right?")])
+            raise DataError([Problem("TW331", f"there is no Parquet file in {place.address}", "is the path right?")])
         if known is None:
             columns = arrow_schema(delta_schema(place)) if is_delta(place) else pa.schema([])
             named = None if type is AUTO else type
@@ -148,7 +148,7 @@ class EventStore(Snapshot):
         raise_problems([Problem("TW301", f"the schema has no column {name}", "add it to the schema")
                         for name in dict.fromkeys(named) if name not in columns.names])  # fmt: skip
         if (buckets is not None and (buckets < 1 or not keys)) or group_rows < 1:
-            raise OptionError([Problem("TW408", "buckets go with keys, and are at least one", "name keys, too")])
+            raise OptionError([Problem("TW408", "buckets needs keys, and is at least 1", "name keys, too")])
         number = (BUCKETS if buckets is None else buckets) if keys else 1
         declared = Declaration(columns, time, type, tuple(keys), tuple(index), number, group_rows)
         made = cls(place, (), declared)
@@ -235,7 +235,7 @@ class EventStore(Snapshot):
         if self.is_delta:
             raise OptionError([Problem("TW408", "a Delta table is followed by Spark itself", "use readStream.table")])
         if not has_data_sources(spark):
-            message = f"stored events are followed on Spark 4.0 or newer, and this is Spark {spark.version}"
+            message = f"follow() needs Spark 4.0 or newer, and this is Spark {spark.version}"
             raise ExecutionError([Problem("TW424", message, "update Spark, or read what was added with run(between=)")])
         from trendweave.store.spark.follow import follow
 
@@ -399,7 +399,7 @@ class EventStore(Snapshot):
         question = self._question(aggregates, within, slide, between, by)
         if question.windows is not None and question.windows.of_events:
             hint = "explain windows of time"
-            raise OptionError([Problem("TW408", "windows of events take what blocks know, and read the rest", hint)])
+            raise OptionError([Problem("TW408", "windows of events always use the index", hint)])
         return make_plan(self, question, using, self.costs)
 
     def _question(

@@ -111,7 +111,7 @@ def test_what_tasks_cannot_bring_together(spark: SparkSession, tmp_path: Path) -
     store = write(tmp_path, bucketed=False)
     query = trendweave.query("FROM A DEFINE X AS x > 50 RETURN SITUATIONS")
     assert query.run(store).num_rows
-    with pytest.raises(trendweave.errors.ExecutionError, match="cannot be brought together"):
+    with pytest.raises(trendweave.errors.ExecutionError, match="cannot be shuffled"):
         query.run(store, spark=spark)
 
 

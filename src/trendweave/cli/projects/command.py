@@ -20,7 +20,7 @@ Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder, whi
 def new(folder: Folder) -> None:
     """Make a project to begin with: a query, some events, and a test that passes."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Failure(f"{folder} is there already, and something is in it", "choose another name")
+        raise Failure(f"{folder} exists already and is not empty", "choose another name")
     written = write_project(folder)
     print(f"{folder} has {', '.join(written)}")
     print(f"Try: cd {folder} && trendweave run falling.tw --events stock.csv --runner local && python -m unittest")
@@ -40,5 +40,5 @@ def write_project(folder: Path) -> list[str]:
             text = template.joinpath(name).read_text(encoding="utf-8")
             (folder / name).write_text(text.replace(_NAME, folder.resolve().name), encoding="utf-8")
     except OSError as error:
-        raise Failure(f"{folder} cannot be written: {error}", "may its folder be written to?") from error
+        raise Failure(f"{folder} cannot be written: {error}", "is its folder writable?") from error
     return names

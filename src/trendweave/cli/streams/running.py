@@ -217,7 +217,7 @@ def explain_stream_errors() -> Iterator[None]:
         text = str(error).split("\n=== Streaming Query ===")[0]
         if (ours := find_worker_message(text)) is not None:
             raise Failure(ours) from error
-        hint = "--log FILE --conf spark.log.level=ERROR keeps what Spark says"
+        hint = "--log FILE --conf spark.log.level=ERROR writes Spark's own log"
         raise Failure(f"the stream failed: {find_cause(text)}", hint) from error
 
 

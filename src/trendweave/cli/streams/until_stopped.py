@@ -106,6 +106,4 @@ def _open_log(log: Path | None) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile() if log is None else log.open("ab+")
     except OSError as error:
-        raise Failure(
-            f"the log cannot be written: {error}", "is the folder there, and may it be written to?"
-        ) from error
+        raise Failure(f"the log cannot be written: {error}", "does the folder exist, and is it writable?") from error

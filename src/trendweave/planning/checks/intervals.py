@@ -87,10 +87,10 @@ def _check_time_and_type(
     if type_ is None:
         return
     if plan.source is None:
-        hint = "name the type in the query: FROM CarSensors, or leave type= out where all rows are events"
-        problems.append(Problem("TW302", f"the query does not say which type of column {type_} it is about", hint))
+        hint = "name the type in the query: FROM CarSensors, or remove type= if all rows are events"
+        problems.append(Problem("TW302", f"the query does not name a type of column {type_} it is about", hint))
     elif type_ not in schema:
-        hint = near_names(type_, schema) or "name it with type=, or type=None where all rows are of the one type"
+        hint = near_names(type_, schema) or "name it with type=, or type=None if all rows have one type"
         problems.append(Problem("TW302", f"there is no type column {type_}", hint))
     elif schema[type_].kind is not Kind.STRING:
         message = f"the type column {type_} is {schema[type_].kind.value}"

@@ -38,9 +38,7 @@ def check_operator(plan: OperatorPlan, schema: Schema, time: str) -> list[Proble
         side = schema.get(SIDE)
         if side is not None and side.kind not in (Kind.STRING, Kind.NULL):
             message = f"the column {SIDE} of a join's events is {side.kind.value}"
-            problems.append(
-                Problem("TW317", message, 'it says "left" or "right"; rename it where it is something else')
-            )
+            problems.append(Problem("TW317", message, 'it says "left" or "right"; otherwise rename it'))
         return problems
     problems = check_time(schema, time)
     if isinstance(plan, FilterPlan):

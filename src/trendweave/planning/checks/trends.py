@@ -91,7 +91,7 @@ def _check_time_and_type(plan: Plan, schema: Schema, time: str, type_: str | Non
             message = f"type=None needs a pattern with one event type; this one has {', '.join(named)}"
             problems.append(Problem("TW302", message, "name the column that holds the type with type="))
     elif type_ not in schema:
-        hint = near_names(type_, schema) or "name it with type=, or type=None where all rows are of the one type"
+        hint = near_names(type_, schema) or "name it with type=, or type=None if all rows have one type"
         problems.append(Problem("TW302", f"there is no type column {type_}", hint))
     elif schema[type_].kind is not Kind.STRING:
         message = f"the type column {type_} is {schema[type_].kind.value}"

@@ -161,13 +161,13 @@ class IntervalMatches:
 
     def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
         if self.plan.within is None and self.plan.returns != "situations":
-            message = "without WITHIN, every situation would have to be kept for ever"
+            message = "without WITHIN, the state would have to hold every situation forever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
         return IntervalSteps(self)
 
     def problems_of_early_rows(self) -> list[Problem]:
-        message = "matches of an interval query come out as soon as they are certain; there are no earlier ones"
-        return [Problem("TW409", message, "leave early out")]
+        message = "matches of an interval query are returned as soon as they are certain; there are no early rows"
+        return [Problem("TW409", message, "remove early=")]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         names = zip(self.preparation.keys, self.plan.partition_by, strict=True)
@@ -203,7 +203,7 @@ class GivenIntervals(IntervalMatches):
         return CountParts(self) if self.plan.returns == "counts" else None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
-        message = "given intervals cannot be run piece by piece"
+        message = "queries FROM INTERVALS cannot run piece by piece"
         raise ExecutionError([Problem("TW404", message, "run them as one table")])
 
 

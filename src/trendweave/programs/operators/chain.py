@@ -124,7 +124,7 @@ class ChainedRows:
             if steps is None and not stage.is_filter:
                 return None
             if stage.program.moment != self.moment:
-                message = f"the time column is {self.moment} at first and {stage.program.moment} behind an operator"
+                message = f"the time column is {self.moment} at first and {stage.program.moment} after an operator"
                 raise ExecutionError([Problem("TW409", message, "give rows times of the same type")], self.text)
             later.append(LaterStage(stage.program, steps, before.program.schema, lag))
             lag += stage.lag if stage is not self.stages[-1] else 0
@@ -134,7 +134,7 @@ class ChainedRows:
         if self._alone:
             return self._first.problems_of_early_rows()
         message = "rows of an operator are events of the next one, which cannot be withdrawn; there are no early ones"
-        return [Problem("TW409", message, "leave early out")]
+        return [Problem("TW409", message, "remove early=")]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         return self._first.describe_key(rows, row)

@@ -49,8 +49,8 @@ class LaterStage:
         if before is not None and prepared.num_rows:
             times = self.times(prepared)
             if int(times.min()) < before:
-                message = "a row of an operator is further back in time than the windows that it comes from"
-                hint = "let the time of its rows be that of an event of them, such as LAST(S.time) AS time"
+                message = "a row of an operator is earlier than the windows that it comes from"
+                hint = "use the time of one of its events, such as LAST(S.time) AS time"
                 raise ExecutionError([Problem("TW409", message, hint)])
         return prepared
 

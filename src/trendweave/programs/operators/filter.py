@@ -135,7 +135,7 @@ class KeptEvents:
         return FilterSteps(self)
 
     def problems_of_early_rows(self) -> list[Problem]:
-        return [Problem("TW409", "events that are kept come out at once; there are no earlier ones", "leave early out")]
+        return [Problem("TW409", "a filter returns events at once; there are no early rows", "remove early=")]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         return "(none)"

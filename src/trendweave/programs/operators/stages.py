@@ -69,7 +69,7 @@ class Stage:
 
 def _lag_of_trends(program: BoundTrends) -> int:
     if isinstance(program.plan.window, SessionWindow):
-        message = "a session may be of any length, so no operator behind it knows when its rows have come"
+        message = "a session may have any length, so later operators cannot know when its rows are final"
         raise ExecutionError(
             [Problem("TW409", message, "run the chain on one table, or use WITHIN with a duration in the query")]
         )

@@ -75,7 +75,7 @@ class Record:
             families = tuple(frozenset(map(tuple, keys)) for keys in found["families"])
             return Record(queries, found["times"], families)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"what is recorded of the workload cannot be read: {error}"
+            message = f"the record of the workload cannot be read: {error}"
             raise DataError([Problem("TW311", message, "start from an empty state")]) from error
 
 
@@ -146,7 +146,11 @@ class Roster:
             stayed = before is not None and before.text == now.text
             if before is not None and stayed and before.owner != now.owner:
                 message = "the state was made with other options, or for events with other columns"
-                problems.append(Problem("TW311", message, "go on with those that made it, or start anew", query=name))
+                problems.append(
+                    Problem(
+                        "TW311", message, "resume with those that made it, or start with an empty state", query=name
+                    )
+                )
             when = before.since if before is not None and stayed else came
             if when is not None:
                 since[name] = when
@@ -154,7 +158,9 @@ class Roster:
                 folded.add(name)
         if record.times != self._times() and not problems:
             message = f"the state was made for events with the times {record.times}, not {self._times()}"
-            problems.append(Problem("TW311", message, "go on with the column that made it, or start anew"))
+            problems.append(
+                Problem("TW311", message, "resume with the column that made it, or start with an empty state")
+            )
         if problems:
             raise DataError(problems)
         return Roster(self.programs, since, frozenset(folded))

@@ -388,6 +388,8 @@ def _check_times(roster: Roster, plan: SharingPlan) -> None:
     asked = [roster.groups[member][0][0] for unit in plan.units for member in different_members(unit)]
     without = [name for name in asked if roster.programs[name].needs.time is None]
     if without and len(without) < len(asked):
-        message = "rows of a query FROM INTERVALS have no single time, so it cannot stand beside queries over events"
-        hint = "make a workload of their own of the queries FROM INTERVALS"
+        message = (
+            "rows of a query FROM INTERVALS have no single time, so it cannot be in a workload with queries over events"
+        )
+        hint = "put the queries FROM INTERVALS into a separate workload"
         raise DataError([Problem("TW271", message, hint, query=without[0])])

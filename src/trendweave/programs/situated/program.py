@@ -162,8 +162,8 @@ class InSituations:
         return None if inner is None else SituatedSteps(self, inner)
 
     def problems_of_early_rows(self) -> list[Problem]:
-        message = "whether an event lies in a situation may turn out later, so there are no early results"
-        hint = "leave early out, and take rows when their windows close"
+        message = "whether an event lies in a situation may be known only later, so there are no early results"
+        hint = "remove early=, and use the rows when their windows close"
         return [*self.inner.problems_of_early_rows(), Problem("TW409", message, hint)]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:

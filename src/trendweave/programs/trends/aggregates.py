@@ -384,7 +384,7 @@ def sum_too_large(plan: Plan, kind: TimeType, labels: np.ndarray) -> ExecutionEr
     """That a sum of finite floats is beyond all floats, in a window that is shown by these labels."""
     edges = window_columns(plan.window, kind, labels)
     shown = [f"{name} {column[0]}" for name, column in edges.items() if column[0].is_valid]
-    message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
+    message = f"a SUM exceeds the range of floats at {', '.join(shown) or 'the whole input'}"
     return ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
 

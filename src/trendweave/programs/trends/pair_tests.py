@@ -35,7 +35,7 @@ def pair_test(general: tuple[st.Expression, ...], table: pa.Table, segments: Seg
     following, following_code = _different(sorted(path[0] for path in columns_of(condition, of_next=True)), table)
     pairs = previous.num_rows * following.num_rows
     if pairs > MAX_PAIRS:
-        message = f"a predicate on two events at once would be decided for {pairs:,} pairs of values"
+        message = f"a predicate on two events would be evaluated for {pairs:,} pairs of values"
         hint = "write it as comparisons of one event's value with the other's, or split the input by an equivalence"
         raise ExecutionError([Problem("TW401", message, hint)])
     answers = _answers(condition, previous, following)

@@ -126,14 +126,14 @@ class TrendAggregates(BoundTrends):
     def problems_of_early_rows(self) -> list[Problem]:
         if self.plan.having or self.plan.order_by:
             message = "early results of this query could be withdrawn by later events (HAVING or ORDER BY)"
-            return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
+            return [Problem("TW409", message, "remove early=, and use the rows when their windows close")]
         if isinstance(self.plan.window, SessionWindow):
             message = "a session may still grow, and join with another, so there are no early results"
-            return [Problem("TW409", message, "leave early out, and take rows when their sessions end")]
+            return [Problem("TW409", message, "remove early=, and use the rows when their sessions end")]
         if not self.plan.negations and self.plan.strategy == "skip-till-any-match":
             return []
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
-        return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
+        return [Problem("TW409", message, "remove early=, and use the rows when their windows close")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +321,8 @@ class TrendLists(BoundTrends):
         return undecided if self.certainty.whatever_taken else undecided & asked
 
     def problems_of_early_rows(self) -> list[Problem]:
-        message = "trends come out when their window closes; there are no early ones"
-        return [Problem("TW409", message, "leave early out, or return aggregates")]
+        message = "trends are returned when their window closes; there are no early rows"
+        return [Problem("TW409", message, "remove early=, or return aggregates")]
 
 
 def _keep_partitions(table: pa.Table, rows: EncodedRows, asked: np.ndarray) -> pa.Table:
@@ -370,8 +370,8 @@ class ListedAggregates(TrendAggregates):
         return TaskResult(replace(partials, window=keys), groups)
 
     def problems_of_early_rows(self) -> list[Problem]:
-        message = "which trends are complete, or taken, is known when their window closes; there are no early rows"
-        return [Problem("TW409", message, "leave early out, and take rows when their windows close")]
+        message = "which trends are complete or selected is known when their window closes; there are no early rows"
+        return [Problem("TW409", message, "remove early=, and use the rows when their windows close")]
 
 
 def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:

@@ -193,14 +193,14 @@ def _read_texts(column: pa.ChunkedArray, name: str, written: Written) -> pa.Chun
     unread = moments.null_count - column.null_count
     if unread and moments.null_count == len(moments):
         example = column.drop_null()[0].as_py()
-        message = f"no text of {name} is a time as time_format says; the first is {example!r}"
+        message = f"no text of {name} has the time_format; the first is {example!r}"
         hint = "write '%d.%m.%Y %H:%M' for 24.12.2025 18:30, and 'iso' for 2025-12-24T18:30"
         if _NUMBER.fullmatch(str(example)):
             hint = f"of numbers since 1970 that are text, {CAST}, and give time_unit instead"
         raise DataError([Problem("TW303", message, hint)])
     if unread:
         example = column.filter(pc.and_(pc.is_valid(column), pc.is_null(moments)))[0].as_py()
-        _LOG.warning("%d texts of %s are no times as time_format says; the first is %r", unread, name, example)
+        _LOG.warning("%d texts of %s do not have the time_format; the first is %r", unread, name, example)
     return moments
 
 

@@ -282,7 +282,7 @@ def run_on_best(choice: Choice, work: Callable[[Device], _Found]) -> _Found:
         except ExecutionError as error:
             if device != "gpu" or not _REFUSED & {problem.code for problem in error.problems}:
                 raise
-            _LOG.info("the GPU does not do this (%s); another device does", error.problems[0].message)
+            _LOG.info("the GPU does not support this (%s); another device is used", error.problems[0].message)
     return work(last)
 
 

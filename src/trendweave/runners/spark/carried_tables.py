@@ -98,5 +98,5 @@ def _check(stored: Any) -> bytes:
 
 
 def _damaged(reason: str) -> DataError:
-    hint = "start again from a checkpoint that is whole, or from the source with a new one"
-    return DataError([Problem("TW311", f"what the state carries on is damaged: {reason}", hint)])
+    hint = "restart from an intact checkpoint, or from the source with a new one"
+    return DataError([Problem("TW311", f"the carried state is damaged: {reason}", hint)])

@@ -102,7 +102,7 @@ def join_pieces(pieces: Iterable[Piece], schema: pa.Schema) -> pa.Table:
             batches.append(pa.ipc.read_record_batch(pa.py_buffer(piece.payload), schema))
         except (pa.ArrowException, ValueError, OSError) as error:
             message = f"a piece of the state is damaged: {error}"
-            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            hint = "restart from an intact checkpoint, or from the source with a new one"
             raise DataError([Problem("TW311", message, hint)]) from error
     return pa.Table.from_batches(batches, schema)
 

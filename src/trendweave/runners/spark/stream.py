@@ -76,7 +76,7 @@ def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     problems = []
     never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
     for name in never:
-        message = "a stream has no end, and the query has one window over the whole input"
+        message = "a stream never ends, but the query has one window over the whole input"
         hint = "add WITHIN, for aggregates usually with SLIDE"
         problems.append(Problem("TW409", message, hint, query=name))
     if settings.early:
@@ -88,7 +88,7 @@ def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     store = events.sparkSession.conf.get(_STORE, None) or ""
     if "RocksDB" not in store and find_state_interface(events).needs_rocksdb:
         named = store.rpartition(".")[2] or "Spark's default one"
-        message = f"the state store of the session is {named}; Spark keeps such state in RocksDB only"
+        message = f"the state store of the session is {named}; Spark supports this state only in RocksDB"
         problems.append(Problem("TW411", message, f"set {_STORE} to {_ROCKSDB}"))
     if problems:
         raise ExecutionError(problems, program.text)

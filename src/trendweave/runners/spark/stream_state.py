@@ -82,8 +82,8 @@ class About:
         values: list[Any] = [bytes(value) if isinstance(value, bytearray) else value for value in stored[:-1]]
         about = About(*values)
         if about.as_tuple()[-1] != stored[-1]:
-            message = "what the state says about itself is damaged: its checksum is wrong"
-            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            message = "the metadata of the state is damaged: its checksum is wrong"
+            hint = "restart from an intact checkpoint, or from the source with a new one"
             raise DataError([Problem("TW311", message, hint)])
         return about
 
@@ -103,7 +103,7 @@ def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
     about = About.from_tuple(stored)
     if about.made_for != fresh.made_for:
         message = "the checkpoint was made for another query, or for events with other columns"
-        hint = "go on with the query that made it, or start with a new checkpoint"
+        hint = "resume with the query that made it, or start with a new checkpoint"
         raise DataError([Problem("TW311", message, hint)])
     if about.buckets != fresh.buckets:
         raise DataError([Problem("TW311", *describe_misfit(about.buckets, fresh.buckets))])
@@ -126,8 +126,8 @@ class CarryState:
             return NO_CARRY
         content, checksum = bytes(stored[0]), stored[1]
         if zlib.crc32(content) != checksum:
-            message = "what the state carries on is damaged: its checksum is wrong"
-            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            message = "the carried state is damaged: its checksum is wrong"
+            hint = "restart from an intact checkpoint, or from the source with a new one"
             raise DataError([Problem("TW311", message, hint)])
         tables, owner, _ = read_carry(content)
         check_owner(owner, self._owner)

@@ -48,7 +48,7 @@ class StateInterface(Enum):
 
     @property
     def needs_rocksdb(self) -> bool:
-        """Whether Spark keeps such state in RocksDB only."""
+        """Whether Spark supports this state only in RocksDB."""
         return self is not StateInterface.ONE_VALUE
 
 

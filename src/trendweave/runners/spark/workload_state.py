@@ -101,8 +101,8 @@ class WorkloadState:
             return None
         content = bytes(stored[0])
         if zlib.crc32(content) != stored[1]:
-            message = "what the state says about its workload is damaged: its checksum is wrong"
-            hint = "start again from a checkpoint that is whole, or from the source with a new one"
+            message = "the state's record of its workload is damaged: its checksum is wrong"
+            hint = "restart from an intact checkpoint, or from the source with a new one"
             raise DataError([Problem("TW311", message, hint)])
         return content
 

@@ -57,12 +57,12 @@ def read_question(text: str, schema: pa.Schema) -> tuple[Wanted, ...]:
         found = _PART.match(text, place)
         if found is None or (found.end() < len(text) and text[found.end()] != ","):
             hint = "write for example COUNT(*), AVG(price) AS mean"
-            problems.append(Problem("TW101", "these are no aggregates", hint, line=1, column=place + 1))
+            problems.append(Problem("TW101", "this is not a list of aggregates", hint, line=1, column=place + 1))
             break
         place = found.end() + 1
         _add(found, schema, wanted, problems)
         if found.end() + 1 == len(text):
-            problems.append(Problem("TW101", "an aggregate is missing behind the comma", "write one", 1, len(text)))
+            problems.append(Problem("TW101", "an aggregate is missing after the comma", "write one", 1, len(text)))
     twice = sorted(name for name, number in Counter(one.name for one in wanted).items() if number > 1)
     problems += [Problem("TW214", f"two aggregates are called {name}", "rename one with AS") for name in twice]
     raise_problems(problems, text)

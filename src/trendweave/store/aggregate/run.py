@@ -97,7 +97,7 @@ class Plan:
 def check_using(using: str) -> None:
     """Raise an OptionError where there is no such way."""
     if using not in ("auto", "index", "replay"):
-        raise OptionError([Problem("TW408", f"using={using!r} is no way", "write auto, index or replay")])
+        raise OptionError([Problem("TW408", f"using={using!r} is not valid", "write auto, index or replay")])
 
 
 def make_plan(store: Snapshot, question: Question, using: Using, costs: Costs) -> Plan:

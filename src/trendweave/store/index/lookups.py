@@ -144,7 +144,7 @@ def pair_up(kind: pa.DataType, column: str, words: Sequence[Any]) -> list[tuple[
     """
     if not words or len(words) % 2:
         hint = 'write for example lookup("price", ">=", 3, "<", 5)'
-        raise OptionError([Problem("TW408", "a lookup takes operators and values by turns", hint)])
+        raise OptionError([Problem("TW408", "a lookup takes alternating operators and values", hint)])
     if not is_text(kind) and not is_measured(kind):
         raise OptionError([Problem("TW408", f"the column {column} has no order: it is {kind}", "look up another one")])
     return list(zip(words[::2], words[1::2], strict=True))

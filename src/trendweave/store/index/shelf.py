@@ -105,4 +105,4 @@ class Shelf:
 
 def tell_of_damage(error: DamagedIndex) -> None:
     """An index that is not used is told of; the answer is the same without it."""
-    _LOG.warning("the index %s; the file is read without it; build_index() makes it anew", error)
+    _LOG.warning("the index %s; the file is read without it; build_index() rebuilds it", error)

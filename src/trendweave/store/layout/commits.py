@@ -136,8 +136,8 @@ def locate_committed(place: Place, name: str, number: str) -> DataFile:
         info = place.info(location)
         if info.type == pafs.FileType.File:
             return data_file(place, info, name)
-    message = f"{name} belongs to the store, and is gone"
-    raise DataError([Problem("TW331", message, f"restore it, or delete {record_name(number)} to do without it")])
+    message = f"{name} belongs to the store, but is missing"
+    raise DataError([Problem("TW331", message, f"restore it, or delete {record_name(number)} to ignore it")])
 
 
 def staged_name(number: str, name: str) -> str:

@@ -134,5 +134,5 @@ def _footer_length(file: DataFile, end: bytes) -> int:
 
 def not_parquet(file: DataFile, why: object) -> DataError:
     """The error of a file that cannot be read."""
-    hint = "take it out of the folder, or give it a name that begins with an underscore"
+    hint = "remove it from the folder, or rename it to begin with an underscore"
     return DataError([Problem("TW331", f"{file.name} cannot be read: {why}", hint)])

@@ -27,7 +27,7 @@ def alone(place: Place, what: str) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(handle)
-        message = f"another process changes the files of {place.address}, so that {what} has to wait"
+        message = f"another process is changing the files of {place.address}, so that {what} has to wait"
         raise ExecutionError([Problem("TW431", message, "try again when it is done")]) from error
     try:
         yield

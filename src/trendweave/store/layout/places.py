@@ -168,6 +168,6 @@ def find_place(path: str | Path | Place, system: pafs.FileSystem | None = None) 
     try:
         found, root = pafs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
     except (pa.ArrowException, OSError, ValueError) as error:
-        hint = "write a path, or an address that Arrow knows such as s3://bucket/folder"
+        hint = "write a path, or a URI that Arrow supports, such as s3://bucket/folder"
         raise DataError([Problem("TW331", f"{address} cannot be reached: {error}", hint)]) from error
     return Place(found, root.rstrip("/"), address)

@@ -65,7 +65,7 @@ class Sequence:
             return locate_committed(self._place, name, numbers[name])
         info = self._place.info(name)
         if info.type != pafs.FileType.File:
-            message = f"{name} is gone before a stream has read it"
+            message = f"{name} was removed before a stream had read it"
             raise DataError([Problem("TW331", message, "start the stream with a new checkpoint")])
         return data_file(self._place, info)
 

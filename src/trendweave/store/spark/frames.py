@@ -97,7 +97,7 @@ def _find_paths(store: EventStore, where: Sequence[Condition], steps: tuple[int 
         files |= np.bincount(blocks.file, blocks.count, len(store.files)) < store.file_rows
     chosen = [store.files[number] for number in np.flatnonzero(files)]
     if any(file.lies is not None for file in chosen):
-        raise OptionError([Problem("TW408", "an append is being put into its place", "call refresh(), and try again")])
+        raise OptionError([Problem("TW408", "an append is being committed", "call refresh(), and try again")])
     return [_by_itself(_address(store, file.name)) for file in chosen]
 
 

@@ -250,8 +250,8 @@ class WindowJoin:
         return CarriedSteps(self) if self.reach is None else WaitingSteps(self, self.reach)
 
     def problems_of_early_rows(self) -> list[Problem]:
-        message = "pairs come out as soon as the later event is certain; there are no earlier ones"
-        return [Problem("TW409", message, "leave early out")]
+        message = "pairs are returned as soon as the later event is final; there are no early rows"
+        return [Problem("TW409", message, "remove early=")]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         names = zip(self.plan.keys, self.keys, strict=True)

@@ -135,8 +135,8 @@ class WindowAggregates(BoundWindows):
 
     def problems_of_early_rows(self) -> list[Problem]:
         if isinstance(self.window, RowCount):
-            message = "windows of events come out as soon as they are full; there are no earlier rows"
-            return [Problem("TW409", message, "leave early out")]
+            message = "windows of events are returned as soon as they are full; there are no early rows"
+            return [Problem("TW409", message, "remove early=")]
         return []
 
 

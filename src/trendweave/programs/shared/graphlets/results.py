@@ -222,7 +222,7 @@ class UnitResults:
     def _too_large(self, columns: Columns, place: int, window: np.ndarray) -> None:
         edges = window_columns(columns.program.plan.window, self._rows.encoded.time_type, window)
         shown = [f"{name} {edge[0]}" for name, edge in edges.items() if edge[0].is_valid]
-        message = f"a SUM is beyond all floats at {', '.join(shown) or 'the whole input'}"
+        message = f"a SUM exceeds the range of floats at {', '.join(shown) or 'the whole input'}"
         problem = Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")
         with telling_member(int(columns.members[place])):
             raise ExecutionError([problem])

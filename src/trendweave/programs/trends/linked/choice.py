@@ -66,7 +66,7 @@ def link_trends(
     try:
         return count_linked(task, layout, memory, CompiledLinks(), entries)
     except NotLinkedError as error:
-        _LOG.info("links are not found first: %s", error)
+        _LOG.info("edges are not precomputed: %s", error)
         return None
 
 

@@ -99,5 +99,5 @@ def _check_sums(numbers: list[np.ndarray | None], merged: Partials) -> None:
         if component.kind != "sum" or component.values.dtype != np.float64 or of is None:
             continue
         if np.isinf(component.values).any() and np.isfinite(of).all():
-            message = "a SUM is beyond all floats"
+            message = "a SUM exceeds the range of floats"
             raise ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])

@@ -83,7 +83,7 @@ def _family(kind: DataType) -> Family:
 
 def _read(name: str, kind: DataType, unit: TimeUnit) -> Column:
     if unit == "ns":
-        hint = f"divide them, F.expr('{name} div 1000'), and give time_unit='us'; nearer events have the same time then"
+        hint = f"divide them, F.expr('{name} div 1000'), and give time_unit='us'; closer events get the same time"
         raise _refuse(name, kind, "Spark's timestamps are whole microseconds", hint)
     if isinstance(kind, IntegralType):
         return _read_number(name, unit)

@@ -43,5 +43,5 @@ def _read_value(text: str | None, kind: pa.DataType, folder: str) -> pa.Scalar:
     try:
         return pc.cast(pa.scalar(text), kind)
     except pa.ArrowException as error:
-        message = f"the folder {folder}={text} is no value of the type {kind}"
+        message = f"the folder {folder}={text} is not a value of type {kind}"
         raise DataError([Problem("TW308", message, "give the query spark.read.parquet(...)")]) from error

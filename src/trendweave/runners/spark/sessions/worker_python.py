@@ -31,14 +31,14 @@ def check_python(session: SparkSession) -> None:
         ExecutionError: pandas is missing here, or workers would be a Python of another version, or without packages.
     """
     if find_spec("pandas") is None:
-        message = "Spark hands columns to Python by way of pandas, which is not installed"
+        message = "Spark needs pandas to pass columns to Python, and it is not installed"
         raise ExecutionError([Problem("TW424", message, "pip install 'trendweave[spark]'")])
     # A session of Spark Connect has none, and does not say what its workers are.
     context = getattr(session, "_sc", None)
     if context is None or not str(context.master).startswith("local"):
         return
     if (why := find_mismatch(str(context.pythonExec))) is not None:
-        hint = f"set PYSPARK_PYTHON={sys.executable} before the session is made, and make it anew"
+        hint = f"set PYSPARK_PYTHON={sys.executable} before the session is created, and create a new one"
         raise ExecutionError([Problem("TW424", why, hint)])
 
 

@@ -108,6 +108,6 @@ def _numbers(spark: SparkSession, count: int) -> DataFrame:
 
 def _check(program: Program) -> None:
     if program.needs.time is None or choose_road(program, "auto") == "rows":
-        message = "rows of this query cannot be brought together by tasks that read a store"
+        message = "rows of this query cannot be shuffled by tasks that read a store"
         hint = "leave spark out, or give the query spark.read.parquet(...)"
         raise ExecutionError([Problem("TW404", message, hint)])
