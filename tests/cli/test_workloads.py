@@ -96,6 +96,22 @@ def test_what_is_wrong_is_told_with_the_query(rules: Path, tmp_path: Path) -> No
     assert "has no meaning with one query" in " ".join(result.stderr.split())
 
 
+def test_rows_have_the_versions_of_their_rules(rules: Path, tmp_path: Path) -> None:
+    (rules / "count.tw").write_text(f"-- version: 7\n-- description: all, counted\n{RULES['count']}", encoding="utf-8")
+    events = ("--events", str(tmp_path / "events.parquet"), "--runner", "local", *COLUMNS)
+    columns = ("--rule-columns", "version", "--rule-columns", "description")
+    result = trendweave("run", str(rules), *events, *columns, "--out", str(tmp_path / "rows.parquet"))
+    assert (result.returncode, result.stderr) == (0, "")
+    rows = read_table(tmp_path / "rows.parquet").to_pylist()
+    told = {(row["query"], row["version"], row["description"]) for row in rows}
+    assert told == {
+        (name, "7" if name == "count" else None, "all, counted" if name == "count" else None) for name in RULES
+    }
+    result = trendweave("run", str(rules / "count.tw"), *events, *columns)
+    assert result.returncode == 2
+    assert "has no meaning with one query" in " ".join(result.stderr.split())
+
+
 def test_files_of_rules_and_files_with_one_query(rules: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.json").write_text(json.dumps(RULES), encoding="utf-8")
     (tmp_path / "rules.yaml").write_text(json.dumps(RULES), encoding="utf-8")

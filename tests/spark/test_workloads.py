@@ -102,6 +102,16 @@ def test_each_query_has_the_rows_that_it_has_alone(frame: DataFrame, table: pa.T
     assert_each_as_alone(workload, frame, table)
 
 
+def test_version_and_description_of_rules_are_columns(frame: DataFrame) -> None:
+    names = MIXES["several families"]
+    rules = {name: {"query": QUERIES[name], "version": number or None} for number, name in enumerate(names)}
+    workload = trendweave.workload(rules)
+    found = workload.run(frame, rule_columns=["description", "version"])
+    assert found.columns[:3] == ["query", "description", "version"]
+    told = {tuple(row) for row in found.select("query", "description", "version").distinct().collect()}
+    assert told == {(name, None, workload.rule(name).version) for name in names}
+
+
 @pytest.mark.parametrize("mix", ["one family", "several families"])
 def test_small_chunks_and_tasks(spark: SparkSession, frame: DataFrame, table: pa.Table, mix: str) -> None:
     """Windows cross chunks of time, keys cross tasks, and batches end in the middle of both."""

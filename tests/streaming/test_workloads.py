@@ -47,14 +47,17 @@ def test_each_query_has_the_rows_that_it_has_alone(streaming: SparkSession, tmp_
     tables = batches(COUNT)
     for table in [*tables, end()]:
         files.write(table)
-    workload = trendweave.workload(RULES)
-    rows = workload.run(files.stream(streaming, COLUMNS), watermark="5 seconds")
-    assert rows.columns[0] == "query"
+    workload = trendweave.workload({name: {"query": text, "version": f"{name} 1"} for name, text in RULES.items()})
+    rows = workload.run(files.stream(streaming, COLUMNS), watermark="5 seconds", rule_columns="version")
+    assert rows.columns[:2] == ["query", "version"]
 
     found, query = run_to_the_end(rows, tmp_path / "checkpoint")
 
     for name in RULES:
         assert_rows(workload, name, tables, found)
+    assert {tuple(row.values()) for row in found.select(["query", "version"]).to_pylist()} == {
+        (name, f"{name} 1") for name in RULES
+    }
     # Copies for several families are no further events.
     assert counted(query, "events") <= sum(table.num_rows for table in tables) + 1
     (operator,) = query.recentProgress[-1].stateOperators

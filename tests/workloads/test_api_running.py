@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -213,6 +214,57 @@ def test_options_of_trends_are_for_queries_that_find_some() -> None:
 def test_a_query_alone_has_nothing_to_share() -> None:
     with pytest.raises(OptionError, match="TW408: sharing is an option of workloads"):
         WORKLOAD["count"].run(EVENTS, sharing="auto")
+
+
+def test_version_and_description_of_rules_are_columns(tmp_path: Path) -> None:
+    rules = {name: {"query": text, "version": len(name)} for name, text in QUERIES.items() if name != "moving"}
+    rules["count"]["description"] = "how many, and the same again"
+    made = trendweave.workload(rules)
+    assert made.rule("twice").version == "5"
+    names = ["version", "description"]
+    store = trendweave.EventStore.create(tmp_path / "store", EVENTS.schema)
+    store.append(EVENTS)
+
+    def check(found: pa.Table, plain: pa.Table) -> None:
+        assert found.column_names == ["query", *names, *plain.column_names[1:]]
+        assert set(found.column("query").to_pylist()) == set(plain.column("query").to_pylist())
+        for row in found.to_pylist():
+            rule = made.rule(row["query"])
+            assert (row["version"], row["description"]) == (rule.version, rule.description)
+        assert sorted(map(str, found.drop_columns(names).to_pylist())) == sorted(map(str, plain.to_pylist()))
+
+    check(made.run(EVENTS, rule_columns=names), made.run(EVENTS))
+    check(made.run(EVENTS, rule_columns=names, sharing="never"), made.run(EVENTS))
+    check(made.run(EVENTS, rule_columns=names, device="threads"), made.run(EVENTS))
+    check(made.run(store, rule_columns=names), made.run(store))
+    batches = made.iter(EVENTS, rule_columns=names)
+    check(pa.Table.from_batches(batches, batches.schema), made.run(EVENTS))
+    assert made.schema(EVENTS, rule_columns="version").names[:2] == ["query", "version"]
+    assert made.schema(EVENTS, rule_columns="version").field("version").type == pa.string()
+    assert made.rows(made.run(EVENTS, rule_columns=names), "count").equals(made["count"].run(EVENTS))
+
+
+def test_version_of_rules_that_come_and_go_in_a_session() -> None:
+    rules = {name: {"query": QUERIES[name], "version": f"{name} 1"} for name in ("count", "groups")}
+    session = trendweave.workload(rules).push(EVENTS, rule_columns="version")
+    found = [session.send_table(EVENTS.slice(0, 3))]
+    session.with_query("later", QUERIES["shown"], version="2")
+    session.without("groups")
+    found += [session.send_table(EVENTS.slice(3)), session.finish()]
+    rows = [row for table in found for row in table.to_pylist()]
+    assert {(row["query"], row["version"]) for row in rows} >= {("count", "count 1"), ("later", "2")}
+    assert all(row["version"] in (f"{row['query']} 1", "2") for row in rows)
+
+
+def test_columns_of_rules_have_names_of_their_own() -> None:
+    made = trendweave.workload({"a": "RETURN COUNT(*) AS version PATTERN A"})
+    made.run(EVENTS, rule_columns="description")
+    with pytest.raises(DataError, match=r"TW315: a column is called version, as the one that has the version"):
+        made.run(EVENTS, rule_columns="version")
+    with pytest.raises(OptionError, match=r"rule_columns is one of version, description, not vrsion\n  hint: did you"):
+        made.run(EVENTS, rule_columns=["vrsion"])
+    with pytest.raises(OptionError, match="TW408: rule_columns is an option of workloads"):
+        made["a"].run(EVENTS, rule_columns="version")
 
 
 # What does not fit

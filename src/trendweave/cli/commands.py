@@ -24,6 +24,7 @@ from trendweave.cli.options import (
     Parameters,
     QueryFile,
     QueryText,
+    RuleColumns,
     Runner,
     Settings,
     SharingOption,
@@ -39,6 +40,7 @@ from trendweave.cli.options import (
     choose_type_column,
     load_queries,
     read_pairs,
+    read_rule_columns,
     read_sharing,
     read_times,
 )
@@ -176,6 +178,7 @@ def run(
     time_format: TimeFormatOption = None,
     order_by: OrderOption = None,
     param: Parameters = None,
+    rule_columns: RuleColumns = None,
 ) -> None:
     """Run one or many queries on files of events or on stored events."""
     from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
@@ -206,6 +209,7 @@ def run(
         memory,
         read_times(time_unit, time_format),
         order_by,
+        read_rule_columns(queries, rule_columns),
     )
     check_show(asked)
     errors = show_warnings()

@@ -65,6 +65,13 @@ class Using(Enum):
     replay = "replay"
 
 
+class RuleColumn(StrEnum):
+    """What a rule has besides its query."""
+
+    version = "version"
+    description = "description"
+
+
 class Runner(StrEnum):
     """Where a query runs."""
 
@@ -115,6 +122,10 @@ Where = Annotated[
 SharingOption = Annotated[
     Sharing | None,
     typer.Option(help="For many queries: whether common parts of patterns are computed once; by default if it pays."),
+]
+RuleColumns = Annotated[
+    list[RuleColumn] | None,
+    typer.Option(help="Of many queries: a column with the version or description of each row's rule; may be repeated."),
 ]
 ExchangeOption = Annotated[
     Exchange | None,
@@ -232,6 +243,15 @@ def read_sharing(asked: Query | Workload, sharing: Sharing | None) -> Literal["a
     if sharing is not None and isinstance(asked, Query):
         raise typer.BadParameter("has no meaning with one query", param_hint="--sharing")
     return None if sharing is None else sharing.value
+
+
+def read_rule_columns(
+    asked: Query | Workload, names: Sequence[RuleColumn] | None
+) -> tuple[Literal["version", "description"], ...]:
+    """The option of a run; it is refused where there is one query, which is no rule."""
+    if names and isinstance(asked, Query):
+        raise typer.BadParameter("has no meaning with one query", param_hint="--rule-columns")
+    return tuple(name.value for name in names or ())
 
 
 def add_times(options: Options, times: TimeOptions) -> None:

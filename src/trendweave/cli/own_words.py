@@ -16,7 +16,7 @@ from trendweave.errors import Problem, TrendweaveError
 #: Arguments that are options of a command. All are called the same, with - for _.
 _OPTIONS = (
     *("numbers", "device", "time", "type", "time_unit", "time_format", "order_by", "exchange", "sharing", "memory"),
-    *("max_trends", "watermark", "early", "buckets", "between", "using", "within", "slide"),
+    *("max_trends", "watermark", "early", "buckets", "between", "using", "within", "slide", "rule_columns"),
 )
 #: Arguments that only settings of Spark stand for.
 _SETTINGS = {

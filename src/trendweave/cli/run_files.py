@@ -46,6 +46,7 @@ class FileRun:
     memory: str | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
     order_by: Sequence[str] | None = None
+    rule_columns: Sequence[Literal["version", "description"]] = ()
 
     @property
     def options(self) -> Options:
@@ -62,7 +63,9 @@ class FileRun:
             options["max_trends"] = self.max_trends
         if self.memory is not None:
             options["memory"] = self.memory
-        return options if isinstance(self.asked, Query) else {**options, "sharing": self.sharing}
+        if isinstance(self.asked, Query):
+            return options
+        return {**options, "sharing": self.sharing, "rule_columns": self.rule_columns}
 
 
 def run_in_process(run: FileRun, console: Console) -> None:

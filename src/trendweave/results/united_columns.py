@@ -6,8 +6,10 @@ attributes of their events stand in one table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -60,25 +62,33 @@ def shown_columns(plan: QueryPlan, time: str, type_: str | None) -> tuple[Shown,
     return (*map(Shown, before), Shown(length), Shown(listed, (*EVENT_FIELDS, *attributes)))
 
 
-def unite_columns(members: Iterable[tuple[str, Sequence[ResultColumn]]]) -> tuple[ResultColumn, ...]:
+#: What a column holds of the rule that a row is of, by names of queries; NULL where a rule has none.
+Notes: TypeAlias = Mapping[str, Mapping[str, str | None]]
+
+
+def unite_columns(
+    members: Iterable[tuple[str, Sequence[ResultColumn]]], notes: Iterable[str] = ()
+) -> tuple[ResultColumn, ...]:
     """The columns of the table that holds the rows of all queries.
 
     Args:
         members: Names of queries, and the columns of their results.
+        notes: Columns of what rules have besides their queries.
 
     Returns:
-        `query`, then all columns in the order in which they first appear.
+        `query`, then notes, then all columns in the order in which they first appear.
 
     Raises:
-        DataError: A column has two types, or is called `query`; all that is wrong together.
+        DataError: A column has two types, or is called `query` or as a note; all that is wrong together.
     """
+    own = {QUERY: "names the queries of a workload"} | {name: f"has the {name} of each rule" for name in notes}
     union: dict[str, ResultColumn] = {}
     owners: dict[tuple[str, ...], str] = {}
     problems: list[Problem] = []
     for name, columns in members:
         for column in columns:
-            if column.name == QUERY:
-                message = f"a column is called {QUERY}, as the one that names the queries of a workload"
+            if column.name in own:
+                message = f"a column is called {column.name}, as the one that {own[column.name]}"
                 problems.append(Problem("TW315", message, "rename it with AS", query=name))
                 continue
             owners.setdefault((column.name,), name)
@@ -86,7 +96,7 @@ def unite_columns(members: Iterable[tuple[str, Sequence[ResultColumn]]]) -> tupl
             union[column.name] = _unite(known, column, (column.name,), name, owners, problems)
     if problems:
         raise DataError(problems)
-    return (ResultColumn(QUERY, pa.string()), *union.values())
+    return (*(ResultColumn(name, pa.string()) for name in own), *union.values())
 
 
 def _unite(
@@ -120,17 +130,25 @@ def _written(column: ResultColumn) -> str:
 # Rows
 
 
-def widen(batch: pa.RecordBatch, names: pa.Array, columns: Sequence[ResultColumn]) -> pa.RecordBatch:
+def widen(
+    batch: pa.RecordBatch, names: pa.Array, columns: Sequence[ResultColumn], notes: Notes = MappingProxyType({})
+) -> pa.RecordBatch:
     """Rows of some queries as rows of all.
 
     Args:
         batch: Rows as the queries alone give them.
         names: The name of each row's query.
         columns: What `unite_columns` gave.
+        notes: What rules have besides their queries.
     """
     arrays = [names]
     own = set(batch.schema.names)
     for column in columns[1:]:
+        if column.name in notes:
+            known = notes[column.name]
+            places = pc.index_in(names, pa.array(known, pa.string()))
+            arrays.append(pa.array(known.values(), pa.string()).take(places))
+            continue
         if column.name not in own:
             arrays.append(pa.nulls(batch.num_rows, column.type))
             continue

@@ -101,7 +101,8 @@ class AskedRules:
                 errors.append(error.about(rule.name))
         raise_together(errors)
         metrics = settings.observation.sharing if isinstance(settings.observation, Metrics) else None
-        return bind_shared(programs, self.find_sharing(), settings.sharing, metrics, bool(settings.order_by))
+        notes = {str(name): {rule.name: getattr(rule, name) for rule in self.rules} for name in settings.rule_columns}
+        return bind_shared(programs, self.find_sharing(), settings.sharing, metrics, bool(settings.order_by), notes)
 
     def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
         return tuple((plan, self._type_column(plan)) for plan in self._plans().values())

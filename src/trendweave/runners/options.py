@@ -6,7 +6,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
@@ -55,6 +55,11 @@ EXCHANGES: tuple[Exchange, ...] = ("auto", "columns", "rows")
 #: How a store is read: as it costs least, by its indexes, or all of it.
 Using: TypeAlias = Literal["auto", "index", "replay"]
 USING: tuple[Using, ...] = ("auto", "index", "replay")
+
+
+#: What a rule has besides its query, and rows may have.
+RuleColumn: TypeAlias = Literal["version", "description"]
+RULE_COLUMNS: tuple[RuleColumn, ...] = ("version", "description")
 
 
 class Options(TypedDict, total=False):
@@ -143,6 +148,8 @@ class Options(TypedDict, total=False):
     """Whether common parts of patterns are computed once: "auto" (the default) decides for each burst of events,
     "always", or "never". The rows are the same. Workloads, every host.
     """
+    rule_columns: RuleColumn | Sequence[RuleColumn] | None
+    """Columns behind `query` with the "version" or "description" of each row's rule, or both. Workloads, every host."""
 
 
 class Place(Enum):
@@ -195,7 +202,7 @@ _ON_SPARK = (Place.SPARK_BATCH, Place.SPARK_STREAM)
 #: Places where events come piece by piece.
 _IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
-    place: tuple(dict.fromkeys((*taken, "sharing", *(("metrics",) if place in _IN_PROCESS else ()))))
+    place: tuple(dict.fromkeys((*taken, "sharing", "rule_columns", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
 }
 #: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
@@ -235,6 +242,7 @@ class Settings:
     spark: Any = None
     times: TimeReading = AS_THEY_ARE
     order_by: tuple[str, ...] = ()
+    rule_columns: tuple[RuleColumn, ...] = ()
 
 
 _DEFAULTS = Settings()
@@ -290,7 +298,14 @@ def make_workload_settings(
             errors.append(error.about(name))
     raise_together(errors)
     made = _make(place, options, detection)
-    return replace(made, order_by=read_order(plans, place in _IN_PIECES, options.get("order_by")))
+    order = read_order(plans, place in _IN_PIECES, options.get("order_by"))
+    return replace(made, order_by=order, rule_columns=_read_rule_columns(options.get("rule_columns", ())))
+
+
+def _read_rule_columns(value: Any) -> tuple[RuleColumn, ...]:
+    """Each once, in the order in which they were given."""
+    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
+    return tuple(dict.fromkeys(read_word("rule_columns", name, RULE_COLUMNS) for name in given))
 
 
 def make_operator_settings(
@@ -382,6 +397,9 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
         return
     if "sharing" in unknown:
         message = "sharing is an option of workloads; a single query has nothing to share"
+        raise refuse(message, "leave it out, or put queries into a trendweave.workload")
+    if "rule_columns" in unknown:
+        message = "rule_columns is an option of workloads, and a query alone is no rule"
         raise refuse(message, "leave it out, or put queries into a trendweave.workload")
     if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
         message = f"a store already has timestamps; {unknown[0]} is for reading other formats"

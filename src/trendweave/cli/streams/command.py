@@ -15,6 +15,7 @@ from trendweave.cli.options import (
     Parameters,
     QueryFile,
     QueryText,
+    RuleColumns,
     Settings,
     SharingOption,
     TimeColumn,
@@ -22,6 +23,7 @@ from trendweave.cli.options import (
     TimeUnitOption,
     TypeColumn,
     load_queries,
+    read_rule_columns,
     read_sharing,
 )
 from trendweave.cli.streams.options import FileFormat, From, Starting, StreamOptions, To
@@ -81,6 +83,7 @@ def stream(
     time_format: TimeFormatOption = None,
     order_by: OrderOption = None,
     param: Parameters = None,
+    rule_columns: RuleColumns = None,
 ) -> None:
     """Run a query, or many, on a stream until Ctrl-C; the same command goes on where it ended."""
     # Typer makes the options of the command from its parameters; from here on they are one structure, by name.
@@ -93,8 +96,9 @@ def _run(options: StreamOptions) -> None:
     options.check()
     asked = load_queries(options.file, options.text, parameters=options.param)
     shared = read_sharing(asked, options.sharing)
+    rule_columns = read_rule_columns(asked, options.rule_columns)
     with explain_missing_spark(without=""):
-        run = options.make_run(asked, shared)
+        run = options.make_run(asked, shared, rule_columns)
     from trendweave.cli.streams.until_stopped import run_until_stopped
 
     run_until_stopped(run, options.master or "local[*]", options.settings, options.title, options.log)

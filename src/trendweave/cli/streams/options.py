@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from trendweave.cli.options import Device, NumberFormat, Sharing, TimeUnit, check_master, read_pairs, read_times
+from trendweave.cli.options import (
+    Device,
+    NumberFormat,
+    RuleColumn,
+    Sharing,
+    TimeUnit,
+    check_master,
+    read_pairs,
+    read_times,
+)
 from trendweave.errors import TrendweaveError
 from trendweave.language.durations import read_duration
 
@@ -107,6 +116,7 @@ class StreamOptions:
     time_format: str | None = None
     order_by: list[str] | None = None
     param: list[str] | None = None
+    rule_columns: list[RuleColumn] | None = None
 
     @property
     def title(self) -> str:
@@ -152,7 +162,12 @@ class StreamOptions:
         if self.trigger is not None and self.available_now:
             raise typer.BadParameter("has no meaning with --available-now", param_hint="--trigger")
 
-    def make_run(self, asked: Asked, sharing: Literal["auto", "always", "never"] | None = None) -> StreamRun:
+    def make_run(
+        self,
+        asked: Asked,
+        sharing: Literal["auto", "always", "never"] | None = None,
+        rule_columns: tuple[Literal["version", "description"], ...] = (),
+    ) -> StreamRun:
         """Make the stream that is asked for; Spark must be installed."""
         from trendweave import Workload
         from trendweave.cli.answers import QUERY
@@ -175,6 +190,7 @@ class StreamOptions:
             device=None if self.device is None else self.device.value,
             times=read_times(self.time_unit, self.time_format),
             order_by=self.order_by,
+            rule_columns=rule_columns,
         )
 
     def _make_source(self) -> Source:

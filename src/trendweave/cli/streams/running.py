@@ -78,6 +78,7 @@ class StreamRun:
     device: Literal["cpu", "threads", "gpu", "auto"] | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
     order_by: Sequence[str] | None = None
+    rule_columns: Sequence[Literal["version", "description"]] = ()
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Put the query on its stream; nothing runs yet."""
@@ -95,6 +96,7 @@ class StreamRun:
             options["order_by"] = self.order_by
         if isinstance(self.asked, Workload):
             options["sharing"] = self.sharing
+            options["rule_columns"] = self.rule_columns
         found: DataFrame = self.asked.run(events, self.time, self.find_type(events.columns), **options)
         return found.observe(ROWS, F.count(F.lit(1)).alias("rows"), *self._count_each())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from trendweave.programs.program import TRENDS
 from trendweave.programs.shared.since import Beginning, leave_out
 from trendweave.programs.shared.unit import MEMBER, Found
 from trendweave.results.types import ResultColumn, result_schema
-from trendweave.results.united_columns import widen
+from trendweave.results.united_columns import Notes, widen
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class NamedRows:
     columns: tuple[ResultColumn, ...]
     names: tuple[tuple[str, ...], ...]
     begins: tuple[Beginning | None, ...] = ()
+    notes: Notes = field(default_factory=dict)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -61,5 +62,5 @@ class NamedRows:
 
     def _widen(self, batch: pa.RecordBatch, names: pa.Array) -> pa.RecordBatch:
         counted = batch.column(TRENDS) if TRENDS in batch.schema.names else None
-        wide = widen(batch, names, self.columns)
+        wide = widen(batch, names, self.columns, self.notes)
         return wide if counted is None else wide.append_column(TRENDS, counted)

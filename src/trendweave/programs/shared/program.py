@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -45,7 +46,7 @@ from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfThe
 from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitSteps, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
-from trendweave.results.united_columns import unite_columns
+from trendweave.results.united_columns import Notes, unite_columns
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
@@ -71,6 +72,7 @@ class Shared:
         whole: Whether rows hold all columns of events that are read.
         folds: Whether events of units of one query may be forgotten on streams.
         ordered: Whether columns order events of one time: then each query is computed alone, and nothing is forgotten.
+        notes: Columns of what rules have besides their queries.
         renamed: Under which keys stands now what was carried under others.
         metrics: What was shared while this object computed.
     """
@@ -85,6 +87,7 @@ class Shared:
     whole: bool = False
     folds: bool = True
     ordered: bool = False
+    notes: Notes = field(default_factory=dict)
     renamed: tuple[tuple[str, str], ...] = ()
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
 
@@ -109,14 +112,15 @@ class Shared:
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         asked = (member for unit in self.plan.units for member in different_members(unit))
-        return unite_columns((name, self.programs[one].result) for one in sorted(asked) for name in self.names[one])
+        named = ((name, self.programs[one].result) for one in sorted(asked) for name in self.names[one])
+        return unite_columns(named, self.notes)
 
     @cached_property
     def named(self) -> NamedRows:
         members = zip(self.plan.plans, self.since, strict=True)
         kind = time_type(self.moment)
         begins = tuple(find_beginning(plan, kind, since) for plan, since in members)
-        return NamedRows(self.result, self.names, begins)
+        return NamedRows(self.result, self.names, begins, self.notes)
 
     @property
     def schema(self) -> pa.Schema:
@@ -312,7 +316,7 @@ class Shared:
         texts = [roster.programs[names[0]].text for names, _ in roster.groups]
         folded = [number for number, (names, _) in enumerate(roster.groups) if roster.folded.intersection(names)]
         plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups], folded)
-        return _bind(roster, plan, self.sharing, self.metrics, self.ordered, (True, families))
+        return _bind(roster, plan, self.sharing, self.metrics, self.ordered, self.notes, (True, families))
 
     def problems_of_early_rows(self) -> list[Problem]:
         problems = []
@@ -344,6 +348,7 @@ def bind_shared(
     sharing: str = "auto",
     metrics: SharingMetrics | None = None,
     ordered: bool = False,
+    notes: Notes = MappingProxyType({}),
 ) -> Shared:
     """The program of a workload.
 
@@ -353,13 +358,14 @@ def bind_shared(
         sharing: "auto", "always" or "never".
         metrics: Counts what is shared.
         ordered: Whether columns order events of one time.
+        notes: Columns of what rules have besides their queries.
 
     Raises:
         DataError: Columns of results do not fit together, or some queries read intervals and some events.
     """
     roster = Roster(programs)
     _check_times(roster, plan)
-    return _bind(roster, plan, sharing, metrics or SharingMetrics(), ordered)
+    return _bind(roster, plan, sharing, metrics or SharingMetrics(), ordered, dict(notes))
 
 
 def _bind(
@@ -368,6 +374,7 @@ def _bind(
     sharing: str,
     metrics: SharingMetrics,
     ordered: bool,
+    notes: Notes,
     lasting: tuple[bool, Sequence[frozenset[Path]]] = (False, ()),
 ) -> Shared:
     plan = keep_apart(plan) if ordered else plan
@@ -381,7 +388,7 @@ def _bind(
     whole, families = lasting
     rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
     same = (names, members, tuple(units), rows, plan, roster, sharing, whole)
-    return Shared(*same, folds=not ordered, ordered=ordered, metrics=metrics)
+    return Shared(*same, folds=not ordered, ordered=ordered, notes=notes, metrics=metrics)
 
 
 def _check_times(roster: Roster, plan: SharingPlan) -> None:
