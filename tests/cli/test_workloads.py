@@ -84,10 +84,18 @@ def test_what_is_wrong_is_told_with_the_query(rules: Path, tmp_path: Path) -> No
     )
     (rules / "typo.tw").write_text("RETURN COUNT(*) PATERN A+", encoding="utf-8")
     (rules / "bad.tw").write_text("RETURN SUM(A.nowhere) PATTERN A+", encoding="utf-8")
-    result = trendweave("check", str(rules), "--schema", str(tmp_path / "events.parquet"), *COLUMNS)
-    assert result.returncode == 1
-    told = re.findall(r"^(TW\d+: .*) \(query (\w+),", result.stderr, re.MULTILINE)
-    assert told == [("TW101: did not expect PATERN here", "typo"), ("TW301: unknown column nowhere", "bad")]
+    events = str(tmp_path / "events.parquet")
+    for command in (("check", "--schema", events), ("run", "--runner", "local", "--events", events)):
+        result = trendweave(*command, str(rules), *COLUMNS)
+        assert result.returncode == 1
+        told = re.findall(r"^(TW\d+: .*) \(query (\w+),", result.stderr, re.MULTILINE)
+        assert told == [("TW101: did not expect PATERN here", "typo"), ("TW301: unknown column nowhere", "bad")]
+    (rules / "typo.tw").write_text("RETURN COUNT(*) PATERN A+ WHERE A.x > $most", encoding="utf-8")
+    (rules / "least.tw").write_text("RETURN COUNT(*) PATTERN A+ WHERE A.x > $least", encoding="utf-8")
+    given = ("--param", "most=3", "--param", "least=2")
+    result = trendweave("check", str(rules), "--schema", events, *COLUMNS, *given)
+    told = re.findall(r"^(TW\d+): .* \(query (\w+),", result.stderr, re.MULTILINE)
+    assert told == [("TW101", "typo"), ("TW301", "bad")]
     result = trendweave("run", str(tmp_path / "none.json"), "--events", "x.csv", "--runner", "local")
     assert result.returncode == 2
     (tmp_path / "query.tw").write_text(RULES["count"], encoding="utf-8")

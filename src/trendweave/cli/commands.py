@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ from trendweave.cli.options import (
     StorePath,
     TimeColumn,
     TimeFormatOption,
+    TimeOptions,
     TimeUnitOption,
     TypeColumn,
     UsingOption,
@@ -112,23 +114,26 @@ def check(
     param: Parameters = None,
 ) -> None:
     """Check one or many queries; with --schema, also against the columns of a table."""
-
-    def check_columns(checked: Query | Workload) -> None:
-        if schema is None:
-            return
-        from trendweave.cli.files import read_schema
-
-        columns = read_schema(schema)
-        type_ = choose_type_column(checked, type or None, columns.names)
-        times = read_times(time_unit, time_format)
-        if isinstance(checked, Workload) or times:
-            # Also whether columns of all queries stand in one table.
-            checked.schema(columns, time=time, type=type_, **times)
-        else:
-            checked.check(columns, time=time, type=type_)
-
-    check_columns(load_queries(file, text, check_columns, param))
+    fits = partial(_check_columns, schema, time, type or None, read_times(time_unit, time_format))
+    fits(load_queries(file, text, fits, param))
     print("ok")
+
+
+def _check_columns(
+    events: Path | None, time: str, type_: str | None, times: TimeOptions, checked: Query | Workload
+) -> None:
+    """Check queries against the columns of events, where there are some on this machine."""
+    from trendweave.cli.files import is_elsewhere, read_schema
+
+    if events is None or is_elsewhere(str(events)):
+        return
+    columns = read_schema(events)
+    type_ = choose_type_column(checked, type_, columns.names)
+    if isinstance(checked, Workload) or times:
+        # Also whether columns of all queries stand in one table.
+        checked.schema(columns, time=time, type=type_, **times)
+    else:
+        checked.check(columns, time=time, type=type_)
 
 
 @app.command()
@@ -188,7 +193,9 @@ def run(
     runner = choose_runner(runner, master)
     if runner is Runner.local and (master or settings or exchange):
         raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
-    queries = load_queries(file, text, parameters=param)
+    times = read_times(time_unit, time_format)
+    first = Path(events[0]) if events else None
+    queries = load_queries(file, text, partial(_check_columns, first, time, type or None, times), param)
     shared = read_sharing(queries, sharing)
     if (store is None) == (not events):
         raise typer.BadParameter("give either --events or --store")
@@ -207,7 +214,7 @@ def run(
         device,
         max_trends,
         memory,
-        read_times(time_unit, time_format),
+        times,
         order_by,
         read_rule_columns(queries, rule_columns),
     )

@@ -224,11 +224,18 @@ def load_queries(
     if (file is None) == (text is None):
         raise typer.BadParameter("give a file with the query, or the query itself with -q")
     values = read_values(read_pairs(parameters or [], "--param"))
-    asked = _load(file, text, check)
+
+    def check_bound(readable: Workload) -> None:
+        """What others have as parameters, the readable ones may not have."""
+        known = {name for query in readable.values() for name in query.parameters}
+        if check is not None:
+            check(readable.bind({name: value for name, value in values.items() if name in known}))
+
+    asked = _load(file, text, check_bound)
     return asked.bind(values) if values else asked
 
 
-def _load(file: str | None, text: str | None, check: Callable[[Query | Workload], None] | None) -> Query | Workload:
+def _load(file: str | None, text: str | None, check: Callable[[Workload], None]) -> Query | Workload:
     if file is None:
         return query(text or "")
     if file != "-" and (Path(file).is_dir() or Path(file).suffix.lower() in _ENDINGS_OF_MANY):
