@@ -254,7 +254,11 @@ def test_counts_of_any_size_have_all_their_digits() -> None:
     count = math.prod(events + 1 for events in moments.values()) - 1
     assert only(messages, "rows")["rows"] == [[None, None, str(count)]]
     assert only(messages, "rows")["columns"][2]["kind"] == "number"
-    assert "more than 38 digits" in only(messages, "notes")["notes"][0]
+    notes = [note for message in messages if message["event"] == "notes" for note in message["notes"]]
+    assert len(notes) == 2
+    assert "more than 38 digits" in notes[0]
+    assert notes[1].startswith("2,000 of 2,000 events have the time of others"), "all of this sample"
+    assert "order_by" not in notes[1]
 
 
 def test_problems_have_places_and_carets() -> None:
