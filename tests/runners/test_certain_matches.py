@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -96,3 +97,27 @@ def test_a_log_in_after_three_failures_is_told_at_once() -> None:
     later = {"time": 32, "type": "Login", "user": "bob", "result": "failed"}
     assert session.send(later) == [{"time": 30, "user": "ann", "failed": 3}]
     assert session.finish().num_rows == 0
+
+
+def test_states_of_releases_in_which_matches_waited_go_on() -> None:
+    """In these, beginnings of the last WITHIN were yet to be looked at, save those that were taken away."""
+    query = trendweave.query("""
+        RETURN EACH k, FIRST(A.time) AS since PATTERN SEQ(A+, B) GROUP-BY k
+        SEMANTICS skip-till-next-match WITHIN 10 seconds AFTER MATCH SKIP PAST LAST EVENT
+    """)
+    events = table_of([_event(time, type_) for time, type_ in ((1, "A"), (2, "B"), (3, "A"), (4, "B"))])
+    engine = query.incremental(events.schema)
+    waited = replace(engine.take(engine.start(), events), watermark=9, closed=9)
+    state, found = engine.push(engine.read(waited.to_bytes()), table_of([_event(9, "A")]), 10)
+    assert [row["since"] for row in rows_of(found)] == [1, 3]
+    assert engine.push(state, table_of([]), 40)[1].num_rows == 0
+    (keys,) = {name for name in waited.rows.column_names if name.startswith("c")} & set(
+        state.carry["taken"].column_names
+    )
+    taken = pa.table({keys: pa.array([1], pa.int64()), "trendweave_until": pa.array([2], pa.int64())})
+    later = replace(waited, carry={"taken": taken})
+    assert [row["since"] for row in rows_of(engine.finish(engine.read(later.to_bytes())))] == [3]
+
+
+def _event(time: int, type_: str) -> Row:
+    return {"time": time, "type": type_, "x": 0, "y": 0.0, "s": "p", "k": 1, "g": "u"}

@@ -34,6 +34,11 @@ EACH = (
     "PATTERN SEQ(A+, B) WHERE [k] AND A[-1].x >= MEDIAN(A.x) WITHIN 9 s SLIDE 3 s"
 )
 
+TAKEN = (
+    "RETURN EACH k, FIRST(A.time) AS since, COUNT(A), LAST(B.s) AS last PATTERN SEQ(A+, B) GROUP-BY k "
+    "SEMANTICS skip-till-next-match WITHIN 9 s AFTER MATCH SKIP PAST LAST EVENT"
+)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _far_from_utc(streaming: SparkSession) -> Iterator[None]:
@@ -50,6 +55,7 @@ def _far_from_utc(streaming: SparkSession) -> Iterator[None]:
         pytest.param(QUALIFIED, "long", pa.int64(), id="long, qualified key"),
         pytest.param(NEXT_MATCH, "timestamp_ntz", NTZ, id="timestamp_ntz, next match", marks=pytest.mark.nightly),
         pytest.param(EACH, "long", pa.int64(), id="long, one row per trend"),
+        pytest.param(TAKEN, "double", pa.float64(), id="double, taken matches"),
         pytest.param(CONTIGUOUS, "double", pa.float64(), id="double, contiguous", marks=pytest.mark.nightly),
     ],
 )

@@ -94,7 +94,7 @@ class BoundTrends:
             only_flagged=not plan.needs_every_event,
             together=tuple((name,) for name in self._meeting_keys()),
             merged=tuple((name,) for name in self._grouping_keys()),
-            rule="each trend once" if isinstance(plan.window, MovingWindow) and plan.window.by != "time" else None,
+            rule=_name_rule(plan),
         )
 
     def _meeting_keys(self) -> tuple[str, ...]:
@@ -143,6 +143,14 @@ class BoundTrends:
         meeting = {name for name, *_ in self.needs.together}
         shown = [f"{'.'.join(key.path)}={rows.column(name)[row].as_py()}" for name, key in names if name in meeting]
         return ", ".join(shown) or "(none)"
+
+
+def _name_rule(plan: Plan) -> str | None:
+    """Releases before waited with every complete trend, so that rows would be missing after their states."""
+    if not isinstance(plan.window, MovingWindow) or plan.window.by == "time":
+        return None
+    at_end = plan.complete and plan.window.by == "last" and not plan.window.wide
+    return "each complete trend at its end" if at_end else "each trend once"
 
 
 def check_steps(window: SlidingWindow, kind: TimeType) -> None:
