@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.rows.test_hashing import VALUES
-from trendweave.rows.codes import key_codes
+from trendweave.rows.codes import different_numbers, key_codes
 
 FAR = [0, 1, 2**40, -(2**62), 2**63 - 1, -(2**63)]
 KINDS = {**VALUES, pa.int64(): [*VALUES[pa.int64()], *FAR], pa.dictionary(pa.int32(), pa.float64()): [0.0, -0.0, 1.5]}
@@ -63,3 +64,8 @@ def test_dictionaries_may_hold_duplicates_null_and_what_does_not_occur() -> None
     two = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["b", "a"]))
 
     assert key_codes([pa.chunked_array([one, two])], 6).tolist() == [0, 1, 1, 0, 2, 0]
+
+
+@given(hs.lists(hs.sampled_from(FAR) | hs.integers(-3, 3)))
+def test_different_numbers(numbers: list[int]) -> None:
+    assert different_numbers(np.array(numbers, np.int64)).tolist() == sorted(set(numbers))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from trendweave.planning.plan import AggregateColumn
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import ShownTrends, join_chunks
+from trendweave.rows.codes import different_numbers
 from trendweave.rows.distinct import NO_VALUE, distinct_codes
 from trendweave.rows.numbers import as_numbers
 
@@ -133,7 +134,7 @@ class SpreadValues:
         """Numbers of trends and codes of their values, each pair once, in order."""
         owner, codes = self._find_values(trends)
         total = int(codes.max()) + 1 if codes.size else 1
-        pairs = np.unique(owner * total + codes)
+        pairs = different_numbers(owner * total + codes)
         return np.stack([pairs // total, pairs % total], axis=1)
 
     def _find_variance(self, trends: ShownTrends) -> Component:

@@ -58,6 +58,19 @@ def _combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return _number(left * (int(right.max()) + 1) + right) if left.size else left
 
 
+def different_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Sort numbers and keep each once. NumPy's `unique` hashes them, which takes many times as long for large ones.
+
+    Args:
+        numbers: Any numbers but NaN.
+
+    Returns:
+        The different ones, sorted.
+    """
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
+
+
 def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number the numbers that occur.
 
@@ -266,7 +279,7 @@ def _shift_to_zero(numbers: list[np.ndarray], known: list[np.ndarray | None]) ->
     if highest - lowest < 2**62:
         codes = [part - lowest for part in numbers]
     else:
-        values = np.unique(np.concatenate(real))
+        values = different_numbers(np.concatenate(real))
         codes = [np.searchsorted(values, part).astype(np.int64) for part in numbers]
     return [part if mask is None else np.where(mask, part, NULL) for part, mask in zip(codes, known, strict=True)]
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from trendweave.kernels.columns import zeros
 from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
+from trendweave.rows.codes import different_numbers
 from trendweave.rows.times import TimeType, as_times, edges_of, moving_reach, sliding_range, steps_of
 
 #: NULLs that are kept to be shared: as many as a batch of trends has rows.
@@ -236,5 +237,5 @@ def _number_moving_windows(
     if only is not None:
         inside = (tick_steps[ticks] >= only[0]) & (tick_steps[ticks] <= only[1])
         ticks, groups = ticks[inside], groups[inside]
-    starts = np.unique(groups * (times.size + 1) + rank[ticks])
+    starts = different_numbers(groups * (times.size + 1) + rank[ticks])
     return MovingNumbers(times, rank, beyond[rank], starts)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
 from trendweave.programs.program import Program
 from trendweave.programs.ties import find_joinable
+from trendweave.rows.codes import different_numbers
 from trendweave.rows.times import as_steps, has_time, time_type
 
 #: So many events of one time are told of, if they are one in so many of all.
@@ -32,7 +33,7 @@ def find_events_at_once(column: pa.ChunkedArray, window: Window) -> str:
         window: The windows that they lie in.
     """
     kind = time_type(column.type)
-    times = np.unique(as_steps(column, kind))
+    times = different_numbers(as_steps(column, kind))
     if len(times) == len(column):
         return ""  # nothing happens at once
     if len(times) == 1:

@@ -17,7 +17,7 @@ from trendweave.planning.plan import Anchor, Plan
 from trendweave.planning.planner import columns_of
 from trendweave.planning.predicates import rewrite_columns
 from trendweave.planning.preparation import PreparedEdge
-from trendweave.rows.codes import joint_codes, key_codes, present_codes
+from trendweave.rows.codes import different_numbers, joint_codes, key_codes, present_codes
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.lanes import Moments, check_copies, combine, find_choices
 from trendweave.rows.segments import Lanes, Segments
@@ -232,6 +232,6 @@ def _classes(codes: np.ndarray, compared: np.ndarray) -> np.ndarray:
     NULL."""
     if codes.size <= compared.size:
         return np.where(codes < 0, 0, np.unique(codes, return_inverse=True)[1] + 1)
-    values = np.unique(compared[compared >= 0])
+    values = different_numbers(compared[compared >= 0])
     places = np.searchsorted(values, codes) + np.searchsorted(values, codes, side="right")
     return np.where(codes < 0, 0, places + 1)

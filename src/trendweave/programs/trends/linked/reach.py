@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.kernels import Rows
+from trendweave.rows.codes import different_numbers
 
 #: Products below this stay whole numbers of 64 bits.
 _MOST = 2**62
@@ -61,7 +62,7 @@ def find_reach(rows: Rows) -> Reach:
         low = min(int(first.min()), int(last.min()))
         width = max(int(first.max()), int(last.max())) - low + 2
         if width * sizes.size >= _MOST:
-            numbers = np.unique(np.concatenate([first, last]))
+            numbers = different_numbers(np.concatenate([first, last]))
             first, last = np.searchsorted(numbers, first), np.searchsorted(numbers, last)
             low, width = 0, numbers.size + 1
         first, last = segment * width + (first - low), segment * width + (last - low)
