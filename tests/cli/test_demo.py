@@ -21,7 +21,7 @@ def test_the_tour(tmp_path: Path, runner: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert result.returncode == 0, result.stderr[-3_000:]
     shown = " ".join(result.stdout.split())
-    assert "way to sum" in shown
+    assert "sum method" in shown
     assert "of which compiling took " in shown
     assert "s of all this, once per machine." in shown
     assert "12,340 events, 11,693,923 trends counted in " in shown

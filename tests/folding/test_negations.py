@@ -77,7 +77,7 @@ def _in_pieces(engine: Incremental, events: list[dict[str, Any]], lot: random.Ra
         ("SEQ(A a+, NOT N, A a, NOT M, B)", "", "readings that differ in their NOTs are told apart by"),
         ("(SEQ(A, NOT N, B) OR SEQ(A, NOT M, B))", "", "readings that differ in their NOTs are told apart by"),
         ("SEQ(A, NOT N, A)", "WHERE A.x = NEXT(A).x", "NOT asks for events of every value"),
-        ("SEQ(A, NOT N, A)", "WHERE A.x < NEXT(A).x", "an edge predicate asks for earlier events"),
+        ("SEQ(A, NOT N, A)", "WHERE A.x < NEXT(A).x", "an edge predicate needs earlier events"),
     ],
 )
 def test_what_is_not_folded(pattern: str, where: str, reason: str) -> None:

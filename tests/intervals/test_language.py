@@ -150,7 +150,7 @@ def test_explain_tells_when_a_constraint_is_certain() -> None:
         ("FROM X DEFINE A AS x > 1, B AS x < 9 PATTERN A meets B WITHIN 5 s", "into chunks of 45 seconds", 45),
         ("FROM X DEFINE A AS x > 1, B AS x < 9 PATTERN A meets B", "one task: ", None),
         ("FROM X DEFINE A AS x > PREV(x), B AS x < 9 PATTERN A meets B WITHIN 5 s", "one task: ", None),
-        ("FROM X DEFINE A AS x > 1 RETURN SITUATIONS", "stretches of time side by side", None),
+        ("FROM X DEFINE A AS x > 1 RETURN SITUATIONS", "time ranges in parallel", None),
         ("RETURN COUNT(*) PATTERN X S WHERE [k] AND S DURING A WITHIN 5 s SLIDE 1 s FROM X DEFINE A AS x > 1",
          "a situation may have begun long ago, so time is not cut", None),
     ],

@@ -97,7 +97,7 @@ def explained_ways(text: str) -> dict[tuple[str, str], set[tuple[Way, Way]]]:
     columns = [0, 0, 0]
     for line in text.splitlines():
         if line.startswith("  transition  "):
-            columns = [line.index(title) for title in ("transition", "negation", "way to sum")]
+            columns = [line.index(title) for title in ("transition", "negation", "sum method")]
             end = line.index("cost")
         elif " -> " in line[: columns[1]]:
             pair = line[: columns[1]].strip().split(" -> ")

@@ -135,7 +135,7 @@ def test_equal_values_of_neighbours_are_kept_once_each() -> None:
 )
 def test_events_wait_where_values_of_a_trend_may_differ(conditions: str) -> None:
     text = f"RETURN COUNT(*) PATTERN SEQ(A+, B) WHERE {conditions} WITHIN 6 seconds SLIDE 6 seconds"
-    assert "an edge predicate asks for earlier events" in trendweave.query(text).explain()
+    assert "an edge predicate needs earlier events" in trendweave.query(text).explain()
     steps = trendweave.query(text).incremental(SCHEMA)._steps
     assert steps is not None
     assert not steps.folds

@@ -288,7 +288,7 @@ def test_what_cannot_be_read_does_not_hide_columns_that_are_not_there() -> None:
 
 def test_the_page_speaks_of_its_own_fields(tmp_path: Path) -> None:
     (plan,) = only(do("plan", asked("RETURN COUNT(*) PATTERN SEQ(A, B)")), "plan")["queries"]
-    assert "events of one time never follow each other" in plan["text"]
+    assert "events with the same timestamp never follow each other" in plan["text"]
     (path,) = only(do("check", asked("rules/a.tw")), "problems")["problems"]
     (tmp_path / "a.csv").write_text("times,typ\n1,A\n", encoding="utf-8")
     source = {"kind": "file", "name": "a.csv", "time": "time", "type": "type"}
@@ -303,7 +303,7 @@ def test_the_page_speaks_of_its_own_fields(tmp_path: Path) -> None:
         "did you mean times? Choose it under Time",
         "did you mean typ? Choose it under Type",
     ]
-    assert nothing[0].endswith("events of one time never follow each other")
+    assert nothing[0].endswith("events with the same timestamp never follow each other")
 
 
 def test_rules_are_told_apart_and_what_they_share() -> None:

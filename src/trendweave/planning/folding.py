@@ -76,7 +76,7 @@ def _why_not(plan: Plan) -> str | None:
     if blocking.why_not is not None:
         return blocking.why_not
     if _find_values(plan) is None:
-        return "an edge predicate asks for earlier events"
+        return "an edge predicate needs earlier events"
     if any(column.distinct for column in plan.aggregates):
         return "DISTINCT asks for all values"
     if any(column.is_spread for column in plan.aggregates):

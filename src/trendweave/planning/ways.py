@@ -106,7 +106,7 @@ def _choose(edge: EdgePlan, step: Transition, strategy: str, in_lanes: bool) -> 
     if way is Way.SCAN or guard.always_open:
         return Summing(way, way, reason)
     return Summing(
-        way, Way.SCAN, f"{reason}; after a NOT only whole numbers leave sums again: floats, MIN, MAX are scanned"
+        way, Way.SCAN, f"{reason}; after a NOT only integers can be subtracted from sums: floats, MIN, MAX are scanned"
     )
 
 

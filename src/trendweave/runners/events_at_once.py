@@ -22,7 +22,9 @@ _FIRST_EVENTS = 50_000
 _LOG = logging.getLogger("trendweave")
 #: Texts of queries of which it was told in this process.
 _TOLD: set[str] = set()
-_WAY_OUT = "and events of one time never follow each other, unless order_by= names a column that orders them"
+_WAY_OUT = (
+    "and events with the same timestamp never follow each other, unless order_by= names a column that orders them"
+)
 
 
 def find_events_at_once(column: pa.ChunkedArray, window: Window) -> str:

@@ -98,7 +98,7 @@ def describe_overview(shown: Shown) -> Iterator[tuple[str, str]]:
 
 def keys_text(family: KeyFamily) -> str:
     """By what rows of a family meet."""
-    return f"by {', '.join(map(path_text, family.keys))}" if family.keys else "all in one place"
+    return f"by {', '.join(map(path_text, family.keys))}" if family.keys else "all together"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -124,7 +124,7 @@ def anchor_text(condition: AnchorPlan) -> str:
     names = {"last": "the latest {}", "first": "the first {}", "previous": "the {} directly before"}
     anchors = " and ".join(names[anchor.kind].format(anchor.variable) for anchor in condition.anchors)
     return (
-        f"{condition.text}: one per value of {anchors}; events up to {condition.variable} are looked at once per lane"
+        f"{condition.text}: one per value of {anchors}; events up to {condition.variable} are processed once per lane"
     )
 
 
@@ -229,7 +229,7 @@ def selection_text(selection: Selection) -> str:
         text
         + {
             "next": "",
-            "past last": "; then the next that begins behind its last event",
+            "past last": "; then the next that begins after its last event",
             "first": f"; then the next that begins with its first {name} or later",
             "last": f"; then the next that begins with its last {name} or later",
         }[selection.skip]
@@ -299,18 +299,18 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
 
 
 #: How rows of a batch meet on Spark, unless an option says otherwise.
-COLUMNS_TEXT = "columns: tasks pack rows by key, Spark moves packs, tasks sort them"
+COLUMNS_TEXT = "columns: tasks pack rows by key, Spark shuffles the packs, tasks sort them"
 ROWS_TEXT = "rows: Spark moves and sorts them by time"
 
 
 def chunks_text(chunks: TimeChunks | None, window: Window) -> str:
     if chunks is None and isinstance(window, MovingWindow):
-        return "a task per key at least; what is asked looks to both sides of a chunk of time"
+        return "at least a task per key; time is not split, as matches depend on both sides of a chunk"
     if chunks is None and isinstance(window, SessionWindow):
         return "a task per key at least; sessions are not cut by time"
     if chunks is None:
-        return "a task per key at least; one window over the whole input is not cut by time"
-    text = f"keys are cut into chunks of {duration_text(chunks.length)}"
+        return "at least a task per key; one window over the whole input is not split by time"
+    text = f"keys are split into chunks of {duration_text(chunks.length)}"
     beyond = chunks.before + chunks.after
     if not beyond:
         return f"{text}; no event is read twice"

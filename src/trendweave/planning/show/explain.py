@@ -14,7 +14,7 @@ from trendweave.planning.ways import finds_extrema, plan_pieces, steps_from_row_
 _LABEL = 13
 _BY_WINDOW = "rows are copied into their windows: what is under NOT, or which reading counts, depends on the window"
 
-_SAME_TIME = "events of one time never follow each other, unless order_by= names a column that orders them"
+_SAME_TIME = "events with the same timestamp never follow each other, unless order_by= names a column that orders them"
 
 
 def explain_text(plan: Plan) -> str:
@@ -195,7 +195,7 @@ def _template(title: str, template: Template, plan: Plan) -> list[str]:
     lines = [f"{title}: {_counted(len(template.states), 'state')}, {_counted(len(template.transitions), 'transition')}"]
     lines += _table(states)
     if template.transitions:
-        steps = [("transition", "negation", "edge predicate", "way to sum", "cost", "because")]
+        steps = [("transition", "negation", "edge predicate", "sum method", "cost", "because")]
         for step in template.transitions:
             edge = plan.edge(template.states[step.source].variable, template.states[step.target].variable)
             guard = describe.gap_text(step.guard, step.closed, plan) or "-"

@@ -46,7 +46,7 @@ def _overview(plan: IntervalPlan, with_tasks: bool) -> list[str]:
     ]
     if plan.returns != "situations":
         at_end = "when the last situation of a match has ended"
-        early = "when a match is certain, whatever happens to situations that still run"
+        early = "when a match is certain, whatever happens to situations that have not ended"
         window = "none: matches may last as long as the input"
         if plan.within is not None:
             last = "last end" if plan.at_end else "detection"
@@ -54,7 +54,7 @@ def _overview(plan: IntervalPlan, with_tasks: bool) -> list[str]:
         rows += [
             ("window", window),
             ("detection", at_end if plan.at_end else early),
-            ("order", f"{_order(plan)}, to begin with; it follows the data"),
+            ("order", f"{_order(plan)}, at first; it adapts to the data"),
         ]
     if with_tasks:
         exchange = describe.ROWS_TEXT if _in_stretches(plan) else describe.COLUMNS_TEXT
@@ -69,12 +69,12 @@ def _tasks(plan: IntervalPlan) -> str:
     if plan.partition_by:
         return "a task per partition at least"
     if _in_stretches(plan):
-        return "stretches of time side by side; what they find is put together in one task"
+        return "time ranges in parallel; their results are merged in one task"
     chunks = choose_interval_chunks(plan)
     if chunks is None:
         return "one task: nothing tells rows apart, and time cannot be cut"
     length, after = duration_text(chunks.length), duration_text(chunks.after)
-    return f"time is cut into chunks of {length}, each with the {after} after it and the last time before it"
+    return f"time is split into chunks of {length}, each with the {after} after it and the last time before it"
 
 
 def _in_stretches(plan: IntervalPlan) -> bool:
