@@ -133,8 +133,8 @@ def test_why_there_are_no_trends(caplog: pytest.LogCaptureFixture) -> None:
     assert told(caplog, "SEQ(Trade, Stock)") == [f"the result is empty: {of_pairs}"]
     assert "hold no sequence that lies in one window, is in" in told(caplog, "SEQ(Trade, Stock) WITHIN 1 second")[0]
     assert told(caplog, "SEQ(Stock, Trade)", AT_ONCE) == [
-        "the result is empty: all 2 events have the same time, and events with the same timestamp never follow each other, "
-        "unless order_by= names a column that orders them"
+        "the result is empty: all 2 events have the same time, and events with the same timestamp never follow each "
+        "other, unless order_by= names a column that orders them"
     ]
     assert told(caplog, "Stock+", EVENTS.slice(0, 0)) == ["the result is empty: there are no events"]
     without = EVENTS.set_column(0, "time", pa.nulls(3, pa.int64()))

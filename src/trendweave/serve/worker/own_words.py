@@ -15,7 +15,7 @@ _WORDS = tuple(
         (r"name it with time=", "choose it under Time"),
         (r"name it with type=, or type=None", "choose it under Type, or none"),
         (r"name the column that holds the type with type=", "choose the column that holds the type under Type"),
-        (r"leave type= out", "choose none under Type"),
+        (r"remove type=", "choose none under Type"),
         (r"give time_unit='\w+' if they are (\w+)", r"choose \1 under Times are"),
         (r"give time_format='iso', or how times are written, such as time_format='.*'", "choose text under Times are"),
         (
@@ -28,7 +28,7 @@ _WORDS = tuple(
         (r"leave time_(unit|format) out", "choose another reading under Times are"),
         (r"time_unit is for numbers", "units are for numbers"),
         (r"time_format is for text", "text was chosen under Times are"),
-        (r" as time_format says", " as Times are says"),
+        (r" the time_format; ", " the format chosen under Times are; "),
         (r"; max_trends is ", "; a page gets at most "),
         (r", and max_trends= allows more", ""),
         (r", unless order_by= names a column that orders them", ""),
