@@ -27,7 +27,9 @@ UNITS: dict[str, int] = {
 MAX_NANOSECONDS = 2**62
 
 
-def make_duration(amount: str, unit: str | None, span: Span | None, problems: list[Problem]) -> Duration:
+def make_duration(
+    amount: str, unit: str | None, span: Span | None, problems: list[Problem], may_be_zero: bool = False
+) -> Duration:
     """The duration, or one without a length and a problem added to the list."""
 
     def unreadable(code: str, message: str, hint: str) -> Duration:
@@ -43,13 +45,22 @@ def make_duration(amount: str, unit: str | None, span: Span | None, problems: li
             known = f"a {unit.lower().rstrip('s')} has no fixed length; write it in days"
         return unreadable("TW106", f"unknown time unit {unit}", near_names(unit, UNITS) or known)
     length = Fraction(amount) * size
-    if length <= 0:
+    if length < 0 or (length == 0 and not may_be_zero):
         return unreadable("TW107", "a duration must be larger than zero", "write a positive duration")
     if length.denominator != 1:
         return unreadable("TW107", "a duration is a whole number of nanoseconds", "write it in a finer unit")
     if length > MAX_NANOSECONDS:
         return unreadable("TW107", "a duration is at most 146 years", "leave WITHIN out for one window over all")
     return Duration(int(length), span=span)
+
+
+def refuse_zero(length: Duration, problems: list[Problem]) -> Duration:
+    """The same length where it is not zero; else one without a length, and a problem added to the list."""
+    if length.nanoseconds != 0:
+        return length
+    message, hint = "a duration must be larger than zero", "write a positive duration"
+    problems.append(problem_at(length.span, "TW107", message, hint))
+    return Duration(None, span=length.span)
 
 
 def duration_text(nanoseconds: int) -> str:
@@ -69,11 +80,7 @@ def read_duration(text: str, what: str, or_none_at_all: bool = False) -> int:
     if found is None:
         problems.append(Problem("TW106", f"{what}: {text!r} is not a duration", "write for example 10 seconds"))
         raise LanguageError(problems)
-    if or_none_at_all and found[2] is not None and Fraction(found[1]) == 0:
-        make_duration("1", found[2], None, problems)  # for its unit
-        length = Duration(0)
-    else:
-        length = make_duration(found[1], found[2], None, problems)
+    length = make_duration(found[1], found[2], None, problems, or_none_at_all)
     if problems:
         raise LanguageError([replace(problem, message=f"{what}: {problem.message}") for problem in problems])
     assert length.nanoseconds is not None

@@ -10,6 +10,7 @@ from lark.tree import Meta
 
 from trendweave.errors import near_names
 from trendweave.language import syntax_tree as st
+from trendweave.language.durations import refuse_zero
 from trendweave.language.interval_tree import (
     MATCH_AGGREGATES,
     PREV,
@@ -67,6 +68,9 @@ class IntervalTreeBuilder(TreeBuilder):
                 hint = "an aggregate speaks of a whole match; it belongs into RETURN"
                 self._problem(node.span or name.span, "TW108", f"{node.function} is no scalar function", hint)
         low, high = bounds or (None, None)
+        if low is not None and low.nanoseconds == 0:
+            low = None  # every situation lasts that long
+        high = None if high is None else refuse_zero(high, self.problems)
         self._check_bounds(low, high, _span(meta))
         return Situation(str(name), condition, low, high, span=name.span)
 
@@ -124,7 +128,7 @@ class IntervalTreeBuilder(TreeBuilder):
         return "DETECT", True, _span(meta)
 
     def every_clause(self, meta: Meta, children: list[Any]) -> Clause:
-        return "EVERY", children[1], _span(meta)
+        return "EVERY", refuse_zero(children[1], self.problems), _span(meta)
 
     def return_situations(self, meta: Meta, children: list[Any]) -> Clause:
         return "RETURN", IntervalReturn("situations", span=_span(meta)), _span(meta)

@@ -16,7 +16,7 @@ from lark.visitors import Transformer_NonRecursive
 from trendweave.errors import Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.arguments import make_argument
-from trendweave.language.durations import make_duration
+from trendweave.language.durations import make_duration, refuse_zero
 from trendweave.language.functions import (
     AGGREGATES,
     CAST_TYPES,
@@ -148,10 +148,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return "GROUP-BY", _nodes(children), _span(meta)
 
     def within_clause(self, meta: Meta, children: list[Any]) -> Clause:
-        return "WITHIN", (children[-1], len(children) == 3), _span(meta)
+        return "WITHIN", (refuse_zero(children[-1], self.problems), len(children) == 3), _span(meta)
 
     def slide_clause(self, meta: Meta, children: list[Any]) -> Clause:
-        return "SLIDE", children[1], _span(meta)
+        return "SLIDE", refuse_zero(children[1], self.problems), _span(meta)
 
     def _choice(kind: st.ChoiceKind) -> Callable[..., Clause]:  # type: ignore[misc]
         def method(self: TreeBuilder, meta: Meta, children: list[Any]) -> Clause:
@@ -202,7 +202,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def length(self, meta: Meta, children: list[Any]) -> st.Duration:
         amount = "".join(child for child in children if isinstance(child, Token))
         unit = next((str(child) for child in children if isinstance(child, _Name)), None)
-        return make_duration(amount, unit, _span(meta), self.problems)
+        return make_duration(amount, unit, _span(meta), self.problems, may_be_zero=True)
 
     def interval(self, meta: Meta, children: list[Any]) -> st.Duration:
         """`INTERVAL '10' MINUTE`, as SQL writes a length."""
@@ -213,7 +213,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 _span(meta), "TW113", f"{amount} is not a duration", "write 10 minutes, or INTERVAL '10' MINUTE"
             )
             return st.Duration(None, span=_span(meta))
-        return make_duration(found[1], str(unit[0]) if unit else found[2], _span(meta), self.problems)
+        name = str(unit[0]) if unit else found[2]
+        return make_duration(found[1], name, _span(meta), self.problems, may_be_zero=True)
 
     def parameter(self, meta: Meta, children: list[Any]) -> st.Parameter:
         return st.Parameter(str(children[0])[1:], span=_span(meta))
@@ -550,7 +551,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return st.DateLiteral((day - _EPOCH.date()).days, span=_span(meta))
 
     def duration(self, meta: Meta, children: list[Any]) -> st.Expression:
-        return make_duration(str(children[0]), str(children[1]), _span(meta), self.problems)
+        return make_duration(str(children[0]), str(children[1]), _span(meta), self.problems, may_be_zero=True)
 
     # Names
 
