@@ -153,6 +153,8 @@ CODES: dict[str, str] = {
     "TW490": "parameter has no value",
     "TW491": "value of a parameter cannot stand in the query",
     "TW492": "there is no such parameter",
+    "TW480": "pattern has too many states for the events",
+    "TW481": "windows would make too many rows",
 }
 
 

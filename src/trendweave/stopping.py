@@ -75,7 +75,8 @@ def heed_stop() -> None:
 
 def _tell_kernels() -> None:
     told = _to_stop[:_MOST]
-    STOPS[1 : 1 + len(told)] = told
+    for place, thread in enumerate(told, 1):
+        STOPS[place] = thread
     STOPS[0] = len(told)
 
 

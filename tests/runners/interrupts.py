@@ -183,6 +183,7 @@ def main(count: int, seed: int, kinds: list[str]) -> None:
         number = draw.choice([signal.SIGINT, signal.SIGALRM])
         interrupt_once(kind, draw.uniform(0, 1.1 * usual[kind]), number, tally)
     for kind in usual:
+        faulthandler.dump_traceback_later(_HANGS, exit=True)
         if digest(KINDS[kind]()) != known[kind]:
             wrong.append(kind)
     print(f"{tally.interrupts} interrupts, the longest ended in {tally.longest:.2f} s, {tally.late} took more than 2 s")

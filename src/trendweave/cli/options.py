@@ -139,6 +139,18 @@ MaxTrends = Annotated[
     int | None,
     typer.Option(min=1, metavar="NUMBER", help="A query that would list more trends is refused; 1,000,000 by default."),
 ]
+MaxRows = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="NUMBER", help="Windows that could make more rows are refused; 100,000,000 by default."
+    ),
+]
+MaxWork = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="NUMBER", help="Patterns with more states x transitions x events are refused; 10^11 by default."
+    ),
+]
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help='Memory limit for listing trends; "512 MB" by default.')
 ]

@@ -16,7 +16,8 @@ from trendweave.errors import Problem, TrendweaveError
 #: Arguments that are options of a command. All are called the same, with - for _.
 _OPTIONS = (
     *("numbers", "device", "time", "type", "time_unit", "time_format", "order_by", "exchange", "sharing", "memory"),
-    *("max_trends", "watermark", "early", "buckets", "between", "using", "within", "slide", "rule_columns"),
+    *("max_trends", "max_rows", "max_work", "watermark", "early", "buckets", "between", "using", "within", "slide"),
+    "rule_columns",
 )
 #: Arguments that only settings of Spark stand for.
 _SETTINGS = {
@@ -41,7 +42,7 @@ _MISSING, _NEAR = re.compile(r"there is no (?P<role>time|type) column "), re.com
 _VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
 _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
 #: Names that are no words of English, where they stand alone.
-_WORDS = "max_trends|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
+_WORDS = "max_trends|max_rows|max_work|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
 _NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
 
 

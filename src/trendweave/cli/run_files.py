@@ -43,6 +43,8 @@ class FileRun:
     exchange: Exchange | None = None
     device: Device | None = None
     max_trends: int | None = None
+    max_rows: int | None = None
+    max_work: int | None = None
     memory: str | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
     order_by: Sequence[str] | None = None
@@ -61,6 +63,10 @@ class FileRun:
             options["device"] = self.device.value
         if self.max_trends is not None:
             options["max_trends"] = self.max_trends
+        if self.max_rows is not None:
+            options["max_rows"] = self.max_rows
+        if self.max_work is not None:
+            options["max_work"] = self.max_work
         if self.memory is not None:
             options["memory"] = self.memory
         if isinstance(self.asked, Query):

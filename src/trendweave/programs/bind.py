@@ -11,6 +11,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.limits import Limits
 from trendweave.programs.program import Program
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.detection import Detection
@@ -37,6 +38,10 @@ class Wishes(Protocol):
     def order_by(self) -> tuple[str, ...]:
         """The columns that order events of one time, for queries that look for trends."""
 
+    @property
+    def limits(self) -> Limits:
+        """What is refused before it is computed."""
+
 
 def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Program:
     """The program of a plan.
@@ -53,7 +58,7 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
     """
     match plan:
         case Plan():
-            asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by)
+            asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by, wishes.limits)
             return bind_trends(plan, events, time, type_, *asked)
         case IntervalPlan():
             if wishes.device == "gpu":
@@ -67,7 +72,7 @@ def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str 
     marked = events
     for name in plan.columns:
         marked = marked.append(pa.field(name, pa.bool_()))
-    asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by)
+    asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by, wishes.limits)
     inner = bind_trends(plan.trend, marked, time, type_, *asked)
     situations = bind_intervals(plan.situations, events, time, type_)
     read = {*inner.needs.read, *(path[0] for path in plan.situations.needed_columns)} - set(plan.columns)

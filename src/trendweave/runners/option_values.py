@@ -21,6 +21,8 @@ SETTINGS = {
     "max_rows_of_a_key": "maxRowsOfAKey",
     "bytes_in_memory": "bytesInMemory",
     "buckets": "buckets",
+    "max_rows": "maxRows",
+    "max_work": "maxWork",
 }
 _UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _Word = TypeVar("_Word", bound=str)

@@ -16,6 +16,7 @@ from trendweave.errors import TrendweaveError, near_names, raise_together
 from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.programs.limits import LIMITS, Limits
 from trendweave.programs.trends.detection import (
     DEFAULTS,
     MAX_TRENDS,
@@ -73,6 +74,11 @@ class Options(TypedDict, total=False):
     """Memory limit for listing trends, such as "512 MB" (the default), or a number of bytes. Every host."""
     max_trends: int | None
     """A query that would list more trends is refused; one million by default. Every host."""
+    max_rows: int | str | None
+    """A query whose sliding windows could make more rows is refused; 100 million unless given. Everywhere."""
+    max_work: int | str | None
+    """A pattern is refused whose template has more states times transitions times events; 10^11 unless given. Templates
+    with at most 10,000 states times transitions are not counted. Everywhere."""
     strategy: Strategy | None
     """The algorithm that lists trends: "m-cet" walks with one trend in memory, "t-cet" stores all prefixes of trends,
     "h-cet" joins partial trends of time ranges, "baseline" extends every trend by every event. By default the optimiser
@@ -165,7 +171,7 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_ANYWHERE = ("numbers", "memory", "max_trends", "strategy", "device", "order_by")
+_ANYWHERE = ("numbers", "memory", "max_trends", "max_rows", "max_work", "strategy", "device", "order_by")
 _OF_TIMES = ("time_unit", "time_format")
 _EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
 _IN_BATCH = (
@@ -243,6 +249,7 @@ class Settings:
     times: TimeReading = AS_THEY_ARE
     order_by: tuple[str, ...] = ()
     rule_columns: tuple[RuleColumn, ...] = ()
+    limits: Limits = LIMITS
 
 
 _DEFAULTS = Settings()
@@ -387,6 +394,10 @@ def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Set
         spark=options.get("spark"),
         sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
         times=read_time_options(options.get("time_unit"), options.get("time_format")),
+        limits=Limits(
+            read_positive("max_rows", options.get("max_rows", LIMITS.max_rows)),
+            read_positive("max_work", options.get("max_work", LIMITS.max_work)),
+        ),
     )
 
 

@@ -13,7 +13,9 @@ from trendweave.cli.options import (
     DeviceOption,
     ExchangeOption,
     Master,
+    MaxRows,
     MaxTrends,
+    MaxWork,
     Memory,
     NumberFormat,
     Runner,
@@ -74,6 +76,8 @@ def pipe(
     exchange: ExchangeOption = None,
     device: DeviceOption = None,
     max_trends: MaxTrends = None,
+    max_rows: MaxRows = None,
+    max_work: MaxWork = None,
     memory: Memory = None,
     store: StorePath = None,
     between: Between = None,
@@ -105,6 +109,8 @@ def pipe(
     options |= {} if device is None else {"device": device.value}
     options |= {} if exchange is None else {"exchange": exchange.value}
     options |= {} if max_trends is None else {"max_trends": max_trends}
+    options |= {} if max_rows is None else {"max_rows": max_rows}
+    options |= {} if max_work is None else {"max_work": max_work}
     options |= {} if memory is None else {"memory": memory}
     options |= read_times(time_unit, time_format)
     options |= {} if using is None else {"using": using.value}

@@ -11,6 +11,7 @@ from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
+from trendweave.programs.limits import LIMITS, Limits, check_rows, check_template
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
@@ -25,7 +26,7 @@ class BoundTrends:
     """A trend plan bound to the columns of some events: all that does not depend on what is returned.
 
     `prepared` says how rows are prepared where the plan alone does not. `device` is what computes: rows and states do
-    not depend on it. `order_by` names the columns that order events of one time.
+    not depend on it. `order_by` names the columns that order events of one time. `limits` say what is refused.
     """
 
     plan: Plan
@@ -36,6 +37,7 @@ class BoundTrends:
     prepared: Preparation | None = None
     device: str = "cpu"
     order_by: tuple[str, ...] = ()
+    limits: Limits = LIMITS
 
     @cached_property
     def preparation(self) -> Preparation:
@@ -112,11 +114,26 @@ class BoundTrends:
         return tuple(name for key, name in keys if key.path in grouped)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepare_rows(self.plan, self.preparation, events, self.time, self.type)
+        rows, dropped = prepare_rows(self.plan, self.preparation, events, self.time, self.type)
+        self._check_limits(rows)
+        return rows, dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        return adopt_rows(rows, self.moment, self.needs.words)
+        rows = adopt_rows(rows, self.moment, self.needs.words)
+        self._check_limits(rows)
+        return rows
+
+    def _check_limits(self, rows: pa.Table) -> None:
+        check_template(self.plan, rows.num_rows, self.limits)
+        grouped = {group.path for group in self.plan.groups}
+        keys = zip((*self.plan.partition_key, *self.plan.bound_keys), self._key_columns(), strict=True)
+        check_rows(
+            self.plan, rows, tuple(name for key, name in keys if key.path in grouped), self.time_type, self.limits
+        )
+
+    def _key_columns(self) -> tuple[str, ...]:
+        return (*self.preparation.partition_key, *self.preparation.bound_keys)
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk owns the windows (or times) that begin in it."""

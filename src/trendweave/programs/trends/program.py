@@ -18,6 +18,7 @@ from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.ways import steps_from_row_to_row
+from trendweave.programs.limits import LIMITS, Limits
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
@@ -400,9 +401,10 @@ def bind_trends(
     way: str | None = None,
     device: str = "cpu",
     order_by: tuple[str, ...] = (),
+    limits: Limits = LIMITS,
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
-    bound = (plan, events, time, type_, numbers, None, device, order_by)
+    bound = (plan, events, time, type_, numbers, None, device, order_by, limits)
     if plan.returns == "aggregates" and plan.finds_trends:
         return ListedAggregates(*bound, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":

@@ -1,0 +1,98 @@
+"""What is refused before it is computed, because it takes too much time or memory: templates that are too large for the
+events at hand, and results of too many rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.language.durations import duration_text
+from trendweave.planning.plan import Plan, SlidingWindow
+from trendweave.rows.encoded import TIME
+from trendweave.rows.times import TimeType, as_steps
+
+#: A template with at most so many states times transitions costs little per event, however many there are.
+_SMALL_TEMPLATE = 10_000
+#: Tables of a template are made for few events as well: they cost as much as so many.
+_LEAST_EVENTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rows of a result at most; and states times transitions times events of a template, unless it is small."""
+
+    max_rows: int = 10**8
+    max_work: int = 10**11
+
+
+LIMITS = Limits()
+
+
+def check_template(plan: Plan, events: int, limits: Limits) -> None:
+    """Refuse a template that is too large for so many events.
+
+    Raises:
+        ExecutionError: TW480.
+    """
+    for template in (plan.template, *(negated.template for negated in plan.negations)):
+        states, transitions = len(template.states), len(template.transitions)
+        size = states * transitions
+        work = size * max(events, _LEAST_EVENTS)
+        if size > _SMALL_TEMPLATE and work > limits.max_work:
+            message = (
+                f"the pattern has {states:,} states and {transitions:,} transitions, too many for {events:,} events: "
+                f"their product is {work:.1e}, and max_work is {limits.max_work:.1e}"
+            )
+            hint = "repeat less often ({n} writes a part n times), use fewer events, or raise max_work="
+            raise ExecutionError([Problem("TW480", message, hint)])
+
+
+def check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeType, limits: Limits) -> None:
+    """Refuse a query whose windows alone make more rows than a result may have.
+
+    Args:
+        plan: The plan.
+        rows: Prepared rows.
+        groups: The columns that tell rows of a window apart.
+        kind: How the time column counts.
+        limits: What is allowed.
+
+    Raises:
+        ExecutionError: TW481.
+    """
+    window = plan.window
+    if not isinstance(window, SlidingWindow):
+        return
+    length, slide = (max(1, one // kind.step) for one in (window.length, window.slide))
+    per_event = -(-length // slide)
+    if per_event * rows.num_rows <= limits.max_rows:
+        return
+    # Events of a group share windows: there are no more than begin between its first event and its last.
+    times = as_steps(rows.column(TIME), kind)
+    codes = np.zeros(times.size, np.int64) if not groups else _number_groups(rows, groups)
+    order = np.lexsort((times, codes))
+    times, codes = times[order], codes[order]
+    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    last = np.append(first[1:], codes.size) - 1
+    spanned = (times[last] - times[first]) // slide + per_event + 1
+    most = int(np.minimum(spanned.astype(np.float64), (last - first + 1) * float(per_event)).sum())
+    if most > limits.max_rows:
+        message = (
+            f"each event lies in {per_event:,} windows of {duration_text(window.length)}, "
+            f"so there could be {most:,} rows; max_rows is {limits.max_rows:,}"
+        )
+        hint = f"use a longer SLIDE than {duration_text(window.slide)}, group by less, or raise max_rows="
+        raise ExecutionError([Problem("TW481", message, hint)])
+
+
+def _number_groups(rows: pa.Table, groups: tuple[str, ...]) -> np.ndarray:
+    codes = np.zeros(rows.num_rows, np.int64)
+    for name in groups:
+        own = rows.column(name).combine_chunks()
+        own = own if pa.types.is_dictionary(own.type) else own.dictionary_encode(null_encoding="encode")
+        codes = codes * (len(own.dictionary) + 1) + own.indices.fill_null(len(own.dictionary)).to_numpy()
+        codes = np.unique(codes, return_inverse=True)[1]
+    return codes
