@@ -70,7 +70,7 @@ def _keep(compiled: Any, group: str, name: str, more: str) -> Any:
     dispatcher: Any = compiled
     dispatcher._cache = kept
     dispatcher.compile = _shared_among_processes(dispatcher.compile, kept)
-    dispatcher.__class__ = _stoppable(type(dispatcher))
+    dispatcher.__class__ = _stoppable(dispatcher.__class__)
     return dispatcher
 
 

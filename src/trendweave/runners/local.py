@@ -48,7 +48,7 @@ class Batches:
         self._batches = output.batches
         self._rows = 0
         self._tell: Callable[[int], None] | None = None
-        self._next = next if device == "gpu" else interruptible(next, work)
+        self._next = _next_batch if device == "gpu" else interruptible(_next_batch, work)
 
     def tell_at_end(self, tell: Callable[[int], None]) -> Batches:
         """The same batches; after the last one, what there is to say is said once, with the number of all rows."""
@@ -59,7 +59,7 @@ class Batches:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        batch = self._next(self._batches, None)
+        batch = self._next(self._batches)
         if batch is None:
             tell, self._tell = self._tell, None
             if tell is not None:
@@ -67,6 +67,10 @@ class Batches:
             raise StopIteration
         self._rows += batch.num_rows
         return batch.replace_schema_metadata(self.schema.metadata)
+
+
+def _next_batch(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    return next(batches, None)
 
 
 def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output, Dropped]:
