@@ -147,7 +147,10 @@ def _count_joinable(plan: Plan, rows: pa.Table, same: np.ndarray) -> int:
     letters, groups = read_letters(rows)[tied], same[tied]
     number = {variable.name: place for place, variable in enumerate(plan.variables)}
     joined = np.zeros(int(groups.max()) + 1, np.bool_)
-    for earlier, later in {pair for template in plan.templates for pair in template.neighbours()}:
+    pairs = {pair for template in plan.templates for pair in template.neighbours()}
+    if any(name not in number for pair in pairs for name in pair):
+        return 0  # several queries in one template, whose states are none of the variables that rows tell of
+    for earlier, later in pairs:
         one, other = (
             letters[:, number[name] // 64] >> np.uint64(number[name] % 64) & np.uint64(1) != 0
             for name in (earlier, later)
