@@ -6,8 +6,10 @@ them. What it is bound to is a program, and every place runs programs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
     from trendweave.store.patterns.plan_access import Wish
 
 _Found = TypeVar("_Found")
+
+
+def _import_engine() -> None:
+    """Import what computes before a signal can end that half-way: Python would leave broken packages behind."""
+    if "trendweave.runners.local" not in sys.modules:
+        from trendweave.runners.interruptible import interruptible
+
+        interruptible(import_module)("trendweave.runners.local")
 
 
 class Asked(Protocol):
@@ -71,6 +81,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         events: A table of any kind, a Spark DataFrame, or files that Spark's tasks read.
         options: The keyword arguments of the call.
     """
+    _import_engine()
     from trendweave.runners.options import Place
 
     if is_store(events):
@@ -258,6 +269,7 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     """The same rows as an iterator over batches."""
+    _import_engine()
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.ITER, options, None)
@@ -316,6 +328,7 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
 def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Incremental:
     """An engine for events piece by piece."""
+    _import_engine()
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.options import Place
 
@@ -334,6 +347,7 @@ def open_session(
 
 def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tuple[Incremental, str, bytes | None]:
     """What a session is made of: an engine, how far the watermark stays behind, and a state to go on from."""
+    _import_engine()
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.options import Place
 

@@ -45,3 +45,25 @@ def test_many_interrupts_of_all_kinds() -> None:
 def test_many_interrupts_while_compiling(tmp_path: Path) -> None:
     """A function that is being compiled is compiled to its end: how long that takes depends on it and the machine."""
     interrupt(100, 4, TRENDWEAVE_CACHE=str(tmp_path))
+
+
+#: A signal comes while the first run still imports what computes.
+IMPORTS = """
+import signal, pyarrow as pa, trendweave
+def interrupt(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, interrupt)
+events = pa.table({"time": [1, 2, 3], "type": ["A"] * 3})
+query = trendweave.query("RETURN COUNT(*) AS n PATTERN A+")
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    query.run(events)
+except TimeoutError:
+    print("interrupted")
+print(query.run(events)["n"].to_pylist())
+"""
+
+
+def test_no_import_is_left_half_done() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert [line for line in done.stdout.splitlines() if line != "interrupted"] == ["[Decimal('7')]"]

@@ -11,10 +11,9 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.intervals.program import bind_intervals
-from trendweave.programs.limits import Limits
 from trendweave.programs.program import Program
 from trendweave.programs.situated.program import InSituations
-from trendweave.programs.trends.detection import Detection
+from trendweave.programs.trends.detection import Detection, Limits
 from trendweave.programs.trends.program import bind_trends
 from trendweave.results.types import Numbers
 

@@ -3,14 +3,13 @@ events at hand, and results of too many rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.language.durations import duration_text
 from trendweave.planning.plan import Plan, SlidingWindow
+from trendweave.programs.trends.detection import Limits
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
@@ -18,17 +17,6 @@ from trendweave.rows.times import TimeType, as_steps
 _SMALL_TEMPLATE = 10_000
 #: Tables of a template are made for few events as well: they cost as much as so many.
 _LEAST_EVENTS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Rows of a result at most; and states times transitions times events of a template, unless it is small."""
-
-    max_rows: int = 10**8
-    max_work: int = 10**11
-
-
-LIMITS = Limits()
 
 
 def check_template(plan: Plan, events: int, limits: Limits) -> None:

@@ -16,13 +16,14 @@ from trendweave.errors import TrendweaveError, near_names, raise_together
 from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.programs.limits import LIMITS, Limits
 from trendweave.programs.trends.detection import (
     DEFAULTS,
+    LIMITS,
     MAX_TRENDS,
     MEMORY,
     STRATEGIES,
     Detection,
+    Limits,
     Strategy,
 )
 from trendweave.results.types import NUMBERS, Numbers

@@ -11,8 +11,9 @@ from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
-from trendweave.programs.limits import LIMITS, Limits, check_rows, check_template
+from trendweave.programs.limits import check_rows, check_template
 from trendweave.programs.program import Flag, Needs, TimeCut
+from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped

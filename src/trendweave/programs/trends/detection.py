@@ -21,4 +21,13 @@ class Detection:
     strategy: Strategy | None = None
 
 
-DEFAULTS = Detection()
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused before it is computed: more rows of a result, and more states times transitions times events of a
+    template, unless it is small."""
+
+    max_rows: int = 10**8
+    max_work: int = 10**11
+
+
+DEFAULTS, LIMITS = Detection(), Limits()

@@ -18,13 +18,12 @@ from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.ways import steps_from_row_to_row
-from trendweave.programs.limits import LIMITS, Limits
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.contiguous.counts import count_all_runs
 from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
-from trendweave.programs.trends.detection import DEFAULTS, Detection
+from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
 from trendweave.programs.trends.folded.steps import make_folded_steps
 from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
