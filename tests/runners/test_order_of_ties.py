@@ -13,7 +13,7 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.reference.query import Moving, Query, text
+from tests.reference.query import Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
 from tests.reference.trend_rows import shown_text, trend_rows
@@ -21,6 +21,7 @@ from tests.runners.reference_tables import SCHEMA, rows_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as planned_list
+from tests.streaming.simulated import SimulatedStream
 from trendweave.errors import DataError, OptionError
 
 MOVES = pa.table({"time": [60, 60, 61], "number": [2, 1, 3], "type": ["Buy", "Click", "Buy"]})
@@ -82,9 +83,49 @@ def test_choosing(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject)
     asked = planned_list(shown_text(query, f"{'COMPLETE ' if query.complete else ''}TRENDS(x, s)"))
     expected = counted(trend_rows(query, events, PLAIN))
     assert counted(rows_of(asked.run(table_of(events), order_by="order"))) == expected, str(asked)
-    chosen = query.after_match or query.per_start
-    if query.window is not None and not (chosen and isinstance(query.window, Moving)):
+    if query.window is not None:
         assert counted(in_pieces(asked, events, data)) == expected, str(asked)
+
+
+@given(queries_and_streams(empty=False, conjunction=False, choice=True, lists=True, moving=True), hs.data())
+@examples(120)
+def test_choosing_under_within_alone_in_pieces(case: tuple[Query, list[dict[str, Any]]], data: hs.DataObject) -> None:
+    """What was taken away goes by the finer order, however pieces are cut, in a session's state and in Spark's."""
+    query, events = case[0], numbered(case[1], data)
+    asked = planned_list(shown_text(query, "TRENDS(x, s)"))
+    expected = counted(trend_rows(query, events, PLAIN))
+    assert counted(rows_of(asked.run(table_of(events), order_by="order"))) == expected, str(asked)
+    assert counted(in_pieces(asked, events, data)) == expected, str(asked)
+    in_time = sorted((event for event in events if event["time"] is not None), key=lambda event: event["time"])
+    stream = SimulatedStream(asked, delay=0, schema=table_of([]).schema, order_by=("order",))
+    found = list[dict[str, Any]]()
+    last = {**dict.fromkeys(table_of([]).schema.names), "time": 1000, "type": "Z", "k": 9, "g": "z", "s": "z"}
+    while in_time:
+        cut = data.draw(hs.integers(1, len(in_time)))
+        piece, in_time = in_time[:cut], in_time[cut:]
+        while in_time and in_time[0]["time"] == piece[-1]["time"]:
+            piece.append(in_time.pop(0))  # the next micro-batch would find it late
+        found += stream.push(piece) + stream.advance()
+    found += stream.push([last]) + stream.advance()
+    assert counted(found) == expected, str(asked)
+
+
+def test_what_a_match_takes_away_goes_by_the_order() -> None:
+    """Pairs of one time: the first takes its events away, and the third event begins the next one."""
+    events = pa.table({"time": [60, 60, 60, 61], "number": [1, 2, 3, 9], "type": ["Click", "Buy", "Click", "Buy"]})
+    text = "RETURN EACH FIRST(Click.number) AS a, LAST(Buy.number) AS b PATTERN SEQ(Click, Buy) WITHIN 1 minute"
+    text = f"{text} SEMANTICS skip-till-next-match AFTER MATCH SKIP PAST LAST EVENT"
+    expected = [{"time": 60, "a": 1, "b": 2}, {"time": 61, "a": 3, "b": 9}]
+    assert trendweave.query(text).run(events, order_by="number").to_pylist() == expected
+    session = trendweave.query(text).push(events.schema, order_by="number")
+    found = [row for event in events.to_pylist() for row in session.send(event)]
+    found += session.send({"time": 90, "number": 1, "type": "Click"})
+    assert found == expected
+    workload = trendweave.workload({"pairs": PAIRS + " WITHIN 1 minute", "taken": text})
+    session = workload.push(events.schema, order_by="number")
+    found = [row for event in events.to_pylist() for row in session.send(event)] + session.finish().to_pylist()
+    taken = [{name: row[name] for name in ("time", "a", "b")} for row in found if row["query"] == "taken"]
+    assert taken == expected
 
 
 def test_a_session_takes_events_one_by_one() -> None:
@@ -139,9 +180,3 @@ def test_where_it_is_not_known_it_is_refused() -> None:
         trendweave.operators.filter("number > 1").run(MOVES, order_by="number")
     with pytest.raises(DataError, match="numbr"):
         trendweave.workload({"pairs": PAIRS}).run(MOVES, order_by="numbr")
-    pairs = "RETURN EACH LENGTH PATTERN SEQ(Click, Buy) SEMANTICS contiguous WITHIN 1 minute"
-    taken = trendweave.query(f"{pairs} AFTER MATCH SKIP PAST LAST EVENT")
-    with pytest.raises(OptionError, match="AFTER MATCH"):
-        taken.incremental(MOVES.schema, order_by="number")
-    with pytest.raises(OptionError, match=r"AFTER MATCH .*query taken"):
-        trendweave.workload({"pairs": PAIRS, "taken": taken}).push(MOVES.schema, order_by="number")

@@ -42,9 +42,10 @@ class SimulatedStream:
         schema: pa.Schema = SCHEMA,
         sharing: str = "auto",
         as_run: bool = False,
+        order_by: tuple[str, ...] = (),
     ) -> None:
         """`as_run`: the column of the type is the one that `run` takes where none is given."""
-        settings = Settings(buckets=buckets, early=early, sharing=sharing)
+        settings = Settings(buckets=buckets, early=early, sharing=sharing, order_by=order_by)
         type_ = "type" if "type" in schema.names else None
         if as_run and isinstance(query, trendweave.Query):
             type_ = query._type_column(AUTO)

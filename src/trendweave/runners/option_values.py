@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.language.durations import read_duration
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.situated_plan import QueryPlan
 from trendweave.programs.trends.detection import LEAST_MEMORY
 
 #: Keyword argument -> the setting's name after `spark.trendweave.`.
@@ -107,3 +109,24 @@ def read_memory(memory: str | int) -> int:
 
 def _in_order(units: Iterable[str]) -> str:
     return ", ".join(unit for unit in units if unit)
+
+
+def read_order(plans: Iterable[QueryPlan], value: object) -> tuple[str, ...]:
+    """The columns that order events with the same timestamp (`order_by`).
+
+    Args:
+        plans: The plans of the queries; they are for those that look for trends.
+        value: A name, or several; None for none.
+
+    Raises:
+        OptionError: These are no names, or there is no query that takes them.
+    """
+    if value is None:
+        return ()
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise refuse(f"order_by names a column, or several, not {value!r}", 'write order_by="number"')
+    if all(isinstance(plan, IntervalPlan) for plan in plans):
+        message = "order_by is for trends: situations begin and end at times, whatever their events' order"
+        raise refuse(message, "leave it out, or make times finer")
+    return names

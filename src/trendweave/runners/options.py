@@ -39,11 +39,11 @@ from trendweave.runners.option_values import (
     read_flag,
     read_max_trends,
     read_memory,
+    read_order,
     read_positive,
     read_word,
     refuse,
 )
-from trendweave.runners.order_of_ties import read_order
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -206,8 +206,6 @@ def _less(names: tuple[str, ...], *others: str) -> tuple[str, ...]:
 #: Places that compute in this process.
 _IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
 _ON_SPARK = (Place.SPARK_BATCH, Place.SPARK_STREAM)
-#: Places where events come piece by piece.
-_IN_PIECES = (Place.INCREMENTAL, Place.PUSH, Place.SPARK_STREAM)
 _OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
     place: tuple(dict.fromkeys((*taken, "sharing", "rule_columns", *(("metrics",) if place in _IN_PROCESS else ()))))
     for place, taken in _TAKEN.items()
@@ -277,7 +275,7 @@ def make_settings(
     _check_names(given, place, _TAKEN)
     options = _find_options(place, given, read_setting, _TAKEN[place])
     made = _make(place, options, _detection(plan, options))
-    return replace(made, order_by=read_order({None: plan}, place in _IN_PIECES, options.get("order_by")))
+    return replace(made, order_by=read_order([plan], options.get("order_by")))
 
 
 def make_workload_settings(
@@ -306,7 +304,7 @@ def make_workload_settings(
             errors.append(error.about(name))
     raise_together(errors)
     made = _make(place, options, detection)
-    order = read_order(plans, place in _IN_PIECES, options.get("order_by"))
+    order = read_order(plans.values(), options.get("order_by"))
     return replace(made, order_by=order, rule_columns=_read_rule_columns(options.get("rule_columns", ())))
 
 

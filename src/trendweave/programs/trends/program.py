@@ -221,7 +221,7 @@ class TrendLists(BoundTrends):
 
     def make_selection_steps(self, steps: TrendSteps, select: Select) -> SelectionSteps:
         assert self.plan.selection is not None, "only a selection takes beginnings away"
-        nothing = TakenAway(self.preparation.partition_key, self.plan.selection.skip == "next")
+        nothing = TakenAway(self.preparation.partition_key, self.plan.selection.skip == "next", self.preparation.ties)
         return SelectionSteps(steps, self._span, nothing, select)
 
     @property
@@ -273,7 +273,7 @@ class TrendLists(BoundTrends):
         writer = self._make_writer(own, listing.counted.group_columns)
         batches = self._finish(iter([writer.write(trends.take(certain))]), None, EVERYTHING)
         reached = until[certain]
-        return list(batches.batches), taken.after(encoded, moments.partition[reached], moments.steps[reached])
+        return list(batches.batches), taken.after(encoded, moments.partition[reached], moments.first[reached])
 
     def _keep_changing(self, rows: pa.Table, before: int | None, watermark: int | None) -> pa.Table:
         """Rows of partitions in which something may become certain: those that have new rows, or beginnings from which

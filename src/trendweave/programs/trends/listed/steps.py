@@ -4,7 +4,7 @@ later ones outlives their rows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -59,7 +59,7 @@ class SelectionSteps:
         return self.inner.keeps_from(watermark)
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        taken = TakenAway(self.nothing.keys, self.nothing.own, carry.get(_TAKEN))
+        taken = replace(self.nothing, table=carry.get(_TAKEN))
         needed = self.inner.select_rows(rows, self.inner.closing.windows(before, watermark))
         batches: list[pa.RecordBatch] = []
         if needed.num_rows:

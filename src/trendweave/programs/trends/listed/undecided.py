@@ -99,18 +99,18 @@ def _add_later(rows: EncodedRows, watermark: int, variable: int) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The times of rows, numbered from partition to partition: `of_row`, and of each its step and its partition."""
+    """The times of rows, numbered from partition to partition, finer where columns order events of one time: `of_row`,
+    and of each its first row and its partition."""
 
     of_row: np.ndarray
-    steps: np.ndarray
+    first: np.ndarray
     partition: np.ndarray
 
     @staticmethod
     def of(rows: EncodedRows) -> Moments:
-        steps, partition = rows.tick_steps[rows.tick], rows.partitions.of_rows()
-        first = np.ones(steps.size, np.bool_)
-        first[1:] = (steps[1:] != steps[:-1]) | (partition[1:] != partition[:-1])
-        return Moments(np.cumsum(first) - 1, steps[first], partition[first])
+        new = np.ones(rows.tick.size, np.bool_)
+        new[1:] = rows.tick[1:] != rows.tick[:-1]
+        return Moments(np.cumsum(new) - 1, np.flatnonzero(new), rows.partitions.of_rows()[new])
 
 
 def take_until(selection: Selection, variable: int, trends: ShownTrends, moments: np.ndarray) -> np.ndarray:
