@@ -104,12 +104,12 @@ def counted(rows: pa.Table) -> int:
 @given(EVENTS)
 @examples(20)
 def test_workloads_and_stores(events: list[dict[str, Any]]) -> None:
-    """Of queries with several kinds of partitions, those of the kind with the most; of a store, those that are read."""
+    """Of queries with several kinds of partitions, those of each kind; of a store, those that are read."""
     table = pa.Table.from_pylist(events, SCHEMA)
     rules = {str(number): text for number, (text, _) in enumerate(QUERIES[:5])}
     metrics = trendweave.Metrics()
     trendweave.workload(rules).run(table, metrics=metrics)
-    assert metrics.get["same_time"] == max(expected(events, keys, False) for keys in ("", "k?", "k*"))
+    assert metrics.get["same_time"] == sum(expected(events, keys, False) for keys in ("", "k?", "k*"))
     with TemporaryDirectory() as folder:
         store = trendweave.EventStore.create(Path(folder) / "store", SCHEMA, keys=["k"], buckets=2)
         store.append(table)

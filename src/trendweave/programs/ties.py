@@ -43,7 +43,7 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
             counted in its own.
 
     Returns:
-        Their number; where queries have several kinds of partitions, that of those with the most.
+        Their number; where queries have several kinds of partitions, an event counts in each.
     """
     if chunk is not None and rows.num_rows:
         own = np.floor_divide(_steps_of(rows), chunk) == rows.column(CHUNK).to_numpy()
@@ -61,12 +61,12 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
             kind = view.family, TieKeys(*(tuple(sorted(own)) for own in names))
             before = taken.setdefault(kind, set())
             taken[kind] = None if before is None or view.takes is None else before | set(view.takes)
-    most = 0
+    total = 0
     for (family, keys), bits in taken.items():
         own_rows = shared.of_family(family)
         table = own_rows.table if bits is None else own_rows.table.filter(pa.array(own_rows.with_any(sorted(bits))))
-        most = max(most, _count(table, keys))
-    return most
+        total += _count(table, keys)
+    return total
 
 
 def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, int]]:

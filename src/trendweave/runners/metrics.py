@@ -12,7 +12,7 @@ class Metrics:
 
     On Spark they are there after the first action on the result. `rows`, `null_time`, `null_type`, `other_type`: rows
     read, and dropped by reason. `same_time`: events with the timestamp of another event of their partition, without
-    columns (`order_by`) that order them; of queries with different partitions, the largest number. `trends`: trends (or
+    columns (`order_by`) that order them; for each kind of partitions that queries have. `trends`: trends (or
     matches) found, as a float, in all windows and groups together (Spark only). `peak_rows`: events of the largest key
     (in its time chunk); None if there is no result (Spark only).
 
