@@ -254,8 +254,11 @@ class TrendLists(BoundTrends):
         open_ = np.unique(moments.of_row[undecided])
         selection = self.plan.selection
         assert selection is not None, "only a selection takes beginnings away"
-        if not selection.shortest:
-            asked &= ~np.isin(moments.of_row, open_)
+        # The first trend of a beginning decides it; beginnings of one moment come out together.
+        waits = np.isin(moments.of_row, open_)
+        if selection.shortest:
+            waits &= np.bincount(moments.of_row[asked], minlength=moments.first.size)[moments.of_row] > 1
+        asked &= ~waits
         if not asked.any():
             return [], taken
         table = encoded.table.append_column(ASKED, pa.array(asked))
