@@ -27,12 +27,13 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }
 #: Terminals that stand for many texts, in words.
 KINDS = {
-    "INTEGER": "whole number",
+    "INTEGER": "integer",
     "DECIMAL": "decimal number",
     "STRING": "'text'",
     "NAME": "word",
     "QUOTED_NAME": "`any name`",
     "RELATION": "relation",
+    "PARAMETER": "$name",
 }
 #: Rules that would be called as another one is, without the sign that they make no tree of their own.
 RENAMED = {"_inverse": "condition_part", "_told": "told_list"}
