@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -54,6 +55,15 @@ class Dropped:
 
 
 NOTHING_DROPPED = Dropped()
+#: Counts by name that tasks make while they read, and the columns that these stand in. Events with the same timestamp
+#: are counted where the rows of a key are together.
+COUNTS = {name: f"count_{name}" for name in ("rows", "null_time", "null_type", "other_type")}
+
+
+def add_up(counts: Iterable[Dropped]) -> list[pa.Array]:
+    """The values of these columns in one row."""
+    total = sum(counts, NOTHING_DROPPED)
+    return [pa.array([getattr(total, name)], pa.int64()) for name in COUNTS]
 
 
 def report_dropped(dropped: Dropped) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels.sorting import stable_order
 from trendweave.programs.program import Program
-from trendweave.rows.dropped import NOTHING_DROPPED, Dropped
+from trendweave.rows.dropped import COUNTS, Dropped, add_up
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.pieces import BUCKET, PIECE, ROWS_AT_ONCE
 from trendweave.runners.spark.reading.taken_rows import keep_known
 
-#: Counts by name, and the columns that they stand in beside those of pieces: in a last row, which is no piece.
-COUNTS = {field.name: f"count_{field.name}" for field in fields(Dropped)}
+#: Counts stand in a last row, which is no piece.
 COUNTED_PIECE = pa.schema([*PIECE, *(pa.field(name, pa.int64()) for name in COUNTS.values())])
 
 
@@ -37,8 +36,8 @@ class EventPackTask:
         for pieces in self.pack(self._prepare(batches, counts)):
             uncounted = [pa.nulls(pieces.num_rows, pa.int64())] * len(COUNTS)
             yield pa.RecordBatch.from_arrays([*pieces.columns, *uncounted], schema=COUNTED_PIECE)
-        total = [pa.array([count], pa.int64()) for count in astuple(sum(counts, NOTHING_DROPPED))]
-        yield pa.RecordBatch.from_arrays([*(pa.nulls(1, field.type) for field in PIECE), *total], schema=COUNTED_PIECE)
+        no_piece = [pa.nulls(1, field.type) for field in PIECE]
+        yield pa.RecordBatch.from_arrays([*no_piece, *add_up(counts)], schema=COUNTED_PIECE)
 
     def _prepare(self, batches: Iterable[pa.RecordBatch], counts: list[Dropped]) -> Iterator[pa.RecordBatch]:
         """Prepared rows with their bucket; `counts` gets what was dropped."""

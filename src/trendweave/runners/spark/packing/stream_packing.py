@@ -18,10 +18,11 @@ from trendweave.expressions.spark_sql import spark_column
 from trendweave.planning.plan import Path
 from trendweave.programs.program import MEETS, Program
 from trendweave.programs.shared.program import Shared
+from trendweave.rows.dropped import COUNTS
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
 from trendweave.runners.spark.metrics import count_rows
-from trendweave.runners.spark.packing.event_pack import COUNTED_PIECE, COUNTS, EventPackTask
+from trendweave.runners.spark.packing.event_pack import COUNTED_PIECE, EventPackTask
 from trendweave.runners.spark.pieces import BUCKET, FIRST, ORIGINAL, PIECE
 from trendweave.runners.spark.prepare import is_first_copy, key_column, meeting_number, prepare_rows
 from trendweave.runners.spark.sessions.travelling import travelling

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from trendweave.programs.program import Program
-from trendweave.rows.dropped import NOTHING_DROPPED, Dropped
+from trendweave.rows.dropped import COUNTS, Dropped, add_up
 from trendweave.runners.spark.exchange.blobs import BUCKET, ROWS
 from trendweave.runners.spark.exchange.deal import Deal
 from trendweave.runners.spark.reading.counts import count_by_bounds, count_rows
@@ -19,8 +19,6 @@ from trendweave.runners.spark.reading.needed import may_be_taken
 from trendweave.runners.spark.reading.pieces import Piece
 from trendweave.runners.spark.reading.taken_rows import copy_rows, keep_known
 
-#: Counts by name, and the columns that they stand in beside those of blobs: NULL where there is a blob.
-COUNTS = {field.name: f"count_{field.name}" for field in fields(Dropped)}
 _BLOB = {BUCKET: pa.int32(), ROWS: pa.binary()}
 
 
@@ -55,9 +53,8 @@ class ReadTask:
         for blobs in self.deal(self._rows(pieces, counts)):
             uncounted = [pa.nulls(blobs.num_rows, pa.int64())] * len(COUNTS)
             yield pa.RecordBatch.from_arrays([*blobs.columns, *uncounted], [*_BLOB, *COUNTS.values()])
-        total = [pa.array([count]) for count in astuple(sum(counts, NOTHING_DROPPED))]
         no_blob = [pa.nulls(1, kind) for kind in _BLOB.values()]
-        yield pa.RecordBatch.from_arrays([*no_blob, *total], [*_BLOB, *COUNTS.values()])
+        yield pa.RecordBatch.from_arrays([*no_blob, *add_up(counts)], [*_BLOB, *COUNTS.values()])
 
     def _rows(self, pieces: Iterable[Piece], counts: list[Dropped]) -> Iterator[pa.RecordBatch]:
         """Prepared rows of pieces; `counts` gets what was dropped."""

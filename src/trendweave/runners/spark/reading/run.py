@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from trendweave.programs.program import Program, Scope
 from trendweave.programs.shared.program import Shared
+from trendweave.rows.dropped import COUNTS
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import merge_parts, run_batch
@@ -27,7 +28,7 @@ from trendweave.runners.spark.reading.files import File
 from trendweave.runners.spark.reading.folders import add_folders, read_folders
 from trendweave.runners.spark.reading.needed import may_be_taken
 from trendweave.runners.spark.reading.pieces import bytes_of_a_task, deal_pieces
-from trendweave.runners.spark.reading.read_task import COUNTS, ReadTask
+from trendweave.runners.spark.reading.read_task import ReadTask
 from trendweave.runners.spark.schema import result_type
 from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.table_task import TableTask
