@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from trendweave.language.relations import RELATIONS
 
 import trendweave
 from benchmarks.registry import ResultRow, workload
 from benchmarks.timing import interleaved, median_seconds
+from trendweave.language.interval_tree import RELATIONS
 from trendweave.programs.intervals.matching import Matcher
 from trendweave.programs.intervals.program import bind_intervals
 

@@ -49,7 +49,10 @@ def test_each_call_gives_the_same_rows(query: Query, numbers: str, data: hs.Data
         state, found = forgets.push(forgets.read(state.to_bytes()), table_of(piece), watermark)
         kept, expected = keeps.push(kept, table_of(piece), watermark)
         assert_equal_rows(rows_of(expected), rows_of(found), text(query), in_order=False)
-        assert (state.late, state.watermark, state.dropped) == (kept.late, kept.watermark, kept.dropped)
+        assert (state.late, state.watermark) == (kept.late, kept.watermark)
+        # Events with the same timestamp are counted when they are let go, which is sooner here.
+        assert replace(state.dropped, same_time=None) == replace(kept.dropped, same_time=None)
         if data.draw(hs.integers(0, 3)) == 3:
             state = kept  # a state of waiting rows, as an earlier release left it, is gone on with
-    assert_equal_rows(rows_of(keeps.finish(kept)), rows_of(forgets.finish(state)), text(query), in_order=False)
+    found, expected = forgets.finish(state), keeps.finish(kept)
+    assert_equal_rows(rows_of(expected), rows_of(found), text(query), in_order=False)

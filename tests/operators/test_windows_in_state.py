@@ -36,7 +36,7 @@ class OperatorStream(SimulatedStream):
         self.pack = PackTask(processor.schema, processor.pane)
         self.tester = TwsTester(processor, timeMode="eventtime", eventTimeExtractor=lambda piece: 2**62)
         self.delay, self.buckets, self.early = delay, buckets, False
-        self.watermark, self.latest, self.late = 0, None, 0
+        self.watermark, self.latest, self.late, self.same_time = 0, None, 0, 0
 
 
 @some.composite

@@ -26,7 +26,8 @@ from tests.streaming.simulated import SimulatedStream
 
 #: Times of drawn streams lie around 0, where Spark knows no watermark.
 SHIFT = 1_000
-END = {"time": 100_000, "type": "end of the stream", "x": None, "y": None, "s": None, "k": None, "g": None}
+#: Moves the watermark, and is an event of no type, which not even ANY reads.
+END = {"time": 100_000, "type": None, "x": None, "y": None, "s": None, "k": None, "g": None}
 
 
 def moved(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -58,14 +58,14 @@ def check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeTy
     per_event = -(-length // slide)
     if per_event * rows.num_rows <= limits.max_rows:
         return
-    # Events of a group share windows: there are no more than begin between its first event and its last.
+    # Events of a group share windows: there are no more than hold its first event or begin until its last.
     times = as_steps(rows.column(TIME), kind)
     codes = np.zeros(times.size, np.int64) if not groups else _number_groups(rows, groups)
     order = np.lexsort((times, codes))
     times, codes = times[order], codes[order]
     first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
     last = np.append(first[1:], codes.size) - 1
-    spanned = (times[last] - times[first]) // slide + per_event + 1
+    spanned = times[last] // slide - times[first] // slide - (times[first] % slide - length) // slide
     most = int(np.minimum(spanned.astype(np.float64), (last - first + 1) * float(per_event)).sum())
     if most > limits.max_rows:
         message = (
