@@ -94,7 +94,9 @@ class TieWarning:
         self._joinable: Counter[str] = Counter()
 
     def look(self, program: Program, rows: pa.Table) -> None:
-        """Look at some prepared rows."""
+        """Look at some prepared rows, unless it was told already."""
+        if program.text in _TOLD:
+            return
         for text, joinable, seen in find_joinable(program, rows):
             self._seen[text] += seen
             self._joinable[text] += joinable
