@@ -22,7 +22,7 @@ from benchmarks.result_rows import at_most
 from trendweave import datasets
 
 #: Eight events and one query, of each kind.
-_EIGHT_ROWS = """
+EIGHT_ROWS = """
 import pyarrow as pa
 import trendweave
 events = pa.table({
@@ -30,7 +30,7 @@ events = pa.table({
     "x": [1.0, 2.0, 3.0, 1.5, 2.5, 0.5, 3.5, 4.0],
 })
 """
-_KINDS = {
+KINDS = {
     "each match, a condition between variables": (
         "RETURN EACH a.x, COUNT(b) AS n PATTERN SEQ(A a, B b+) WHERE [k] AND a.x < b.x WITHIN 10 seconds", 38
     ),
@@ -47,7 +47,7 @@ _KINDS = {
     ),
 }  # fmt: skip
 #: README's first example of trends.
-_README = """
+README = """
 import pyarrow as pa
 import trendweave
 events = pa.table({
@@ -95,7 +95,7 @@ def cold_start(repeat: int) -> list[ResultRow]:
     """README's example and Q1 in new processes, with an empty and a full folder of compiled kernels, and from a zip."""
     rows = []
     imports = median(_run(_IMPORTS, "", "").cpu for _ in range(min(repeat, 3)))
-    for name, program, limit in (("README", _README, 5.0), ("Q1 on 1,000 events", _THOUSAND_EVENTS, None)):
+    for name, program, limit in (("README", README, 5.0), ("Q1 on 1,000 events", _THOUSAND_EVENTS, None)):
         with tempfile.TemporaryDirectory() as folder:
             compiling = _run(program, folder, "")
             loading = [_run(program, folder, "") for _ in range(min(repeat, 3))]
@@ -110,7 +110,7 @@ def cold_start(repeat: int) -> list[ResultRow]:
         )
         for when, spent, bar in found:
             rows.append(at_most(label, f"CPU, {when}", spent.cpu, "s", bar, f"{spent.wall:.1f} s wall time"))
-    rows += [_first_of_kind(name, text, expected) for name, (text, expected) in _KINDS.items()]
+    rows += [_first_of_kind(name, text, expected) for name, (text, expected) in KINDS.items()]
     note = "what every process of Numba and Arrow begins with"
     rows.append(at_most("importing numba, numpy and pyarrow", "CPU", imports, "s", None, note))
     return [*rows, *_command_line(min(repeat, 3))]
@@ -119,7 +119,7 @@ def cold_start(repeat: int) -> list[ResultRow]:
 def _first_of_kind(name: str, text: str, expected: int) -> ResultRow:
     options = "" if text.startswith("RETURN") else ", type=None"
     program = (
-        f"{_EIGHT_ROWS}\nrows = trendweave.query({text!r}).run(events{options})\nassert rows.num_rows == {expected}"
+        f"{EIGHT_ROWS}\nrows = trendweave.query({text!r}).run(events{options})\nassert rows.num_rows == {expected}"
     )
     with tempfile.TemporaryDirectory() as folder:
         spent = _run(program, folder, "")

@@ -19,7 +19,8 @@ import pytest
 
 import trendweave
 from trendweave.kept_code import cache, files, folders, handed_over, machine, packs
-from trendweave.kept_code.cache import keep_compiled, keep_compiled_text, prefixes_of_kernels
+from trendweave.kept_code.cache import prefixes_of_kernels
+from trendweave.kept_code.kernel import Kernel
 from trendweave.kept_code.packs import pack_kernels, unpack_kernels
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.runners import kernel_packs
@@ -36,7 +37,7 @@ def double(x: int) -> int:
 
 def made(function: Callable[..., Any] = double) -> Any:
     """A kernel as a new process would make it."""
-    return keep_compiled(numba.njit(function))
+    return Kernel(function, {}).compiled
 
 
 def written(text: str, **names: Any) -> Any:
@@ -231,7 +232,7 @@ def test_the_folder_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 def test_texts_are_kept_by_what_they_say(folder: Path) -> None:
     for text in ("one text", "one text", "another text"):
-        kernel = keep_compiled_text(numba.njit(double), text)
+        kernel = Kernel(double, {}, text).compiled
         assert kernel(21) == 42
     assert len(kept(folder)) == 2
 

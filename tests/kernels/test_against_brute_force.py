@@ -1,6 +1,7 @@
 """Every way of summing against the enumeration of all trends."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,21 @@ from hypothesis import strategies as st
 
 from tests.kernels import brute_force
 from tests.kernels.random_cases import arguments, cases, examples
+from trendweave.kept_code import kernel
+from trendweave.kept_code.kernel import always_compile
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.aggregates.one_state import few_rows
+
+
+@pytest.fixture(autouse=True, scope="module", params=["interpreted", "compiled"])
+def tier(request):
+    """All kernels run both as plain Python and compiled."""
+    with pytest.MonkeyPatch.context() as patch, always_compile() if request.param == "compiled" else nullcontext():
+        patch.setattr(kernel, "PATIENCE", math.inf)
+        patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
+        patch.setattr("trendweave.kept_code.cache.is_kept", lambda *_: False)
+        yield
 
 
 def as_dict(results, kinds):

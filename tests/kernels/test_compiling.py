@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
+from trendweave.kept_code.kernel import always_compile
 from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]
@@ -28,8 +29,9 @@ def run_python(*arguments, **environment):
 @pytest.fixture(scope="module")
 def report():
     """What a fresh process loaded and compiled, after this one has filled the cache on disk."""
-    warm_up_shared()
-    warm_up_folding()
+    with always_compile():
+        warm_up_shared()
+        warm_up_folding()
     done = run_python("-m", "tests.kernels.after_warm_up")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -167,7 +167,7 @@ def plain_loops() -> Iterator[None]:
     for one in kept:
         one.cache_clear()
     plain = loops.AROUND_CONDITION.replace(
-        "from numba import njit", "njit = lambda **options: lambda function: function"
+        "import numpy as np", "import numpy as np\nloop = called = lambda made: made"
     )
     with mock.patch.object(loops, "AROUND_CONDITION", plain), np.errstate(all="ignore"):
         yield

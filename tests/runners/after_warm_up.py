@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numba.core.dispatcher import Dispatcher
 
 import trendweave
 import trendweave.kernels.intervals
 import trendweave.store.kernels
+from trendweave.kept_code.kernel import Kernel, always_compile
 from trendweave.runners.small_queries import run_interval_queries, run_situated_queries
 from trendweave.store.warm_up import warm_up_stores
 
@@ -36,8 +36,8 @@ def signatures() -> Iterator[str]:
     for package in (trendweave.kernels.intervals, trendweave.store.kernels):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, Dispatcher):
-                    yield from (f"{module.name}.{value.py_func.__name__}{found}" for found in value.signatures)
+                if isinstance(value, Kernel):
+                    yield from (f"{module.name}.{value.__name__}{found}" for found in value.compiled.signatures)
 
 
 def ask(events: pa.Table) -> None:
@@ -60,15 +60,21 @@ def keep(events: pa.Table) -> None:
 
 
 if __name__ == "__main__":
-    run_interval_queries()
-    run_situated_queries()
-    warm_up_stores()
-    before = set(signatures())
-    numbers = np.arange(ROWS)
-    columns = {"type": ["A", "B", "A"] * (ROWS // 3), "k": numbers % 4, "x": numbers * 7 % 9, "f": numbers * 7 % 9 / 9}
-    events = pa.table({"time": numbers, **columns})
-    ask(events)
-    ask(pa.table({"time": pa.array(numbers * 1_000_000, pa.timestamp("us")), **columns}))
-    keep(events)
-    for new in sorted(set(signatures()) - before):
-        print(new)
+    with always_compile():
+        run_interval_queries()
+        run_situated_queries()
+        warm_up_stores()
+        before = set(signatures())
+        numbers = np.arange(ROWS)
+        columns = {
+            "type": ["A", "B", "A"] * (ROWS // 3),
+            "k": numbers % 4,
+            "x": numbers * 7 % 9,
+            "f": numbers * 7 % 9 / 9,
+        }
+        events = pa.table({"time": numbers, **columns})
+        ask(events)
+        ask(pa.table({"time": pa.array(numbers * 1_000_000, pa.timestamp("us")), **columns}))
+        keep(events)
+        for new in sorted(set(signatures()) - before):
+            print(new)

@@ -286,7 +286,7 @@ def test_nothing_is_compiled_for_work_that_is_to_stop() -> None:
     thread.start()
     thread.join()
     assert found == ["stopped"]
-    assert not fresh.signatures
+    assert not fresh.compiled.signatures
 
 
 def test_what_is_interrupted_half_way_says_so() -> None:

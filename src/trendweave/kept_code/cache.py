@@ -1,4 +1,8 @@
-"""Keeps what Numba compiles, in place of its own cache, which goes by paths and times of files."""
+"""Kernels compiled by Numba. Their code is kept, in place of Numba's own cache, which goes by paths and times of files.
+
+This module and those that it imports are the only ones that import Numba, and they are imported when something is
+compiled or loaded.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,29 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
+from numba import njit
 from numba.core import serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
+from numba.extending import typeof_impl
 
-from trendweave.kept_code.files import KERNELS, TEXTS, is_kept, read_kept, write_kept
+from trendweave.kept_code import files
+from trendweave.kept_code.files import KERNELS as KERNEL_FILES
+from trendweave.kept_code.files import TEXTS, read_kept, write_kept
 from trendweave.kept_code.folders import kernel_folder
 from trendweave.kept_code.handed_over import take_handed_over
+from trendweave.kept_code.kernel import KERNELS, NUMBA_SIDES, Kernel
 from trendweave.kept_code.machine import machine_key
-from trendweave.kept_code.sources import fingerprint_of
+from trendweave.kept_code.sources import fingerprint_of, text_of_module
 from trendweave.kept_code.waiting import compiling
 from trendweave.stopping import heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
+_unliteral: Callable[[Any], Any] = types.unliteral
 _rebuild: Callable[..., Any] = CompileResult._rebuild
 #: What reading something that was kept by another version of the kernels may raise: then nothing was kept.
 _UNREADABLE = (
@@ -37,56 +47,67 @@ _UNREADABLE = (
 )
 
 
-#: All kernels that were imported: those whose code a pack holds.
-_KERNELS: list[_KernelFiles] = []
+def make_compiled(kernel: Kernel) -> Any:
+    """What Numba makes of a kernel; its code is kept on disk by what it is made of."""
+    _import_numba_sides()
+    compiled: Any = njit(**kernel.targetoptions)(kernel.py_func)
+    if "inline" in kernel.targetoptions:  # compiled with its callers alone
+        return compiled
+    compiled._compiler.fold_argument_types = _without_literals(compiled._compiler.fold_argument_types)
+    compiled._cache = _files_of(kernel)
+    compiled.compile = _shared_among_processes(compiled.compile, compiled._cache)
+    return compiled
 
 
-def keep_compiled(compiled: Any) -> Any:
-    """Keep the code of a kernel, by what it is made of.
-
-    Args:
-        compiled: What `numba.njit` has made of a function.
-    """
-    return _keep(compiled, KERNELS, f"{compiled.__module__}.{compiled.__qualname__}", "")
+def is_kept(kernel: Kernel, arguments: tuple[Any, ...]) -> bool:
+    """Whether this machine has compiled a kernel for such arguments."""
+    if "inline" in kernel.targetoptions:
+        return False
+    take_handed_over()
+    compiled = kernel.compiled
+    return compiled._cache.is_kept(tuple(compiled.typeof_pyval(one) for one in arguments))
 
 
 def prefixes_of_kernels() -> tuple[str, ...]:
     """How names of files begin that hold code of the kernels that this process has imported."""
-    return tuple(sorted({kernel.prefix for kernel in _KERNELS}))
+    kernels = (kernel for kernel in KERNELS if "inline" not in kernel.targetoptions)
+    return tuple(sorted({_files_of(kernel).prefix for kernel in kernels}))
 
 
-def keep_compiled_text(compiled: Any, text: str) -> Any:
-    """Keep the code of a function that was written while the program runs; the text is all that it is made of."""
-    return _keep(compiled, TEXTS, compiled.__name__, hashlib.sha256(text.encode()).hexdigest())
+def _files_of(kernel: Kernel) -> _KernelFiles:
+    options = repr(sorted(kernel.targetoptions.items()))
+    if kernel.text is None:
+        name, more = f"{kernel.__module__}.{kernel.__qualname__}", _text_of_numba_sides()
+        return _KernelFiles(kernel.py_func, KERNEL_FILES, name, f"{more} {options}")
+    digest = hashlib.sha256(kernel.text.encode()).hexdigest()
+    return _KernelFiles(kernel.py_func, TEXTS, kernel.__name__, f"{digest} {options}")
 
 
-def _keep(compiled: Any, group: str, name: str, more: str) -> Any:
-    if not isinstance(compiled, Dispatcher):  # a plain function: nothing is compiled (NUMBA_DISABLE_JIT)
-        return compiled
-    options = repr(sorted(compiled.targetoptions.items()))
-    kept = _KernelFiles(compiled.py_func, group, name, f"{more} {options}")
-    if group == KERNELS:
-        _KERNELS.append(kept)
-    dispatcher: Any = compiled
-    dispatcher._cache = kept
-    dispatcher.compile = _shared_among_processes(dispatcher.compile, kept)
-    dispatcher.__class__ = _stoppable(dispatcher.__class__)
-    return dispatcher
+def _import_numba_sides() -> None:
+    for module in NUMBA_SIDES:
+        import_module(module)
 
 
 @cache
-def _stoppable(dispatcher: type[Any]) -> type[Any]:
-    """Kernels whose calls from Python leave where their thread is to stop. Those that stop half-way give what they
-    have, or raise something, and neither is seen."""
+def _text_of_numba_sides() -> str:
+    return repr([text_of_module(import_module(module).__name__) for module in sorted(NUMBA_SIDES)])
 
-    def call(self: Any, *arguments: Any, **named: Any) -> Any:
-        heed_stop()
-        try:
-            return dispatcher.__call__(self, *arguments, **named)
-        finally:
-            heed_stop()
 
-    return type(dispatcher.__name__, (dispatcher,), {"__call__": call})
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """A kernel that another one calls."""
+    return types.Dispatcher(kernel.compiled)
+
+
+def _without_literals(fold: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that calls another with 0 calls what takes any integer. While Numba finds out the types of a loop it
+    knows of its first turn only, where a counter is 0: it would compile all that is called from there for 0 as well."""
+
+    def fold_argument_types(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+        signature, folded = fold(arguments, named)
+        return signature, tuple(_unliteral(one) if isinstance(one, types.IntegerLiteral) else one for one in folded)
+
+    return fold_argument_types
 
 
 class _KernelFiles(_Cache):
@@ -112,7 +133,7 @@ class _KernelFiles(_Cache):
 
     def is_kept(self, signature: Any) -> bool:
         key = self.key_of(signature)
-        return key is not None and is_kept(self.group, self._file(key))
+        return key is not None and files.is_kept(self.group, self._file(key))
 
     def key_of(self, signature: Any) -> str | None:
         """Digest of function and signature; None where a type names a place in memory, which no other process has."""

@@ -15,8 +15,6 @@ from functools import lru_cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from numba.core.dispatcher import Dispatcher
-
 #: Modules whose functions and classes are read; what all others give is told apart by its name and by the versions of
 #: the machine.
 _OWN = __name__.partition(".")[0]
@@ -65,7 +63,7 @@ def _names_of(code: CodeType) -> Iterator[str]:
 
 def _describe(value: Any, called: list[FunctionType]) -> str:
     """What a function reads under a name of its module; functions of ours are added to those called."""
-    if isinstance(value, Dispatcher):
+    if hasattr(value, "py_func"):  # a kernel
         called.append(value.py_func)
         return f"compiled {sorted(value.targetoptions.items())!r}"
     if isinstance(value, FunctionType) and _is_own(value.__module__):
@@ -79,7 +77,7 @@ def _describe(value: Any, called: list[FunctionType]) -> str:
         return repr((value.__qualname__, value._fields))
     module = getattr(value, "__module__", None) or type(value).__module__
     if _is_own(module):  # a class, or something that Numba makes of a function: all that its module says
-        return _text_of_module(module)
+        return text_of_module(module)
     if isinstance(value, (type, BuiltinFunctionType, FunctionType)):
         return f"{module}.{value.__qualname__}"
     text = repr(value)
@@ -91,7 +89,8 @@ def _is_own(module: str) -> bool:
 
 
 @lru_cache(None)
-def _text_of_module(name: str) -> str:
+def text_of_module(name: str) -> str:
+    """A digest of the source of a module."""
     loader: Any = getattr(sys.modules[name], "__loader__", None)
     source = loader.get_source(name) if hasattr(loader, "get_source") else None
     if source is None:  # byte code alone: nothing tells what it was made of, so nothing is shared

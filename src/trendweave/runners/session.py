@@ -27,7 +27,6 @@ from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State
-from trendweave.runners.warm_up import load_folding
 
 if TYPE_CHECKING:
     from trendweave.pictures.picture import Picture
@@ -79,7 +78,6 @@ class PushSession:
         self._most_aside = _ASIDE
         if engine.folds(engine.start()):
             self._most_aside = _ASIDE_TO_FOLD
-            load_folding()
 
     # What happened so far
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from time import perf_counter
 
 from trendweave.kept_code.cache import prefixes_of_kernels
 from trendweave.kept_code.folders import kernel_folder
+from trendweave.kept_code.kernel import always_compile
 from trendweave.kept_code.packs import list_kernels
 from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
@@ -58,14 +58,9 @@ def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]]
         *(warm_up_windows, warm_up_joins, run_rarer_queries, run_situated_queries),
         *also,
     ):
-        work()
+        with always_compile():
+            work()
     if pack is not None:
         write_kernel_module(pack)
     kernels = list_kernels(prefixes_of_kernels())
     return WarmUp(len(kernels), len(kernels - before), perf_counter() - start, kernel_folder())
-
-
-@cache
-def load_folding() -> None:
-    """Load what folds rows into this process: whoever folds first would wait for some tenths of a second."""
-    warm_up_folding()

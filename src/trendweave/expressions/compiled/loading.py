@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,11 +20,10 @@ NAMES: dict[str, Any] = {
 }
 #: The text of a module with a condition, `test`, and a loop that calls it: both are compiled together.
 AROUND_CONDITION = """import numpy as np
-from numba import njit
 from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc
 
 
-@njit(nogil=True, error_model="numpy", forceinline=True)
+@called
 {condition}
 {loop}"""
 
@@ -45,23 +41,6 @@ def load_compiled(source: str) -> Any:
     from numba import njit
 
     return njit(nogil=True, error_model="numpy", forceinline=True)(load_plain(source))
-
-
-def load_kept(source: str, name: str) -> Any:
-    """A function of a text, whose code is kept on disk once it is compiled.
-
-    Args:
-        source: Defines the function, and all that it calls.
-        name: The name of the function.
-    """
-    from trendweave.kept_code.cache import keep_compiled_text
-
-    # What is kept names the module that it was made in.
-    module_name = f"trendweave_{name}_{hashlib.sha256(source.encode()).hexdigest()[:32]}"
-    module = ModuleType(module_name)
-    sys.modules[module_name] = module
-    exec(compile(source, f"<{module_name}>", "exec"), module.__dict__)
-    return keep_compiled_text(module.__dict__[name], source)
 
 
 def read_operands(compiled: Compiled, side: str, rows: pa.Table | pa.RecordBatch) -> Iterator[np.ndarray]:

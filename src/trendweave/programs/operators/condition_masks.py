@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, NotCompiled, compile_condition
-from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept, read_operands, without_nulls
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, read_operands, without_nulls
+from trendweave.kept_code.kernel import load_text
 from trendweave.language.syntax_tree import Expression
 
 #: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
@@ -24,7 +25,7 @@ _WORTH_COMPILING = 250_000_000
 #: Fewer rows are not worth the way to the loop.
 _FEW = 10_000
 _LOOP = """
-@njit(nogil=True, error_model="numpy")
+@loop
 def mask(found, {arguments}):
     for row in range(found.size):
         found[row] = test({values})
@@ -110,4 +111,4 @@ def _load(compiled: Compiled) -> Any:
     for number, operand in enumerate(compiled.operands):
         names += [f"a{number}", *([f"a{number}_valid"] if operand.nullable else [])]
     text = _LOOP.format(arguments=", ".join(names), values=", ".join(f"{name}[row]" for name in names))
-    return load_kept(AROUND_CONDITION.format(condition=compiled.python, loop=text), "mask")
+    return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), "mask")

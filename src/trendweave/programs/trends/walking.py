@@ -18,6 +18,8 @@ from trendweave.programs.trends.strategies import Finder
 #: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
 TRENDS_AT_ONCE = 65_536
 VERTICES_AT_ONCE = 1 << 18
+#: Trends per vertex that there is room for at most: a small graph is walked with small buffers.
+TRENDS_PER_VERTEX = 64
 #: Trends per vertex from which on planning graphlets pays.
 _MANY_TRENDS = 64
 
@@ -142,8 +144,10 @@ def _measure_lengths(
 
 def make_buffers(part: SegmentGraph) -> Found:
     """Make buffers for the trends of a graph; each of them fits."""
-    room = max(VERTICES_AT_ONCE, part.largest_segment)
-    return Found(np.empty(TRENDS_AT_ONCE, np.int64), np.empty(TRENDS_AT_ONCE + 1, np.int64), np.empty(room, np.int32))
+    vertices = part.graph.row.size
+    trends = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * vertices))
+    room = max(min(VERTICES_AT_ONCE, 4 * trends), part.largest_segment)
+    return Found(np.empty(trends, np.int64), np.empty(trends + 1, np.int64), np.empty(room, np.int32))
 
 
 def take_entries(entries: WindowEntries, chosen: np.ndarray, first: int, share: Share, places: np.ndarray) -> Entries:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from trendweave.expressions.compiled.condition import Compiled
-from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept
+from trendweave.expressions.compiled.loading import AROUND_CONDITION
+from trendweave.kept_code.kernel import load_text
 
 #: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
 TILE = 512
@@ -21,7 +22,7 @@ TILE = 512
 GROUP = 32
 
 _SCAN = """
-@njit(nogil=True, error_model="numpy")
+@loop
 def scan(low, high, probes, limit, {arguments}):
     event = np.empty(4096, np.int64)
     member = np.empty(4096, np.int64)
@@ -58,7 +59,7 @@ def scan(low, high, probes, limit, {arguments}):
     return first, event[:found], member[:found]
 
 
-@njit(nogil=True)
+@called
 def grow(numbers, least):
     more = np.empty(max(least, 2 * numbers.size), np.int64)
     more[: numbers.size] = numbers
@@ -66,7 +67,7 @@ def grow(numbers, least):
 """
 
 _CHECK = """
-@njit(nogil=True, error_model="numpy")
+@loop
 def check(one, other, {arguments}):
     holds = np.empty(one.size, np.bool_)
     for number in range(one.size):
@@ -134,4 +135,4 @@ def _load_check(compiled: Compiled) -> Any:
 
 
 def _load(text: str, name: str, compiled: Compiled) -> Any:
-    return load_kept(AROUND_CONDITION.format(condition=compiled.python, loop=text), name)
+    return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), name)

@@ -1,18 +1,14 @@
-"""Exact numbers in limbs, divided and rounded once: to the nearest float, half to even.
-
-`leading_zeros` is Numba's own, and has no public name; as other private parts it was tried with the versions that the
-package asks for.
-"""
+"""Exact numbers in limbs, divided and rounded once: to the nearest float, half to even."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba.cpython.unsafe.numbers import leading_zeros
 
 from trendweave.kernels.columns import read_only
 from trendweave.kernels.compiling import inlined_late, outer
+from trendweave.kernels.packs import leading_zeros
 
 _MASK = np.uint64(0xFFFFFFFF)
 _WORD, _ONE = np.uint64(32), np.uint64(1)

@@ -1,16 +1,12 @@
-"""Whole numbers of two words, as sums have them, divided and rounded once: to the nearest float, half to even.
-
-`leading_zeros` is Numba's own, and has no public name; as other private parts it was tried with the versions that the
-package asks for.
-"""
+"""Whole numbers of two words, as sums have them, divided and rounded once: to the nearest float, half to even."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba.cpython.unsafe.numbers import leading_zeros
 
 from trendweave.kernels.columns import read_only
 from trendweave.kernels.compiling import inlined_late, outer
+from trendweave.kernels.packs import leading_zeros
 
 _LOWER = np.uint64(0xFFFFFFFF)
 _ONE, _HALF, _LAST, _ALL = np.uint64(1), np.uint64(32), np.uint64(63), np.uint64(64)

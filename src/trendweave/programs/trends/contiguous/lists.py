@@ -52,7 +52,7 @@ from trendweave.programs.trends.contiguous.steps import (
 )
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists import WrittenTrends, check_number, describe_too_many, list_trends
-from trendweave.programs.trends.walking import TRENDS_AT_ONCE, VERTICES_AT_ONCE
+from trendweave.programs.trends.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
@@ -182,7 +182,7 @@ class ListedRuns:
         if not self.pruned:
             find_ends(automaton, given, ahead)
         longest = self._longest
-        found = _make_buffers(folds, longest)
+        found = _make_buffers(folds, longest, given.steps.size)
         path, place = new_path(longest), BEGINNING
         wanted = NO_FOLDS if folds is None else folds
         stack = new_folding(longest, wanted.kind.size)
@@ -215,14 +215,15 @@ class ListedRuns:
         return self.windows.moments[found.last[:trends]]
 
 
-def _make_buffers(folds: RunFolds | None, longest: int) -> FoundRuns:
+def _make_buffers(folds: RunFolds | None, longest: int, rows: int) -> FoundRuns:
     """Buffers for what is folded, or for events; each trend fits."""
-    of, last = np.empty((2, TRENDS_AT_ONCE), np.int64)
+    most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
+    of, last = np.empty((2, most), np.int64)
     if folds is not None:
-        folded = new_folding(folds.kind.size, TRENDS_AT_ONCE)
+        folded = new_folding(folds.kind.size, most)
         return FoundRuns(of, last, folded, np.empty(0, np.int64), np.empty(0, np.int32))
-    variables = np.empty(max(VERTICES_AT_ONCE, longest), np.int32)
-    return FoundRuns(of, last, new_folding(0, 0), np.empty(TRENDS_AT_ONCE + 1, np.int64), variables)
+    variables = np.empty(max(min(VERTICES_AT_ONCE, 4 * most), longest), np.int32)
+    return FoundRuns(of, last, new_folding(0, 0), np.empty(most + 1, np.int64), variables)
 
 
 def list_runs(
@@ -326,7 +327,7 @@ def _count_by_walking(automaton: Automaton, given: NeighbourSteps, ranges: Range
     ahead = np.empty((given.steps.size, automaton.variable.size), np.int32)
     find_ends(automaton, given, ahead)
     longest = int((ranges.high - ranges.low).max())
-    found, stack = _make_buffers(NO_FOLDS, longest), new_folding(longest, 0)
+    found, stack = _make_buffers(NO_FOLDS, longest, given.steps.size), new_folding(longest, 0)
     path, place, total = new_path(longest), BEGINNING, 0
     while total <= most:
         trends, place = walk_runs(automaton, given, ahead, ranges, path, NO_FOLDS, stack, found, place)

@@ -15,6 +15,8 @@ MOST_COUNTED = 20_000_000
 #: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
 TRENDS_AT_ONCE = 65_536
 VERTICES_AT_ONCE = 1 << 18
+#: Trends per end that there is room for at most: few ends are walked with small buffers.
+TRENDS_PER_VERTEX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,9 @@ class LinkedEnds:
         ends = Ends(self.ends.vertex[chosen], self.ends.window[chosen])
         path, cursors = self._room()
         place = np.zeros(3, np.int64)
-        found_end, found_starts = np.empty(TRENDS_AT_ONCE, np.int64), np.empty(TRENDS_AT_ONCE + 1, np.int64)
-        found_vertices = np.empty(max(VERTICES_AT_ONCE, path.size), np.int32)
+        most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * self.ends.vertex.size))
+        found_end, found_starts = np.empty(most, np.int64), np.empty(most + 1, np.int64)
+        found_vertices = np.empty(max(min(VERTICES_AT_ONCE, 4 * most), path.size), np.int32)
         while True:
             trends = walk_ends(self.graph, ends, path, cursors, place, found_end, found_starts, found_vertices)
             if trends == 0:

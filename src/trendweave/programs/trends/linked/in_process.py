@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.expressions.compiled.loading import AROUND_CONDITION, load_kept
+from trendweave.expressions.compiled.loading import AROUND_CONDITION
 from trendweave.expressions.compiled.paired import LEFT, PairCondition
+from trendweave.kept_code.kernel import load_text
 
 #: Pairs that there is room for at first.
 _FIRST_ROOM = 1 << 16
@@ -16,7 +17,7 @@ _FIRST_ROOM = 1 << 16
 _TOGETHER = 128
 
 _LOOPS = """
-@njit(nogil=True, error_model="numpy")
+@loop
 def find_all({columns}low, high, room, found_from, found_to):
     used = 0
     for i in range(low.size):
@@ -37,7 +38,7 @@ def find_all({columns}low, high, room, found_from, found_to):
     return used
 
 
-@njit(nogil=True, error_model="numpy")
+@loop
 def find_first({columns}low, high, found):
     for i in range(low.size):
         {taken}
@@ -72,7 +73,7 @@ class CompiledLinks:
         """See `Linker`."""
         loop, _ = _load_loops(*_describe(condition))
         columns = _gather(condition, sources, targets)
-        capacity = min(room, _FIRST_ROOM)
+        capacity = min(room, _FIRST_ROOM, int((high - low).sum()))
         while True:
             found_from, found_to = (np.empty(max(capacity, 1), np.int64) for _ in range(2))
             count = int(loop(*columns, low, high, capacity, found_from, found_to))
@@ -113,4 +114,4 @@ def _load_loops(python: str, is_left: tuple[bool, ...]) -> tuple[Any, Any]:
         together=_TOGETHER,
     )
     source = AROUND_CONDITION.format(condition=python, loop=loops)
-    return load_kept(source, "find_all"), load_kept(source, "find_first")
+    return load_text(source, "find_all"), load_text(source, "find_first")

@@ -1,0 +1,196 @@
+"""Kernels: loops that run interpreted on little data and compiled on more.
+
+A kernel is a Python function over arrays and numbers. Called from Python with few elements, it runs as it is: no
+compiler, and Numba is not even imported. It is compiled when a call has more elements, or once interpreting it has
+taken as long as compiling might. Whoever calls sees no difference: both add in the same order, and a call that takes
+too long is taken back, its arrays as they were, and made again by compiled code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, update_wrapper
+from threading import local
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from trendweave.stopping import heed_stop
+
+#: Elements of all arrays of a call, up to which it may be interpreted.
+MOST_ELEMENTS = 1 << 16
+#: Seconds of interpreting before Numba is imported, and what was compiled before is loaded.
+_BEFORE_NUMBA = 0.3
+#: Seconds of interpreting one kernel before it is compiled: as long as the shorter ones compile.
+PATIENCE = 2.0
+#: Nothing is ever compiled where this variable of Numba's says so.
+_NEVER_COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+#: Flags of arrays that compiled code depends on: all but whether they own their memory (4).
+_LAYOUT = ~4
+_always_compile = ContextVar("_always_compile", default=False)
+
+
+class _Here(local):
+    """When the thread has interpreted for long enough; None where it interprets nothing."""
+
+    deadline: float | None = None
+
+
+class _TooLongError(Exception):
+    """Leaves a loop that is compiled instead."""
+
+
+class _Clock:
+    """Seconds that this process has interpreted."""
+
+    seconds = 0.0
+
+
+_here = _Here()
+#: Kernels of modules, whose code packs hold.
+KERNELS: list[Kernel] = []
+#: Modules that tell Numba how to compile what kernels call and Numba does not know.
+NUMBA_SIDES: list[str] = []
+
+
+class Kernel:
+    """A loop, interpreted or compiled.
+
+    `py_func` and `targetoptions` are what Numba asks of a function that another one calls. `text` is what a kernel was
+    made of that was written for a query.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], text: str | None = None) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.targetoptions, self.text = function, options, text
+        if text is None:
+            KERNELS.append(self)
+        #: Forms of arguments that run compiled, and those that no process had compiled when they were first asked for.
+        self._ready, self._not_kept = set[Any](), set[Any]()
+        #: Seconds of interpreting, by the form of arguments.
+        self._spent = dict[Any, float]()
+
+    def __call__(self, *arguments: Any) -> Any:
+        deadline = _here.deadline
+        if deadline is not None:  # a kernel that is interpreted calls this one
+            heed_stop()
+            if perf_counter() > deadline:
+                raise _TooLongError
+            return self.py_func(*arguments)
+        heed_stop()
+        try:
+            if _NEVER_COMPILES:
+                return self._interpret(arguments, float("inf"))
+            return self._call(arguments)
+        finally:
+            heed_stop()
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self  # Numba copies what it makes of functions, with all that they name
+
+    @cached_property
+    def compiled(self) -> Any:
+        """What Numba makes of the function, once for each form of arguments."""
+        from trendweave.kept_code.cache import make_compiled
+
+        return make_compiled(self)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        arrays = list[np.ndarray]()
+        form = _describe(arguments, arrays)
+        if form in self._ready:
+            return self.compiled(*arguments)
+        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not _always_compile.get():
+            kept = list[tuple[np.ndarray, np.ndarray]]()
+            while (allowed := self._allowance(form, arguments)) > 0:
+                kept = kept or [(array, array.copy()) for array in arrays if array.flags.writeable]
+                start = perf_counter()
+                try:
+                    return self._interpret(arguments, start + allowed)
+                except _TooLongError:
+                    for array, before in kept:
+                        array[...] = before
+                finally:
+                    spent = perf_counter() - start
+                    self._spent[form] = self._spent.get(form, 0.0) + spent
+                    _Clock.seconds += spent
+        self._ready.add(form)
+        return self.compiled(*arguments)
+
+    def _allowance(self, form: Any, arguments: tuple[Any, ...]) -> float:
+        """Seconds that a call may be interpreted; not above 0 where it is to run compiled."""
+        if "numba" not in sys.modules and _Clock.seconds < _BEFORE_NUMBA:
+            return _BEFORE_NUMBA - _Clock.seconds
+        if form not in self._not_kept:
+            from trendweave.kept_code.cache import is_kept
+
+            if is_kept(self, arguments):
+                return 0.0
+            self._not_kept.add(form)
+        return PATIENCE - self._spent.get(form, 0.0)
+
+    def _interpret(self, arguments: tuple[Any, ...], deadline: float) -> Any:
+        """Integers wrap around on purpose in kernels, which NumPy's scalars would warn of."""
+        _here.deadline = deadline
+        try:
+            with np.errstate(all="ignore"):
+                return self.py_func(*arguments)
+        finally:
+            _here.deadline = None
+
+
+def _describe(arguments: tuple[Any, ...], arrays: list[np.ndarray]) -> tuple[Any, ...]:
+    """What of the arguments decides how a kernel is compiled; their arrays are added to the list."""
+    form = list[Any]()
+    for one in arguments:
+        if isinstance(one, np.ndarray):
+            arrays.append(one)
+            form.append((one.dtype.num, one.ndim, one.flags.num & _LAYOUT))
+        elif isinstance(one, tuple):
+            form.append((type(one), _describe(one, arrays)))
+        else:
+            form.append(type(one))
+    return tuple(form)
+
+
+@contextmanager
+def always_compile() -> Iterator[None]:
+    """Compile, or load, every kernel that is called in the block."""
+    token = _always_compile.set(True)
+    try:
+        yield
+    finally:
+        _always_compile.reset(token)
+
+
+def load_text(text: str, name: str) -> Kernel:
+    """The kernel of a text that was written for a query.
+
+    Args:
+        text: Defines it, and all that it calls; `@loop` and `@called` stand before the definitions.
+        name: The name of the kernel.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    # What is kept on disk names the module that it was made in.
+    module = ModuleType(f"trendweave_{name}_{hashlib.sha256(text.encode()).hexdigest()[:32]}")
+    sys.modules[module.__name__] = module
+    module.__dict__.update(
+        loop=lambda function: Kernel(function, options, text),
+        called=lambda function: Kernel(function, {**options, "forceinline": True}, text),
+    )
+    exec(compile(text, f"<{module.__name__}>", "exec"), module.__dict__)
+    return module.__dict__[name]
