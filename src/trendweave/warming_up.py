@@ -11,7 +11,8 @@ from trendweave.store.warm_up import warm_up_stores
 def warm_up(pack: str | Path | None = None) -> of_runs.WarmUp:
     """Compile everything that queries need, or load it where this machine has compiled it before.
 
-    Without it, the first query of a kind waits for what it needs: 5 seconds to 2 minutes, once per machine.
+    Without it, the first query of a kind on a large table waits for what it needs: 5 seconds to 2 minutes, once per
+    machine.
 
     Args:
         pack: A zip to write with all that was compiled, for other machines of the same kind: Spark sends it to its

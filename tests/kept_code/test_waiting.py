@@ -106,7 +106,7 @@ def test_a_driver_is_told_where_nothing_is_compiled(folder: Path, capsys: pytest
     waiting.tell_driver()
     waiting.tell_driver()
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("trendweave: tasks compile the first query of a kind for ")
+    assert line.startswith("trendweave: tasks with many events compile the first query of a kind for ")
     (folder / "kernels-here").mkdir(parents=True)
     (folder / "kernels-here" / "loop.kernel").touch()
     waiting.tell_driver.cache_clear()

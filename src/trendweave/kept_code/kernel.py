@@ -25,7 +25,7 @@ import numpy as np
 from trendweave.stopping import heed_stop
 
 #: Elements of all arrays of a call, up to which it may be interpreted.
-MOST_ELEMENTS = 1 << 16
+MOST_ELEMENTS = 1 << 20
 #: Seconds of interpreting before Numba is imported, and what was compiled before is loaded.
 _BEFORE_NUMBA = 0.3
 #: Seconds of interpreting one kernel before it is compiled: as long as the shorter ones compile.

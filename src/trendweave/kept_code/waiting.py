@@ -81,7 +81,7 @@ def tell_driver() -> None:
     folders = [entry for folder in kernel_folders() for entry in folder.glob(f"{KERNELS}*") if any(entry.iterdir())]
     if not folders:
         _print(
-            f"tasks compile the first query of a kind for {_RANGE}, once on each machine; "
+            f"tasks with many events compile the first query of a kind for {_RANGE}, once on each machine; "
             "`trendweave package --with-kernels` ships what is compiled"
         )
 
