@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 WITH_SPARK = JAVA_HOME="$$(cat $(JAVA))" PYSPARK_PYTHON="$(CURDIR)/$(VENV)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-versions kafka chromium page-pictures lint docs release-check bench bench-compare compare-flink clean
+.PHONY: help demo test test-all test-versions kafka chromium page-pictures lint size docs release-check bench bench-compare compare-flink clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -55,6 +55,9 @@ lint: $(PACKAGES) ## Check formatting, lint rules and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+
+size: ## Print the code lines of each package
+	@$(PYTHON) -m tools.size
 
 docs: $(PACKAGES) ## Make the documentation site in build/site; any warning is an error
 	$(VENV)/bin/python -m tools.site
