@@ -17,7 +17,7 @@ from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest
 from tests.streaming import kafka_setup
-from trendweave.kept_code import kernel
+from trendweave.kept_code import cache, kernel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +40,9 @@ def pytest_configure() -> None:
     os.environ.setdefault("TRENDWEAVE_PROGRESS", "off")
     # A shell's background jobs ignore Ctrl-C, and then queries get no thread of their own: test them as at a terminal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Many small cases meet here: each kernel runs interpreted first, and soon compiled.
+    # Many small cases meet here: each kernel runs interpreted first, kept on disk or not, and soon compiled.
     kernel.PATIENCE = 0.1
+    cache.is_kept = lambda *_: False  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="session")

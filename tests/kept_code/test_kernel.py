@@ -133,6 +133,13 @@ def test_overflow_wraps_around_without_a_word() -> None:
         assert numbers.sums.tolist() == [-2]
 
 
+def test_numbers_that_are_returned_are_those_of_python() -> None:
+    loop, numbers = fresh()
+    assert type(loop(numbers, 2)) is int
+    several = load_text("@loop\ndef several(numbers): return numbers[0], (numbers[1] > 0, 2.0 * numbers[1])", "several")
+    assert [type(one) for one in several(np.arange(2))[1]] == [bool, float]
+
+
 def test_kernels_can_be_pickled_and_copied() -> None:
     assert pickle.loads(pickle.dumps(add_up)) is add_up
     assert deepcopy(add_up) is add_up

@@ -148,9 +148,16 @@ class Kernel:
         _here.deadline = deadline
         try:
             with np.errstate(all="ignore"):
-                return self.py_func(*arguments)
+                return _as_python(self.py_func(*arguments))
         finally:
             _here.deadline = None
+
+
+def _as_python(result: Any) -> Any:
+    """Numbers as compiled code returns them: Python's, not NumPy's."""
+    if isinstance(result, tuple):
+        return tuple(_as_python(one) for one in result)
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def _describe(arguments: tuple[Any, ...], arrays: list[np.ndarray]) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ def _as_float(top: np.uint64, exponent: int) -> float:
         return np.inf
     dropped = -1074 - exponent
     if dropped < 12:
-        return math.ldexp(np.float64(top), exponent)
+        return math.ldexp(np.float64(top), int(exponent))
     # There is no bit below 2**-1074.
     if dropped > 64:
         return 0.0
