@@ -14,7 +14,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
 from trendweave.kernels.compiling import inlined_late, inner
-from trendweave.kernels.listing.steps import accepts, guard_at
+from trendweave.kernels.listing.steps import accepts, guard_at, transition_between
 from trendweave.kernels.searching import first_not_below
 
 NO_WINDOW = np.iinfo(np.int64).max
@@ -75,7 +75,7 @@ def find_bounds(graph: TrendGraph, segment: int, window: int) -> Bounds:
 @inlined_late
 def is_edge(steps, graph, u, v):
     """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
-    transition = steps.between[graph.state[u], graph.state[v]]
+    transition = transition_between(steps, graph.state[u], graph.state[v])
     if transition < 0 or graph.window_last[u] < graph.window_first[v]:
         return False
     if steps.selection == NEXT and graph.follow[u] != graph.tick[v]:
