@@ -26,8 +26,8 @@ from trendweave.planning.plan import (
 
 #: States and transitions that one word of bits can tell apart.
 _MOST_STEPS = 64
-#: Sliding sums are matrices: an event costs the square of the states, in blocks the states times the windows it lies in.
-#: Up to so few states matrices are cheaper in any case; beyond the most they take too much memory.
+#: Sliding sums are matrices: an event costs the square of the states, and in blocks the states times its windows. Up to
+#: so few states matrices are cheap in any case; beyond the most they take too much memory.
 _FEW_STATES, _MOST_STATES_IN_MATRICES = 32, 512
 #: Overlapping windows are gone over one by one, up to so many per event, where lanes are summed.
 _MOST_WINDOWS_ONE_BY_ONE = 16

@@ -66,9 +66,9 @@ def add_predecessors(program, columns, work, block, state, row, at, span):
 
 @inlined
 def compute_tick(program, columns, work, block, limb_bits, row, reach, limbs, node_count, row_results):
-    """All vertices of the tick that begins with the row, from what was inserted before it: none has a state from `reach`
-    on. Returns the row after the tick, the number of vertices that wait to be inserted, the limbs in use, and whether
-    all numbers fit."""
+    """All vertices of the tick that begins with the row, from what was inserted before it; none has a state from
+    `reach` on. Returns the row after the tick, the number of vertices that wait to be inserted, the limbs in use, and
+    whether all numbers fit."""
     states, waiting = program.states, work.waiting
     now = columns.tick[row]
     used = 0

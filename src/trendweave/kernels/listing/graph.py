@@ -114,5 +114,7 @@ def step_back(graph, steps, v, cursor, low):
         return cursor, u if u >= low else np.int64(-1)
     u = cursor - 1
     while u >= low and not is_edge(steps, graph, u, v):
+        if steps.selection == CONTIGUOUS and graph.tick[u] + 1 < graph.tick[v]:
+            return u, np.int64(-1)
         u -= 1
     return u, u if u >= low else np.int64(-1)

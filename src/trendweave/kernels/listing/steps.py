@@ -55,7 +55,7 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
     conditions = normalise_conditions(conditions, len(template.source))
     states = len(template.state_variable)
     codes, guards = ColumnList(), ColumnList()
-    parts, tests, pairs, answers, place = [], [], [], [np.zeros(0, np.uint8)], 0
+    parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
     for condition in conditions:
         first = len(tests)
         equal = -1
@@ -69,9 +69,9 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
             tested = len(pairs)
-            pairs.append((codes.number(previous), codes.number(following), place, known.shape[1]))
+            pairs.append((codes.number(previous), codes.number(following), used, known.shape[1]))
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
-            place += answers[-1].size
+            used += answers[-1].size
         guarded = -1 if condition.guard is None else guards.number(condition.guard)
         parts.append((equal, first, len(tests), guarded, tested))
     equality, first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 5).T.copy()
