@@ -74,6 +74,19 @@ class Template(NamedTuple):
     target: np.ndarray
 
 
+def furthest_states(template: Template) -> np.ndarray:
+    """int64[q+1]: from which state on none can follow a state; the last is that from which on no trend begins.
+
+    Templates number their states by their distance from the beginning, so this bounds the states that hold anything
+    after a few events, and loops over states end there.
+    """
+    states = len(template.state_variable)
+    furthest = np.zeros(states + 1, np.int64)
+    np.maximum.at(furthest, np.asarray(template.source, np.int64), np.asarray(template.target, np.int64) + 1)
+    furthest[states] = np.flatnonzero(template.is_start).max(initial=-1) + 1
+    return furthest
+
+
 class QueryLanes(NamedTuple):
     """Queries whose templates are laid over each other: what of the merged template each of them has.
 

@@ -26,6 +26,9 @@ from trendweave.planning.plan import (
 
 #: States and transitions that one word of bits can tell apart.
 _MOST_STEPS = 64
+#: Sliding sums are matrices: an event costs the square of the states, and in blocks the states times its windows. Up to
+#: so few states matrices are cheap in any case; beyond the most they take too much memory.
+_FEW_STATES, _MOST_STATES_IN_MATRICES = 32, 512
 #: Overlapping windows are gone over one by one, up to so many per event, where lanes are summed.
 _MOST_WINDOWS_ONE_BY_ONE = 16
 _ANY, _NEXT, _CONTIGUOUS = "skip-till-any-match", "skip-till-next-match", "contiguous"
@@ -178,7 +181,13 @@ def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = 
         return Kernel.BLOCKS
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):
-        return Kernel.SLIDING_SUMS if windows_overlap(plan.window) else Kernel.STATE_SUMS
+        if not windows_overlap(plan.window):
+            return Kernel.STATE_SUMS
+        if len(template.states) <= _FEW_STATES or len(template.states) <= min(
+            _MOST_STATES_IN_MATRICES, _windows_per_event(plan.window)
+        ):
+            return Kernel.SLIDING_SUMS
+        return Kernel.BLOCKS
     one_state = len(template.states) == len(template.starts) == len(template.ends) == 1
     if one_state and ways == [Way.SUMS_OVER_RANKS] and not _sums(plan):
         return Kernel.RANKED_BLOCKS

@@ -15,24 +15,25 @@ from trendweave.rows.times import TimeType, as_steps
 
 #: A template with at most so many states times transitions costs little per event, however many there are.
 _SMALL_TEMPLATE = 10_000
-#: Tables of a template are made for few events as well: they cost as much as so many.
-_LEAST_EVENTS = 1_000
 
 
 def check_template(plan: Plan, events: int, limits: Limits) -> None:
     """Refuse a template that is too large for so many events.
+
+    An event may take every transition, and adds numbers whose digits grow with the states or with the events,
+    whichever are fewer.
 
     Raises:
         ExecutionError: TW480.
     """
     for template in (plan.template, *(negated.template for negated in plan.negations)):
         states, transitions = len(template.states), len(template.transitions)
-        size = states * transitions
-        work = size * max(events, _LEAST_EVENTS)
-        if size > _SMALL_TEMPLATE and work > limits.max_work:
+        work = transitions * events * min(states, events)
+        if states * transitions > _SMALL_TEMPLATE and work > limits.max_work:
+            fewer = "states" if states < events else "events"
             message = (
                 f"the pattern has {states:,} states and {transitions:,} transitions, too many for {events:,} events: "
-                f"their product is {work:.1e}, and max_work is {limits.max_work:.1e}"
+                f"transitions x events x {fewer} are {work:.1e}, and max_work is {limits.max_work:.1e}"
             )
             hint = "repeat less often ({n} writes a part n times), use fewer events, or raise max_work="
             raise ExecutionError([Problem("TW480", message, hint)])

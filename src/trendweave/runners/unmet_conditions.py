@@ -53,12 +53,16 @@ def _find_length(template: Template, without: str | None = None) -> int:
     """The events of a shortest trend that has none of a variable; 0 where there is no such trend."""
     allowed = {state.number for state in template.states if state.variable != without}
     ends = {end.state for end in template.ends}
+    following: dict[int, list[int]] = {}
+    for step in template.transitions:
+        if step.target in allowed:
+            following.setdefault(step.source, []).append(step.target)
     reached = {start.state for start in template.starts} & allowed
     seen, length = set(reached), 1
     while reached:
         if reached & ends:
             return length
-        reached = {step.target for step in template.transitions if step.source in reached} & allowed - seen
+        reached = {target for state in reached for target in following.get(state, ())} - seen
         seen |= reached
         length += 1
     return 0

@@ -17,7 +17,7 @@ from trendweave.kernels.aggregates.program import (
     Transitions,
 )
 from trendweave.kernels.columns import ColumnList
-from trendweave.kernels.inputs import OPERATORS, Condition, Selection, Way
+from trendweave.kernels.inputs import OPERATORS, Condition, Selection, Way, furthest_states
 from trendweave.kernels.pair_test import WIDTH
 from trendweave.kernels.query_masks import ALL
 
@@ -95,7 +95,8 @@ def build_program(
             )
         )
     stores = sorted(set(keys))  # by source
-    store_of = [stores.index(key) for key in keys]
+    number_of = {key: number for number, key in enumerate(stores)}
+    store_of = [number_of[key] for key in keys]
 
     slots: list = [[] for _ in stores]  # the code columns that a scanned store keeps copies of
     for t, condition in enumerate(conditions):
@@ -106,7 +107,7 @@ def build_program(
                     slots[store_of[t]].append(column)
     slot_from = np.concatenate([[0], np.cumsum([len(s) for s in slots])]).astype(np.int64)
 
-    transitions, tests, pairs, answers = [], [], [], [np.zeros(0, np.uint8)]
+    transitions, tests, pairs, answers, place = [], [], [], [np.zeros(0, np.uint8)], 0
     order = order_by_target(template)
     for t in order:
         condition, store = conditions[t], store_of[t]
@@ -117,10 +118,10 @@ def build_program(
                 tests.append((slot, codes.number(comparison.next), OPERATORS.index(comparison.operator)))
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
-            place = sum(part.size for part in answers)
             pair = len(pairs)
             pairs.append((codes.number(previous), codes.number(following), place, known.shape[1]))
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
+            place += answers[-1].size
         transitions.append((template.source[t], store, guard_of[t], first_test, len(tests), pair))
 
     listed = [way in (SCAN, QUEUE) or (way == RANKED and guard >= 0) for _, way, _, guard, _ in stores]
@@ -136,7 +137,7 @@ def build_program(
         template.state_variable,
         number_guards(template.is_start, *start_guards),
         number_guards(template.is_final, *final_guards),
-        incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:],
+        incoming[:-1], incoming[1:], outgoing[:-1], outgoing[1:], furthest_states(template),
     )  # fmt: skip
     store_readers += [key[-1] for key in stores]
     return Program(

@@ -17,7 +17,7 @@ from trendweave.kernels.aggregates.ranked_sums import Tree, add_at_rank, add_pre
 from trendweave.kernels.aggregates.ranks import Places, Sorting, rank_block
 from trendweave.kernels.aggregates.vectors import Span, blank_lanes, clear, clear_lanes, combine, pad_lanes
 from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, finish_small, limb_bits_for
-from trendweave.kernels.aggregates.workspace import Ask, Totals, Waiting, Workspace, lanes_of_row
+from trendweave.kernels.aggregates.workspace import Ask, Totals, Waiting, Workspace, extend_reach, lanes_of_row
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.inputs import Selection
 from trendweave.kernels.query_masks import may_read
@@ -122,7 +122,7 @@ def insert_plainly(program, work, block, used):
 
 
 @inlined
-def compute_plain_tick(program, columns, work, block, limb_bits, row, row_results):
+def compute_plain_tick(program, columns, work, block, limb_bits, row, reach, row_results):
     """As `compute_tick`. Returns the row after the tick, the number of vertices that wait, and whether all fit."""
     states, waiting = program.states, work.waiting
     now = columns.tick[row]
@@ -131,7 +131,7 @@ def compute_plain_tick(program, columns, work, block, limb_bits, row, row_result
         first, end = lanes_of_row(columns, block, row)
         low = first & -8
         high = min((end + 7) & -8, block.lanes)
-        for state in range(states.variable.size if first < end else 0):
+        for state in range(reach if first < end else 0):
             if not may_read(columns.letters, row, states.variable[state], state, columns.queries):
                 continue
             at = used * block.width
@@ -172,12 +172,16 @@ def propagate_plain(program, columns, work, blocks, kind, bits_at_most, totals):
             )
         empty_plain_stores(program, work, block)
         fitting = True
+        reach = program.states.furthest[program.states.variable.size]
         row = block.row_start
         while row < block.row_end and fitting:
             heed_stop()
-            row, used, fitting = compute_plain_tick(program, columns, work, block, limb_bits, row, totals.row_results)
+            row, used, fitting = compute_plain_tick(
+                program, columns, work, block, limb_bits, row, reach, totals.row_results
+            )
             if fitting:
                 insert_plainly(program, work, block, used)
+                reach = extend_reach(program.states, work.waiting, used, reach)
         totals.fits[b] = fitting
         if fitting:
             for component in range(block.numbers):

@@ -23,7 +23,7 @@ NONE = -1
 
 class States(NamedTuple):
     """Per state, int64[q]. Transitions [incoming, incoming_end) lead to it, it fills stores [outgoing,
-    outgoing_end)."""
+    outgoing_end). From state furthest[s] on, none can follow state s, and from furthest[q] on no trend begins."""
 
     variable: np.ndarray
     start_guard: np.ndarray
@@ -32,6 +32,7 @@ class States(NamedTuple):
     incoming_end: np.ndarray
     outgoing: np.ndarray
     outgoing_end: np.ndarray
+    furthest: np.ndarray
 
 
 class Transitions(NamedTuple):

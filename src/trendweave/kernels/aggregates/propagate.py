@@ -31,7 +31,7 @@ from trendweave.kernels.aggregates.stores import (
 )
 from trendweave.kernels.aggregates.vectors import Span, blank_lanes, clear_lanes, combine
 from trendweave.kernels.aggregates.vertices import EMPTY, OVERFLOW, finish_vertex, limb_bits_for
-from trendweave.kernels.aggregates.workspace import Ask, Totals, lanes_of_row, make_workspace, open_block
+from trendweave.kernels.aggregates.workspace import Ask, Totals, extend_reach, lanes_of_row, make_workspace, open_block
 from trendweave.kernels.compiling import inlined, inner
 from trendweave.kernels.query_masks import leave_out_others, may_read, note_followed
 from trendweave.kernels.stopping import heed_stop
@@ -65,9 +65,10 @@ def add_predecessors(program, columns, work, block, state, row, at, span):
 
 
 @inlined
-def compute_tick(program, columns, work, block, limb_bits, row, limbs, node_count, row_results):
-    """All vertices of the tick that begins with the row, from what was inserted before it. Returns the row after the
-    tick, the number of vertices that wait to be inserted, the limbs in use, and whether all numbers fit."""
+def compute_tick(program, columns, work, block, limb_bits, row, reach, limbs, node_count, row_results):
+    """All vertices of the tick that begins with the row, from what was inserted before it; none has a state from
+    `reach` on. Returns the row after the tick, the number of vertices that wait to be inserted, the limbs in use, and
+    whether all numbers fit."""
     states, waiting = program.states, work.waiting
     now = columns.tick[row]
     used = 0
@@ -75,7 +76,7 @@ def compute_tick(program, columns, work, block, limb_bits, row, limbs, node_coun
         first, end = lanes_of_row(columns, block, row)
         low = first & -8
         high = min((end + 7) & -8, block.lanes)
-        for state in range(states.variable.size if first < end else 0):
+        for state in range(reach if first < end else 0):
             if not may_read(columns.letters, row, states.variable[state], state, columns.queries):
                 continue
             at = used * block.width
@@ -123,19 +124,21 @@ def propagate_blocks(program, columns, work, blocks, ask, bits_at_most, totals):
                 program.rankings, r, columns.codes, block.row_start, block.row_end, work.places, work.sorting
             )
         node_count = empty_all_stores(program, work, block)
+        reach = program.states.furthest[program.states.variable.size]
         limbs = 1
         fitting = True
         row = block.row_start
         while row < block.row_end:
             heed_stop()
             row, used, limbs, fitting = compute_tick(
-                program, columns, work, block, limb_bits, row, limbs, node_count, totals.row_results
+                program, columns, work, block, limb_bits, row, reach, limbs, node_count, totals.row_results
             )
             if not fitting:
                 break
             if block.selection == NEXT:
                 forget_followed(program, work, block, columns.queries)
             insert_vertices(program, columns, work, block, used, block.numbers * limbs)
+            reach = extend_reach(program.states, work.waiting, used, reach)
         totals.fits[b] = fitting
         if fitting:
             for component in range(block.numbers * limbs):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inner
+from trendweave.kernels.inputs import furthest_states
 
 LARGEST_BITS = 61
 NOTHING = -1
@@ -22,7 +23,8 @@ class StateSteps(NamedTuple):
     variable: np.ndarray
     source_from: np.ndarray
     sources: np.ndarray
-    final: np.ndarray  # numbers of the final states
+    final: np.ndarray  # numbers of the final states, ascending
+    furthest: np.ndarray  # int64[q+1]: see `furthest_states`
     state_of_letters: np.ndarray  # int64: the one state that reads a set of letters, NOTHING, or SEVERAL
 
 
@@ -92,6 +94,7 @@ def build_steps(template) -> StateSteps:
         source_from=np.concatenate([[0], np.cumsum([len(b) for b in before])]).astype(np.int64),
         sources=np.array([s for b in before for s in b], np.int64),
         final=np.flatnonzero(template.is_final).astype(np.int64),
+        furthest=furthest_states(template),
         state_of_letters=letter_table(np.asarray(template.state_variable, np.int64)),
     )
 

@@ -31,9 +31,9 @@ class StateTotals(NamedTuple):
 
 @inlined
 def add_rows(steps, rows, measures, work, row, row_end, checked):
-    """Go over the rows of a window, tick by tick; returns remembered bits."""
+    """Go over the rows of a window, tick by tick; returns remembered bits, and from which state on all hold nothing."""
     total, change, sources = work.total, work.change, steps.sources
-    states = steps.variable.size
+    reach = steps.furthest[steps.variable.size]
     parts = 1 + measures.states.shape[0]
     zero = total.dtype.type(0)
     seen = np.int64(0)
@@ -50,12 +50,14 @@ def add_rows(steps, rows, measures, work, row, row_end, checked):
                     count += total[sources[j]]
                     seen = note(seen, count, checked)
                 total[only] = count
+                reach = max(reach, steps.furthest[only])
                 row += 1
                 continue
         pending = False
+        next_reach = reach
         while row < row_end and rows.tick[row] == now:
             if rows.window_first[row] <= rows.window_last[row]:
-                for state in range(states):
+                for state in range(reach):
                     if not reads(rows.letters, row, steps.variable[state]):
                         continue
                     pending = True
@@ -66,6 +68,7 @@ def add_rows(steps, rows, measures, work, row, row_end, checked):
                         seen = note(seen, count, checked)
                     change[at] += count
                     seen = note(seen, change[at], checked)
+                    next_reach = max(next_reach, steps.furthest[state])
                     for k in range(1, parts):
                         amount = change[at + k]
                         for j in range(steps.source_from[state], steps.source_from[state + 1]):
@@ -80,11 +83,12 @@ def add_rows(steps, rows, measures, work, row, row_end, checked):
                         change[at + k] = amount
             row += 1
         if pending:
-            for i in range(states * parts):
+            for i in range(reach * parts):
                 total[i] += change[i]
                 seen = note(seen, total[i], checked)
                 change[i] = 0
-    return seen
+        reach = next_reach
+    return seen, reach
 
 
 @outer
@@ -93,15 +97,18 @@ def sum_states(steps, rows, blocks, measures, results, fits, checked):
     states = steps.variable.size
     parts = 1 + measures.states.shape[0]
     work = StateTotals(np.zeros((states + 1) * parts, results.dtype), np.zeros((states + 1) * parts, results.dtype))
+    work.total[states * parts] = 1
     for b in range(blocks.row_start.size):
-        work.total[:] = 0
-        work.total[states * parts] = 1
-        seen = add_rows(steps, rows, measures, work, blocks.row_start[b], blocks.row_end[b], checked)
+        seen, reach = add_rows(steps, rows, measures, work, blocks.row_start[b], blocks.row_end[b], checked)
         for f in range(steps.final.size):
+            if steps.final[f] >= reach:
+                break
             for k in range(parts):
                 results[b, k] += work.total[steps.final[f] * parts + k]
                 seen = note(seen, results[b, k], checked)
         fits[b] = not too_large(seen)
+        for i in range(reach * parts):
+            work.total[i] = 0
 
 
 def sum_unconditional(rows, template, blocks, overlap, measures, checked):

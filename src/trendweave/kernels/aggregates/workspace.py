@@ -106,6 +106,14 @@ def lanes_of_row(columns, block, row):
     return first, min(columns.window_last[row] - block.window + 1, block.windows)
 
 
+@inlined
+def extend_reach(states, waiting, used, reach):
+    """From which state on none can follow what was inserted before, nor the first `used` vertices that waited."""
+    for number in range(used):
+        reach = max(reach, states.furthest[waiting.state[number]])
+    return reach
+
+
 @inner
 def measure_blocks(row_start, row_end, lanes, tick):
     """Largest row count, row count x lanes, and same-tick rows and those x lanes, over all blocks."""

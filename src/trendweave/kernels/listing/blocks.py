@@ -17,24 +17,25 @@ _HIGHEST = np.iinfo(np.int64).max
 
 
 class Blocks(NamedTuple):
-    """Blocks of a segment. Per transition, `low` and `high` bound the codes that its first test compares."""
+    """Blocks of a segment. Per transition that leaves the state of a block, `low` and `high` bound the codes that its
+    first test compares."""
 
     items: np.ndarray  # int32[blocks, BLOCK]: vertices, ascending
     size: np.ndarray  # int64[blocks]
     before: np.ndarray  # int64[blocks]: the block before of the same state, or -1
-    low: np.ndarray  # int64[blocks, transitions]
+    low: np.ndarray  # int64[blocks, most transitions of a state]
     high: np.ndarray
     latest: np.ndarray  # int64[states]: the last block of a state, or -1
 
 
 @outer
-def new_blocks(states, transitions):
+def new_blocks(states, most):
     return Blocks(
         np.empty((_FIRST_BLOCKS, BLOCK), np.int32),
         np.empty(_FIRST_BLOCKS, np.int64),
         np.empty(_FIRST_BLOCKS, np.int64),
-        np.empty((_FIRST_BLOCKS, transitions), np.int64),
-        np.empty((_FIRST_BLOCKS, transitions), np.int64),
+        np.empty((_FIRST_BLOCKS, most), np.int64),
+        np.empty((_FIRST_BLOCKS, most), np.int64),
         np.full(states, -1, np.int64),
     )
 
@@ -75,27 +76,29 @@ def may_hold(steps, blocks, block, transition, row):
     test = steps.first_test[transition]
     if test == steps.end_test[transition]:
         return True
-    code = steps.codes[steps.tests.following[test], row]
-    return may_compare(steps.tests.operator[test], blocks.low[block, transition], blocks.high[block, transition], code)
+    code, place = steps.codes[steps.tests.following[test], row], steps.place[transition]
+    return may_compare(steps.tests.operator[test], blocks.low[block, place], blocks.high[block, place], code)
 
 
 @inlined_late
 def add_to_block(steps, blocks, v, state, row, number):
     """Add a vertex to the last block of its state, or to a new one of this number. Returns the number of blocks."""
     block = blocks.latest[state]
+    first, end = steps.outgoing_starts[state], steps.outgoing_starts[state + 1]
     if block < 0 or blocks.size[block] == BLOCK:
         blocks.size[number], blocks.before[number] = 0, block
-        for t in range(steps.source.size):
-            blocks.low[number, t], blocks.high[number, t] = _HIGHEST, -1
+        for place in range(end - first):
+            blocks.low[number, place], blocks.high[number, place] = _HIGHEST, -1
         blocks.latest[state] = block = number
         number += 1
     blocks.items[block, blocks.size[block]] = v
     blocks.size[block] += 1
-    for t in range(steps.source.size):
+    for place in range(end - first):
+        t = steps.outgoing[first + place]
         test = steps.first_test[t]
-        if steps.source[t] == state and test < steps.end_test[t]:
+        if test < steps.end_test[t]:
             code = steps.codes[steps.tests.previous[test], row]
             if code >= 0:  # NULL compares true with nothing
-                blocks.low[block, t] = min(blocks.low[block, t], code)
-                blocks.high[block, t] = max(blocks.high[block, t], code)
+                blocks.low[block, place] = min(blocks.low[block, place], code)
+                blocks.high[block, place] = max(blocks.high[block, place], code)
     return number

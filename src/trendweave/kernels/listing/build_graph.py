@@ -17,7 +17,7 @@ from trendweave.kernels.inputs import Rows, Template
 from trendweave.kernels.listing.blocks import BLOCK, add_to_block, grow_blocks, new_blocks
 from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
 from trendweave.kernels.listing.links import FULL, Vertices, link_blocks, link_chain
-from trendweave.kernels.listing.steps import Steps
+from trendweave.kernels.listing.steps import Steps, most_outgoing
 from trendweave.kernels.stopping import is_to_stop
 
 #: Places that arrays begin with; they double.
@@ -72,14 +72,15 @@ def last_window(finals, rows, state, row):
 
 @inlined_late
 def add_tick(
-    rows, steps, starts, finals, vertices, blocks, latest_of_value, edges, first, end, base, count, used, listed
-):
+    rows, steps, starts, finals, vertices, blocks, latest_of_value, edges, first, end, base, count, used,
+    listed, reach,
+):  # fmt: skip
     """Add the vertices of the rows first:end, which have one tick, and the edges to them. Returns the numbers of both;
-    of edges FULL where there is no room. Said again, it adds the same."""
+    of edges FULL where there is no room. Said again, it adds the same. No state from `reach` on can be reached."""
     for row in range(first, end):
         if rows.window_first[row] > rows.window_last[row]:
             continue
-        for state in range(steps.variable.size):
+        for state in range(reach):
             variable = steps.variable[state]
             if not (rows.letters[row, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1):
                 continue
@@ -109,13 +110,15 @@ def add_tick(
 def offer_vertex(steps, vertices, blocks, latest_of_value, v, number):
     """Let later vertices find vertex v: by its block, which is a new one of this number if the last is full, and by the
     values that are chained. Returns the number of blocks."""
-    number = add_to_block(steps, blocks, v, vertices.state[v], vertices.row[v], number)
-    for t in range(steps.source.size):
+    state = vertices.state[v]
+    number = add_to_block(steps, blocks, v, state, vertices.row[v], number)
+    for i in range(steps.outgoing_starts[state], steps.outgoing_starts[state + 1]):
+        t = steps.outgoing[i]
         equality = steps.equality[t]
-        if equality >= 0 and steps.source[t] == vertices.state[v]:
+        if equality >= 0:
             code = steps.codes[steps.tests.previous[equality], vertices.row[v]]
             if code >= 0:  # NULL is equal to nothing
-                vertices.chains[v, t] = latest_of_value[t, code]
+                vertices.chains[v, steps.place[t]] = latest_of_value[t, code]
                 latest_of_value[t, code] = v
     return number
 
@@ -136,7 +139,7 @@ def new_chains(steps):
 
 
 @outer
-def new_vertices(capacity, transitions):
+def new_vertices(capacity, most):
     return Vertices(
         np.empty(capacity, np.int64),
         np.empty(capacity, np.int32),
@@ -144,7 +147,7 @@ def new_vertices(capacity, transitions):
         np.empty(capacity, np.int64),
         np.empty(capacity, np.int64),
         np.zeros(capacity + 1, np.int64),
-        np.empty((capacity, transitions), np.int32),
+        np.empty((capacity, most), np.int32),
     )
 
 
@@ -165,9 +168,9 @@ def grow_vertices(vertices, capacity):
 def build_vertices(rows, steps, starts, finals, first_segment, max_edges, listed):
     """Vertices and edges of segments, from the first one on, until there is no more room; one segment at least, unless
     its edges alone are too many."""
-    states, transitions = steps.variable.size, steps.source.size
-    vertices = new_vertices(_FIRST_CAPACITY, transitions)
-    blocks = new_blocks(states, transitions)
+    states, most = steps.variable.size, most_outgoing(steps)
+    vertices = new_vertices(_FIRST_CAPACITY, most)
+    blocks = new_blocks(states, most)
     latest_of_value = new_chains(steps)
     edges = np.empty(max(1, min(_FIRST_CAPACITY, max_edges)), np.int32)
     segments = rows.segment_starts.size - 1
@@ -176,30 +179,32 @@ def build_vertices(rows, steps, starts, finals, first_segment, max_edges, listed
     for segment in range(first_segment, segments):
         base, base_edges, used_blocks = count, used, np.int64(0)
         blocks.latest[:] = -1
+        reach = steps.furthest[states]
         at = rows.segment_starts[segment]
         stop = rows.segment_starts[segment + 1]
         while at < stop and not is_to_stop():
             end = at + 1
             while end < stop and rows.tick[end] == rows.tick[at]:
                 end += 1
-            if count + (end - at) * states > vertices.row.size:
-                vertices = grow_vertices(vertices, max(2 * vertices.row.size, count + (end - at) * states))
+            if count + (end - at) * reach > vertices.row.size:
+                vertices = grow_vertices(vertices, max(2 * vertices.row.size, count + (end - at) * reach))
             more, more_edges = add_tick(
                 rows, steps, starts, finals, vertices, blocks, latest_of_value, edges, at, end, base, count, used,
-                listed,
+                listed, reach,
             )  # fmt: skip
             if more_edges == FULL:
                 if edges.size >= max_edges or edges.size > _MOST_EDGES:
                     break
                 edges = grow(edges, min(2 * edges.size, max_edges))
                 continue
-            needed = used_blocks + (more - count) // BLOCK + 2 * states
+            needed = used_blocks + (more - count) // BLOCK + 2 * reach
             if needed > blocks.size.size:
                 blocks = grow_blocks(blocks, max(2 * blocks.size.size, needed))
             for v in range(count, more):
                 # Found from late to early: turned round, and merged where there are several transitions.
                 edges[vertices.edge_starts[v] : vertices.edge_starts[v + 1]].sort()
                 used_blocks = offer_vertex(steps, vertices, blocks, latest_of_value, v, used_blocks)
+                reach = max(reach, steps.furthest[vertices.state[v]])
             count, used, at = more, more_edges, end
         if at < stop:
             count, used = base, base_edges

@@ -14,7 +14,7 @@ import numpy as np
 
 from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
 from trendweave.kernels.compiling import inlined_late, inner
-from trendweave.kernels.listing.steps import accepts, guard_at
+from trendweave.kernels.listing.steps import accepts, guard_at, transition_between
 from trendweave.kernels.searching import first_not_below
 
 NO_WINDOW = np.iinfo(np.int64).max
@@ -75,7 +75,7 @@ def find_bounds(graph: TrendGraph, segment: int, window: int) -> Bounds:
 @inlined_late
 def is_edge(steps, graph, u, v):
     """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
-    transition = steps.between[graph.state[u], graph.state[v]]
+    transition = transition_between(steps, graph.state[u], graph.state[v])
     if transition < 0 or graph.window_last[u] < graph.window_first[v]:
         return False
     if steps.selection == NEXT and graph.follow[u] != graph.tick[v]:
@@ -114,5 +114,7 @@ def step_back(graph, steps, v, cursor, low):
         return cursor, u if u >= low else np.int64(-1)
     u = cursor - 1
     while u >= low and not is_edge(steps, graph, u, v):
+        if steps.selection == CONTIGUOUS and graph.tick[u] + 1 < graph.tick[v]:
+            return u, np.int64(-1)
         u -= 1
     return u, u if u >= low else np.int64(-1)

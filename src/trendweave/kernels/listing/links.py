@@ -20,7 +20,8 @@ FULL = -1
 
 
 class Vertices(NamedTuple):
-    """Vertices while they are built. `chains`: per transition the vertex before with an equal value."""
+    """Vertices while they are built. `chains`: per transition that leaves its state the
+    vertex before with an equal value."""
 
     row: np.ndarray
     state: np.ndarray
@@ -73,7 +74,7 @@ def link_chain(rows, steps, vertices, latest_of_value, edges, transition, row, b
                 return linked, np.int64(FULL)
             edges[used] = u
             used += 1
-        u = np.int64(vertices.chains[u, transition])
+        u = np.int64(vertices.chains[u, steps.place[transition]])
     return linked, used
 
 

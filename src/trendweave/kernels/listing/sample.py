@@ -101,7 +101,8 @@ class WindowSampler:
                     while graph.tick[done] < graph.tick[v]:
                         sums[graph.state[done]] += exact[done - low]
                         done += 1
-                    ways += sum(sums[s] for s in np.flatnonzero(self.steps.between[:, graph.state[v]] >= 0))
+                    first, end = self.steps.incoming_starts[graph.state[v] :][:2]
+                    ways += sum(sums[s] for s in self.steps.source[self.steps.incoming[first:end]])
                 else:
                     ways += sum(exact[u - low] for u in self._list_before(v))
                 exact.append(ways)

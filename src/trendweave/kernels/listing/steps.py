@@ -9,8 +9,9 @@ from trendweave.kernels.aggregates.passes import normalise_conditions
 from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined_late
-from trendweave.kernels.inputs import OPERATORS, Selection, Template
+from trendweave.kernels.inputs import OPERATORS, Selection, Template, furthest_states
 from trendweave.kernels.pair_test import pair_holds
+from trendweave.kernels.searching import first_not_below
 
 #: Values are chained by codes up to so many times as large as there are rows, and somewhat larger where rows are few.
 _CODES_PER_ROW, _FEW_CODES = 4, 1024
@@ -27,9 +28,13 @@ class Tests(NamedTuple):
 class Steps(NamedTuple):
     """When one event may follow another: per transition of the template, its comparisons, guard and pair test."""
 
-    between: np.ndarray  # int64[q, q]: the transition from a state to a state, or -1
-    incoming: np.ndarray  # int64[m]: transitions sorted by target
+    incoming: np.ndarray  # int64[m]: transitions sorted by target, then source
     incoming_starts: np.ndarray  # int64[q+1]
+    outgoing: np.ndarray  # int64[m]: transitions sorted by source, then target
+    outgoing_starts: np.ndarray  # int64[q+1]
+    outgoing_targets: np.ndarray  # int64[m]: where those lead
+    place: np.ndarray  # int64[m]: the place of a transition among those that leave its source
+    furthest: np.ndarray  # int64[q+1]: see `furthest_states`
     source: np.ndarray  # int64[m]
     equality: np.ndarray  # int64[m]: the first test for equality, or -1
     first_test: np.ndarray  # int64[m]
@@ -50,10 +55,8 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
     conditions = normalise_conditions(conditions, len(template.source))
     states = len(template.state_variable)
     codes, guards = ColumnList(), ColumnList()
-    between = np.full((states, states), -1, np.int64)
-    parts, tests, pairs, answers, place = [], [], [], [np.zeros(0, np.uint8)], 0
-    for number, condition in enumerate(conditions):
-        between[template.source[number], template.target[number]] = number
+    parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
+    for condition in conditions:
         first = len(tests)
         equal = -1
         for comparison in condition.comparisons:
@@ -66,19 +69,26 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         if condition.pair_test is not None:
             previous, following, known = condition.pair_test
             tested = len(pairs)
-            pairs.append((codes.number(previous), codes.number(following), place, known.shape[1]))
+            pairs.append((codes.number(previous), codes.number(following), used, known.shape[1]))
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
-            place += answers[-1].size
+            used += answers[-1].size
         guarded = -1 if condition.guard is None else guards.number(condition.guard)
         parts.append((equal, first, len(tests), guarded, tested))
     equality, first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 5).T.copy()
-    target = np.asarray(template.target, np.int64)
-    incoming = np.argsort(target, kind="stable")
+    source, target = np.asarray(template.source, np.int64), np.asarray(template.target, np.int64)
+    incoming, outgoing = np.lexsort((source, target)), np.lexsort((target, source))
+    outgoing_starts = np.searchsorted(source[outgoing], np.arange(states + 1))
+    place = np.empty(source.size, np.int64)
+    place[outgoing] = np.arange(source.size) - outgoing_starts[source[outgoing]]
     return Steps(
-        between,
         incoming,
         np.searchsorted(target[incoming], np.arange(states + 1)),
-        np.asarray(template.source, np.int64),
+        outgoing,
+        outgoing_starts,
+        target[outgoing],
+        place,
+        furthest_states(template),
+        source,
         equality,
         first_test,
         end_test,
@@ -104,6 +114,23 @@ def small_codes(previous: np.ndarray, following: np.ndarray) -> tuple[np.ndarray
     if values[0] < 0:  # NULL
         places = places - 1
     return (places, places) if previous is following else (places[: previous.size], places[previous.size :])
+
+
+@inlined_late
+def transition_between(steps, source, target):
+    """The transition from a state to a state, or -1."""
+    end = steps.outgoing_starts[source + 1]
+    at = first_not_below(steps.outgoing_targets, steps.outgoing_starts[source], end, target)
+    return steps.outgoing[at] if at < end and steps.outgoing_targets[at] == target else np.int64(-1)
+
+
+@inlined_late
+def most_outgoing(steps):
+    """The transitions that leave the state that has the most of them."""
+    most = 0
+    for state in range(steps.variable.size):
+        most = max(most, steps.outgoing_starts[state + 1] - steps.outgoing_starts[state])
+    return most
 
 
 @inlined_late

@@ -97,11 +97,12 @@ def count_ways(graph, steps, bounds, free, marks, ways):
             while graph.tick[done] < graph.tick[v]:
                 add_to_state(ways, graph.state[done], done - base)
                 done += 1
-            for s in range(steps.variable.size):
-                if steps.between[s, graph.state[v]] >= 0:
-                    number, exponent = add_scaled(number, exponent, sums.number[s], sums.exponent[s])
-                    error = max(error, sums.error[s])
-                    added += 1
+            state = graph.state[v]
+            for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
+                s = steps.source[steps.incoming[i]]
+                number, exponent = add_scaled(number, exponent, sums.number[s], sums.exponent[s])
+                error = max(error, sums.error[s])
+                added += 1
         else:
             cursor = last_before(graph, v, low)
             while True:

@@ -43,8 +43,13 @@ def _merge_equal(automaton: Automaton) -> Automaton:
             for index, inside in touched.items():
                 if len(inside) == len(blocks[index]):
                     continue
-                small, large = sorted((inside, blocks[index] - inside), key=len)
-                blocks[index] = large
+                # Going over what was found here costs no more than finding it; the rest of the block may be far larger.
+                if 2 * len(inside) <= len(blocks[index]):
+                    small = inside
+                    blocks[index] -= inside
+                else:
+                    small = blocks[index] - inside
+                    blocks[index] = inside
                 blocks.append(small)
                 for state in small:
                     block_of[state] = len(blocks) - 1

@@ -23,11 +23,11 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is refused before it is computed: more rows of a result, and more states times transitions times events of a
-    template, unless it is small."""
+    """What is refused before it is computed: more rows of a result, and more transitions times events, times states or
+    events, whichever are fewer, of a template that is not small."""
 
     max_rows: int = 10**8
-    max_work: int = 10**11
+    max_work: int = 2 * 10**10
 
 
 DEFAULTS, LIMITS = Detection(), Limits()
