@@ -28,7 +28,11 @@ Row = dict[str, Any]
 
 lists = {"empty": False, "conjunction": False, "lists": True, "moving": True}
 selected = queries_and_streams(choice=True, **lists) | queries_and_streams(choice=True, whole=True, **lists)
-unselected = queries_and_streams(complete=True, **lists) | queries_and_streams(negation=True, **lists)
+#: Complete trends of strategies under which beginnings end soon.
+complete = queries_and_streams(choice=True, **lists).map(
+    lambda case: (replace(case[0], complete=True, after_match=None, per_start=None), case[1])
+)
+unselected = complete | queries_and_streams(complete=True, **lists) | queries_and_streams(negation=True, **lists)
 crossed = crossed_cases(lists=True, empty=False, moving=True)
 
 
