@@ -327,14 +327,16 @@ class TrendLists(BoundTrends):
         partition, counted = rows.partitions.of_rows(), np.arange(asked.size)
         first = np.full(rows.partitions.count, asked.size)
         np.minimum.at(first, partition[asked], counted[asked])
-        steps = rows.tick_steps[rows.tick]
-        if self.certainty.whatever_taken:
+        whatever_taken = self.certainty.whatever_taken and self.plan.selection is not None
+        if whatever_taken:
             first[first < asked.size] = rows.partitions.starts[:-1][first < asked.size]
-        looked_at = np.flatnonzero(counted >= first[partition])
-        part = encode_rows(self.plan, self.preparation, rows.table.take(pa.array(looked_at)))
-        undecided[looked_at] = self._open_beginnings.find(part, watermark, self.detection.memory)
-        undecided &= steps > watermark - self._span
-        return undecided if self.certainty.whatever_taken else undecided & asked
+        # Nothing goes on from earlier ones any more.
+        inside = rows.tick_steps[rows.tick] > watermark - self._span
+        looked_at = np.flatnonzero((counted >= first[partition]) & inside)
+        if looked_at.size:
+            part = encode_rows(self.plan, self.preparation, rows.table.take(pa.array(looked_at)))
+            undecided[looked_at] = self._open_beginnings.find(part, watermark, self.detection.memory)
+        return undecided if whatever_taken else undecided & asked
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "trends are returned when their window closes; there are no early rows"
