@@ -88,6 +88,14 @@ def _certainty_of_matches(plan: Plan, window: MovingWindow) -> Certainty:
     return Certainty("decided", length, covers, in_order, bool(covers))
 
 
+def settles_beginnings(plan: Plan) -> bool:
+    """Whether trends are taken, or come out, beginning by beginning, however far apart they are: streams then remember
+    which beginnings are settled."""
+    if not isinstance(plan.window, MovingWindow):
+        return False
+    return plan.selection is not None or plan_certainty(plan).moment == "decided"
+
+
 def covered_by_longer(template: Template, strategy: str) -> tuple[str, ...]:
     """Variables that may follow after the end of a trend in a longer one that holds it; none where each longer one ends
     with the same event.

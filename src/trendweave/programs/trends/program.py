@@ -16,7 +16,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.gpu.card import refuse_work
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
-from trendweave.planning.matches.certainty import plan_ends
+from trendweave.planning.matches.certainty import plan_ends, settles_beginnings
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
@@ -223,9 +223,8 @@ class TrendLists(BoundTrends):
             assert soon is not None, "a window that moves is closed by watermarks"
             return EitherSteps(TrendSteps(closing, kind, compute, True), TrendSteps(soon, kind, compute, False))
         steps, selection = TrendSteps(closing, kind, compute), self.plan.selection
-        if not isinstance(self.plan.window, MovingWindow) or (selection is None and self.certainty.moment != "decided"):
+        if not settles_beginnings(self.plan):
             return steps
-        # Trends are taken, or come out, one after the other, however far apart they are.
         own = selection is not None and selection.skip == "next"
         nothing = TakenAway(self.preparation.partition_key, own, self.preparation.ties)
         return SelectionSteps(steps, self._span, nothing, select)
