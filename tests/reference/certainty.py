@@ -8,22 +8,33 @@ each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
 
 from .brute_force import WHOLE, Found, Matcher, Row, Trend, is_event, moment, partitions
-from .detection import Order, choose, every_trend, takes_away, whole_match_conditions_hold
-from .pattern import begins, can_end_with_not, variable_types
-from .query import AfterMatch, Moving, Query
+from .detection import Order, choose, complete_trends, every_trend, takes_away, whole_match_conditions_hold
+from .pattern import Pattern, Word, begins, can_begin_with_not, can_end_with_not, variable_types, words
+from .query import ANY_MATCH, CONTIGUOUS, AfterMatch, Moving, Query
+
+#: Words are written out up to so many letters, and what they show is held against trends of at most so many events.
+LONGEST_WORD, LONGEST_TREND = 9, 4
 
 
 def certain(query: Query, rows: list[Row], watermark: float, returned: Sequence[str] = ()) -> list[Found]:
-    """The trends that a list has shown when the watermark is here, however the events came. Complete ones and those
-    that end with a NOT wait for the end of a window, and are not told here."""
+    """The trends that a list has shown when the watermark is here, however the events came. What AFTER MATCH and PER
+    START choose is not told where trends are complete or may end with a NOT."""
     assert isinstance(query.window, Moving), "others wait for their windows"
-    assert not query.complete, "these wait for longer ones"
-    assert not can_end_with_not(query.pattern), "these wait for the end of their windows"
+    chooses = query.after_match is not None or query.per_start is not None
+    assert not chooses or not (query.complete or can_end_with_not(query.pattern)), "not told"
     known = [row if is_event(row) and row["time"] < watermark else row | {"time": None} for row in rows]
-    found = [one for one in every_trend(query, known) if whole_match_conditions_hold(query, one.trend, known)]
-    if query.after_match is None and query.per_start is None:
+    found = every_trend(query, known)
+    if query.complete:
+        found = _complete(query, known, found, watermark)
+    # One that ends with a NOT has its row at the end of its window.
+    found = [
+        one for one in found if one.window.end <= watermark and whole_match_conditions_hold(query, one.trend, known)
+    ]
+    if not chooses:
         return found
     chosen: list[Found] = []
     for partition, members in partitions(query, known, WHOLE).items():
@@ -32,6 +43,44 @@ def certain(query: Query, rows: list[Row], watermark: float, returned: Sequence[
             Order(query, known, returned), own, Matcher(query, known, members, query.window.within), watermark
         )
     return chosen
+
+
+def _complete(query: Query, rows: list[Row], found: list[Found], watermark: float) -> list[Found]:
+    """Of the trends, those that are complete and stay so. A longer one begins no later, so that nothing is added when
+    no beginning up to a trend's own goes on; a window after its first event that is so in any case."""
+    pattern, within = query.pattern, query.window.within
+    open_times = {
+        partition: undecided(query, Matcher(query, rows, members, within), watermark)
+        for partition, members in partitions(query, rows, WHOLE).items()
+    }
+
+    def stays(one: Found) -> bool:
+        first, last = (rows[one.trend[place][0]]["time"] for place in (0, -1))
+        if can_end_with_not(pattern):
+            return first + within <= watermark
+        if not goes_on_after_its_end(pattern, query.strategy == CONTIGUOUS) and len(one.trend) <= LONGEST_TREND:
+            return True
+        if can_begin_with_not(pattern):
+            return last + within <= watermark
+        if query.strategy == ANY_MATCH:
+            return first + within <= watermark
+        return not any(time <= first for time in open_times[one.partition])
+
+    return [one for one in complete_trends(found) if stays(one)]
+
+
+@lru_cache(maxsize=4096)
+def goes_on_after_its_end(pattern: Pattern, contiguous: bool) -> bool:
+    """Can a trend be part of a longer one that has a later event than its last?"""
+    spelled = words(pattern, LONGEST_WORD) - {()}
+    return any(not spelled.isdisjoint(_parts(word[:-1], contiguous)) for word in spelled)
+
+
+def _parts(word: Word, contiguous: bool) -> set[Word]:
+    places = range(len(word))
+    if contiguous:
+        return {word[first : last + 1] for first in places for last in places if first <= last}
+    return {tuple(word[place] for place in kept) for size in places for kept in combinations(places, size + 1)}
 
 
 def _chosen(order: Order, found: list[Found], matcher: Matcher, watermark: float) -> list[Found]:

@@ -14,7 +14,7 @@ from .by_hand import A, B, C, stream
 from .certainty import certain
 from .detection import listed
 from .pattern import Event, bounds, either, option, plus, seq
-from .query import CONTIGUOUS, NEXT_MATCH, AfterMatch, Moving, Query
+from .query import ANY_MATCH, CONTIGUOUS, NEXT_MATCH, AfterMatch, Moving, Query
 from .streams import queries_and_streams
 
 PATTERNS = (
@@ -25,6 +25,17 @@ PATTERNS = (
     either(seq(A, B, C), B),
     seq(A, option(B), C),
     seq(plus(A), Event("A", "aa")),
+)
+#: Of these, whatever has begun up to a trend and goes on may hold it.
+COMPLETE_PATTERNS = (
+    seq(A, B),
+    bounds(A, 3, 3),
+    seq(A, B, A),
+    seq(plus(A), B),
+    seq(A, plus(B)),
+    plus(A),
+    seq(A, option(B), C),
+    seq(A, B, option(C)),
 )
 CLAUSES = (
     {"after_match": AfterMatch("past last")},
@@ -70,6 +81,29 @@ def test_what_is_certain_stays(case: tuple[Query, list[Row]], watermark: int) ->
     """Ties, predicates and conditions on whole matches: what comes later changes none of it."""
     query, events = case
     assert shown_trends(certain(query, events, watermark)) <= shown_trends(listed(query, events))
+
+
+@given(queries_and_streams(complete=True, empty=False, conjunction=False, lists=True, moving=True), hs.integers(-2, 20))
+@examples(150)
+def test_what_is_complete_or_ends_with_not_stays(case: tuple[Query, list[Row]], watermark: int) -> None:
+    query, events = case
+    assert shown_trends(certain(query, events, watermark)) <= shown_trends(listed(query, events))
+
+
+@given(
+    hs.sampled_from(COMPLETE_PATTERNS),
+    hs.sampled_from([NEXT_MATCH, CONTIGUOUS, ANY_MATCH]),
+    hs.text("abc", min_size=1, max_size=4),
+    hs.integers(2, 6),
+)
+@examples(150)
+def test_complete_is_certain_when_no_continuation_changes_it(pattern, strategy: str, types: str, within: int) -> None:
+    query = Query(pattern, window=Moving(within), strategy=strategy, complete=True)
+    known, after = events_of(types), len(types) + 1
+    always = shown_trends(listed(query, known))
+    for more in (word for size in (1, 2) for word in product("abc", repeat=size)):
+        always &= shown_trends(listed(query, known + events_of("".join(more), after)))
+    assert shown_trends(certain(query, known, after)) == always, (types, query)
 
 
 def test_a_longer_match_may_follow_or_not():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 
@@ -13,12 +14,13 @@ import trendweave
 from tests.profiles import examples
 from tests.reference.certainty import certain
 from tests.reference.pattern import can_end_with_not
-from tests.reference.query import Attribute, Query
+from tests.reference.query import Attribute, Moving, Query
 from tests.reference.streams import crossed_cases, queries_and_streams
 from tests.reference.trend_rows import rows_of_trends, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_each_trend_once import ALSO_REFUSED
 from tests.runners.test_trends_against_reference import counted, planned
+from trendweave.errors import DataError
 
 PLAIN = (Attribute("x"), Attribute("s"))
 LOG_INS = pa.schema({"time": pa.int64(), "type": pa.string(), "user": pa.string(), "result": pa.string()})
@@ -26,12 +28,19 @@ Row = dict[str, Any]
 
 lists = {"empty": False, "conjunction": False, "lists": True, "moving": True}
 selected = queries_and_streams(choice=True, **lists) | queries_and_streams(choice=True, whole=True, **lists)
+#: Complete trends of strategies under which beginnings end soon.
+complete = queries_and_streams(choice=True, **lists).map(
+    lambda case: (replace(case[0], complete=True, after_match=None, per_start=None), case[1])
+)
+unselected = complete | queries_and_streams(complete=True, **lists) | queries_and_streams(negation=True, **lists)
 crossed = crossed_cases(lists=True, empty=False, moving=True)
 
 
 def is_told(query: Query) -> bool:
     """Does the reference tell when its matches are certain?"""
-    return not query.complete and not can_end_with_not(query.pattern)
+    chooses = query.after_match is not None or query.per_start is not None
+    told = not chooses or not (query.complete or can_end_with_not(query.pattern))
+    return told and isinstance(query.window, Moving)
 
 
 def pieces_of(events: list[Row], data: hs.DataObject) -> list[tuple[list[Row], int | None]]:
@@ -48,11 +57,10 @@ def pieces_of(events: list[Row], data: hs.DataObject) -> list[tuple[list[Row], i
     return pieces
 
 
-@given(selected, hs.data())
-@examples(200)
-def test_as_soon_as_it_is_certain(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
-    query, events = case
-    asked = planned(shown_text(query, "TRENDS(x, s)"), ALSO_REFUSED)
+def check_piece_by_piece(query: Query, events: list[Row], data: hs.DataObject) -> None:
+    """All that is certain has come out at each watermark, and in the end the rows of a batch."""
+    returned = "COMPLETE TRENDS(x, s)" if query.complete else "TRENDS(x, s)"
+    asked = planned(shown_text(query, returned), ALSO_REFUSED)
     engine = asked.incremental(table_of(events).schema)
     state, found, arrived = engine.start(), [], []
     for piece, watermark in pieces_of(events, data):
@@ -67,21 +75,23 @@ def test_as_soon_as_it_is_certain(case: tuple[Query, list[Row]], data: hs.DataOb
     assert counted(found) == counted(trend_rows(query, arrived, PLAIN)), str(asked)
 
 
+@given(selected, hs.data())
+@examples(200)
+def test_as_soon_as_it_is_certain(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
+    check_piece_by_piece(*case, data)
+
+
+@given(unselected, hs.data())
+@examples(200)
+def test_complete_and_those_that_end_with_not(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
+    check_piece_by_piece(*case, data)
+
+
 @given(crossed, hs.data())
 @examples(100)
-def test_the_rows_are_those_of_a_batch(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
+def test_whatever_comes_together(case: tuple[Query, list[Row]], data: hs.DataObject) -> None:
     """Complete matches, conditions on earlier events, NOTs anywhere, keys of one variable: all of it together."""
-    query, events = case
-    returned = "COMPLETE TRENDS(x, s)" if query.complete else "TRENDS(x, s)"
-    asked = planned(shown_text(query, returned), ALSO_REFUSED)
-    engine = asked.incremental(table_of(events).schema)
-    state, found, arrived = engine.start(), [], []
-    for piece, watermark in pieces_of(events, data):
-        state, rows = engine.push(engine.read(state.to_bytes()), table_of(piece), watermark)
-        found += rows_of(rows)
-        arrived += piece
-    found += rows_of(engine.finish(state))
-    assert counted(found) == counted(trend_rows(query, arrived, PLAIN)), str(asked)
+    check_piece_by_piece(*case, data)
 
 
 def test_a_log_in_after_three_failures_is_told_at_once() -> None:
@@ -117,6 +127,24 @@ def test_states_of_releases_in_which_matches_waited_go_on() -> None:
     taken = pa.table({keys: pa.array([1], pa.int64()), "trendweave_until": pa.array([2], pa.int64())})
     later = replace(waited, carry={"taken": taken})
     assert [row["since"] for row in rows_of(engine.finish(engine.read(later.to_bytes())))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("complete", "pattern"), [("COMPLETE ", "A+"), ("COMPLETE ", "A{2}"), ("", "(SEQ(A, NOT C) OR SEQ(A, B))")]
+)
+def test_states_that_lack_matches_that_waited_are_refused(
+    complete: str, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Releases before had not yet shown matches that come earlier now; their states have the name of their rule."""
+    query = trendweave.query(f"RETURN {complete}TRENDS PATTERN {pattern} WHERE [k] WITHIN 9 seconds")
+    schema = table_of([]).schema
+    state = query.incremental(schema).start()
+    assert query.incremental(schema).read(state.to_bytes())
+    monkeypatch.setattr("trendweave.programs.trends.bound._name_rule", lambda *_: "each trend once")
+    before = query.incremental(schema).start()
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="the release that made it"):
+        query.incremental(schema).read(before.to_bytes())
 
 
 def _event(time: int, type_: str) -> Row:

@@ -99,6 +99,18 @@ KINDS = {
         "WHERE [k] WITHIN 9 seconds",
         "9 seconds after the first event of a match, because NOT guards its end until then",
     ),
+    "NOT at the end of some": (
+        "A.time",
+        "(SEQ(A, NOT C) OR SEQ(A, B))",
+        "WHERE [k] WITHIN 9 seconds",
+        "at the end of a match, or 9 seconds after its first event where NOT guards its end",
+    ),
+    "NOT at the end of some, past last": (
+        "A.time",
+        "(SEQ(A, NOT C) OR SEQ(A, B))",
+        f"WHERE [k] {NEXT} WITHIN 9 seconds {PAST_LAST}",
+        "9 seconds after the first event of a match, because NOT guards the end of some until then",
+    ),
     "NOT at the end, past last": (
         "A.time",
         "SEQ(A+, NOT B)",
@@ -110,7 +122,39 @@ KINDS = {
         "A.time",
         "SEQ(A, B+)",
         "WHERE [k] WITHIN 9 seconds",
-        "9 seconds after the end of a match, because a longer one that holds it may go on with B",
+        "9 seconds after the first event of a match, because a longer one that holds it may go on with B",
+    ),
+    "complete, Kleene end, contiguous": (
+        "A.time",
+        "SEQ(A, B+)",
+        f"WHERE [k] {CONTIGUOUS} WITHIN 9 seconds",
+        "up to 9 seconds after the end of a match, because B may go on",
+    ),
+    "complete, an alternative inside another": (
+        "B.time",
+        "(SEQ(A, B, C) OR B)",
+        f"WHERE [k] {NEXT} WITHIN 9 seconds",
+        "up to 9 seconds after the end of a match, because C may go on and an earlier beginning may go on with C",
+    ),
+    "complete, fixed length": ("A.time", "A{3}", "WHERE [k] WITHIN 9 seconds", AT_END),
+    "complete, same type at both ends": ("a.time", "SEQ(A a, B b+, A a)", "WHERE [k] WITHIN 9 seconds", AT_END),
+    "complete, no part of another next to each other": (
+        "A.time",
+        "(SEQ(A, C) OR SEQ(A, B, C, A))",
+        f"WHERE [k] {CONTIGUOUS} WITHIN 9 seconds",
+        AT_END,
+    ),
+    "complete, NOT at the beginning": (
+        "A.time",
+        "SEQ(NOT C, A+)",
+        "WHERE [k] WITHIN 9 seconds",
+        "9 seconds after the end of a match, because a longer one that holds it may go on with A",
+    ),
+    "complete, NOT at the end of some": (
+        "A.time",
+        "(SEQ(A, NOT C) OR SEQ(A, B))",
+        "WHERE [k] WITHIN 9 seconds",
+        "9 seconds after the first event of a match, because NOT guards the end of some until then",
     ),
     "complete and past last": (
         "A.time",
@@ -173,6 +217,11 @@ def delays(said: str, found: list[tuple[int, dict[str, Any]]]) -> tuple[list[int
     seconds = int(next(iter(re.findall(r"(\d+) seconds", said)), 0))
     if said.startswith(("at the end of their window", "at the end of their session")):
         return [watermark - row["window_end"] for watermark, row in found], 0, 0
+    if said.startswith("at the end of a match, or"):
+        # Where NOT guards the end of a match, its row stands at the end of its window.
+        after = [(watermark - row["time"], row["time"] - row["first"] == seconds) for watermark, row in found]
+        assert {guarded for _, guarded in after} == {False, True}, "there are both"
+        return [waited + guarded for waited, guarded in after], 1, 1
     if "after the first event" in said:
         return [watermark - row["first"] for watermark, row in found], seconds, seconds
     after = [watermark - row["time"] for watermark, row in found]

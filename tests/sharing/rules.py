@@ -16,6 +16,7 @@ PATTERNS = {
     "SEQ(A S, NOT B E, C F)": "SEF",
     "SEQ(A S?, B E)": "SE",
     "SEQ(A S, NOT C F)": "SF",
+    "(SEQ(A S, NOT C F) OR SEQ(A S, B E))": "SFE",
     "(A S OR B E)+": "SE",
     "SEQ(A S*, B E+)": "SE",
     "A S+ AND SEQ(A T, B E)": "STE",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as hs
 
 import trendweave
 from tests.profiles import examples
-from tests.reference.query import Attribute, Query
+from tests.reference.certainty import certain
+from tests.reference.query import Query
 from tests.reference.streams import queries_and_streams
-from tests.reference.trend_rows import shown_text, trend_rows
+from tests.reference.trend_rows import rows_of_trends, shown_text, trend_rows
+from tests.runners.test_certain_matches import PLAIN
 from tests.runners.test_each_trend_once import ALSO_REFUSED
 from tests.runners.test_trends_against_reference import counted, planned
 from tests.streaming.simulated import SimulatedStream
@@ -26,13 +30,16 @@ from tests.streaming.test_state_against_reference import END, event, moved, take
 def test_any_stream_gives_the_rows_of_one_batch(
     case: tuple[Query, list[dict]], complete: bool, data: hs.DataObject
 ) -> None:
-    query, events = case[0], data.draw(hs.permutations(moved(case[1])))
+    query, events = replace(case[0], complete=complete), data.draw(hs.permutations(moved(case[1])))
     asked = planned(shown_text(query, f"{'COMPLETE ' if complete else ''}TRENDS(x, s)"), ALSO_REFUSED)
     stream = SimulatedStream(asked, data.draw(hs.integers(0, 8)), data.draw(hs.integers(1, 3)))
     cuts = sorted(data.draw(hs.lists(hs.integers(0, len(events)), max_size=4)))
     found, in_time = [], []
     for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
         found += stream.advance()
+        if stream.watermark:
+            here = rows_of_trends(query, in_time, certain(query, in_time, stream.watermark / 1_000), PLAIN)
+            assert counted(here) <= counted(found), f"{asked} at {stream.watermark}"
         in_time += [
             one
             for one in events[low:high]
@@ -40,7 +47,7 @@ def test_any_stream_gives_the_rows_of_one_batch(
         ]
         found += stream.push(events[low:high])
     found += stream.push([END]) + stream.advance()
-    assert counted(found) == counted(trend_rows(query, in_time, (Attribute("x"), Attribute("s")), complete)), str(asked)
+    assert counted(found) == counted(trend_rows(query, in_time, PLAIN)), str(asked)
     assert stream.held() <= takes_any_event(query)
 
 

@@ -30,6 +30,8 @@ FURTHER = (
     "RETURN COUNT(*) AS many, SUM(B.x) PATTERN SEQ(A, B+) WITHIN 6 seconds SLIDE 2 seconds HAVING COUNT(*) > 1",
     "RETURN g, COUNT(*) PATTERN B+ WHERE B.x >= 0 GROUP-BY g WITHIN 5 seconds",
     "RETURN TRENDS(s) PATTERN SEQ(A, B, NOT N) WHERE [k] WITHIN 4 seconds",
+    "RETURN TRENDS(s) PATTERN (SEQ(A, NOT N) OR SEQ(A, B)) WHERE [k] WITHIN 4 seconds",
+    "RETURN COMPLETE TRENDS(s) PATTERN SEQ(A, B+) WHERE [k] SEMANTICS skip-till-next-match WITHIN 6 seconds",
     "RETURN COUNT(*) PATTERN B S+ WHERE S DURING X WITHIN 6 seconds SLIDE 3 seconds DEFINE X AS x > 0",
     "DEFINE P AS x > 0, Q AS y > 0 PATTERN P overlaps; before; meets Q WITHIN 6 seconds",
     "PARTITION BY k DEFINE P AS x > 0 RETURN SITUATIONS",

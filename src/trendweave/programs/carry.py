@@ -42,7 +42,13 @@ def check_owner(found: str, wanted: str) -> None:
     """Raise DataError where a state is somebody else's."""
     if found != wanted:
         message = "the state was made for another query, or for events with other columns"
-        raise DataError([Problem("TW311", message, "resume with the query that made it, or start with an empty state")])
+        raise DataError(
+            [
+                Problem(
+                    "TW311", message, "resume with the query and the release that made it, or start with an empty state"
+                )
+            ]
+        )
 
 
 def write_carry(tables: Carry, owner: str, facts: Mapping[str, Any] | None = None) -> bytes:

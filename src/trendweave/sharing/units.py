@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from trendweave.planning.folding import plan_folding
-from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
+from trendweave.planning.matches.certainty import settles_beginnings
+from trendweave.planning.plan import Plan, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.sharing.company import Company
 from trendweave.sharing.constants import Alike, share_constants
@@ -101,12 +102,9 @@ _CARRIES = "what it remembers from step to step outlives changes of the workload
 
 
 def _carries(plan: QueryPlan) -> bool:
-    """Does what a plan computes depend on more than rows that wait? On open sessions, or on trends that were taken."""
-    if not isinstance(plan, Plan):
-        return False
-    return isinstance(plan.window, SessionWindow) or (
-        plan.selection is not None and isinstance(plan.window, MovingWindow)
-    )
+    """Does what a plan computes depend on more than rows that wait? On open sessions, or on beginnings that are
+    settled."""
+    return isinstance(plan, Plan) and (isinstance(plan.window, SessionWindow) or settles_beginnings(plan))
 
 
 def folds_alone(unit: Unit, plans: Sequence[QueryPlan]) -> bool:

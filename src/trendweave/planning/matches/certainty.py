@@ -1,8 +1,8 @@
 """When rows are certain, and so come out of a stream: decided once, for the steps of programs and for `explain`.
 
 The watermark has passed the time of a row, and nothing that may still come can change it. A match of a list under
-WITHIN alone may still have to wait for a longer one that holds it (COMPLETE), or that begins with the same event, or
-for an earlier beginning whose match could take it away (AFTER MATCH, PER START).
+WITHIN alone may still have to wait for NOT at its end, for a longer one that holds it (COMPLETE), or that begins with
+the same event, or for an earlier beginning whose match could take it away (AFTER MATCH, PER START).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from trendweave.planning.anchors.lanes import plan_lanes
-from trendweave.planning.matches.growth import useful_steps
+from trendweave.planning.matches.growth import MOST_STATES, useful_steps
 from trendweave.planning.plan import (
     EdgePlan,
     End,
@@ -29,8 +29,9 @@ from trendweave.planning.plan import (
 from trendweave.planning.ways import choose_ways
 
 #: What a row waits for: the end of the input, of its window or session, its time (which is that of the last event of a
-#: match), so long after the last or the first event of its match, or until its match is decided, whichever way.
-Moment: TypeAlias = Literal["input", "window", "session", "time", "after last", "after first", "decided"]
+#: match), so long after the last or the first event of its match, its time or so long after the first event where NOT
+#: guards the end of its match, or until its match is decided, whichever way.
+Moment: TypeAlias = Literal["input", "window", "session", "time", "after last", "after first", "either", "decided"]
 #: A name that no query can give to a variable, for an event that is still to come.
 _LATER = "(later)"
 
@@ -63,31 +64,96 @@ def plan_certainty(plan: Plan) -> Certainty:
             return Certainty("session", gap)
         case MovingWindow(length=length, by="time"):
             return Certainty("time", length)
-        case MovingWindow(length=length):
-            return _certainty_of_matches(plan, length)
+        case MovingWindow() as window:
+            return _certainty_of_matches(plan, window)
     return Certainty("input")
 
 
-def _certainty_of_matches(plan: Plan, length: int) -> Certainty:
-    template = plan.template
+def _certainty_of_matches(plan: Plan, window: MovingWindow) -> Certainty:
+    template, length = plan.template, window.length
     if any(not end.guard.always_open for end in template.ends):
-        return Certainty("after first", length)
-    covers = covered_by_longer(template) if plan.complete else ()
-    if plan.selection is None:
-        return Certainty("after last" if covers else "time", length, covers)
-    in_order = plan.selection.skip != "next" or bool(covers)
+        # Whether one that ends with NOT takes others away, or holds them, is not known before either.
+        alone = plan.selection is None and not plan.complete
+        some = any(end.guard.always_open for end in template.ends)
+        return Certainty("either" if alone and some else "after first", length)
+    covers = covered_by_longer(template, plan.strategy) if plan.complete else ()
+    if plan.selection is None and not covers:
+        return Certainty("time", length)
+    if plan.selection is None and window.by == "last":
+        return Certainty("after last", length, covers)
+    if plan.selection is None and plan.strategy == "skip-till-any-match":
+        # Whatever has begun may go on as long as its window lasts.
+        return Certainty("after first", length, covers)
+    in_order = plan.selection is None or plan.selection.skip != "next" or bool(covers)
     return Certainty("decided", length, covers, in_order, bool(covers))
 
 
-def covered_by_longer(template: Template) -> tuple[str, ...]:
-    """Variables that may follow an event that is the last one of another trend, which is then part of a longer one."""
-    last = {template.states[end.state].variable for end in template.ends}
-    steps = useful_steps(template)
-    return _variables(template, {step.target for step in steps if template.states[step.source].variable in last})
+def settles_beginnings(plan: Plan) -> bool:
+    """Whether trends are taken, or come out, beginning by beginning, however far apart they are: streams then remember
+    which beginnings are settled."""
+    if not isinstance(plan.window, MovingWindow):
+        return False
+    return plan.selection is not None or plan_certainty(plan).moment == "decided"
+
+
+def covered_by_longer(template: Template, strategy: str) -> tuple[str, ...]:
+    """Variables that may follow after the end of a trend in a longer one that holds it; none where each longer one ends
+    with the same event.
+
+    Both are followed side by side: the longer one reads every event, the other one as the same variable or, if it need
+    not be contiguous, not at all. Predicates and NOTs play no part: they make fewer trends, and of more states than are
+    followed everything may be part of a longer one whose last event can be followed at all.
+    """
+    steps, variable = useful_steps(template), [state.variable for state in template.states]
+    ends = {end.state for end in template.ends}
+    last = {variable[state] for state in ends}
+    following = {step.target for step in steps if variable[step.source] in last}
+    if following and len(template.states) <= MOST_STATES:
+        targets: dict[int | None, set[int]] = {None: {start.state for start in template.starts}}
+        for step in steps:
+            targets.setdefault(step.source, set()).add(step.target)
+        following = {
+            target
+            for own, longer in _find_pairs(targets, variable, strategy)
+            if own in ends
+            for target in targets.get(longer, ())
+        }
+    return _variables(template, following)
+
+
+def _find_pairs(
+    targets: dict[int | None, set[int]], variable: list[str], strategy: str
+) -> set[tuple[int | None, int | None]]:
+    """The states that a trend and a longer one that holds it can be in at the same time; None: before they begin."""
+    found: set[tuple[int | None, int | None]] = {(None, None)}
+    waiting = list(found)
+    while waiting:
+        own, longer = waiting.pop()
+        stays = own is None or strategy != "contiguous"
+        for target in targets.get(longer, ()):
+            moved = (state for state in targets.get(own, ()) if variable[state] == variable[target])
+            more = {(state, target) for state in (*moved, *((own,) if stays else ()))} - found
+            found |= more
+            waiting += more
+    return found
 
 
 def _variables(template: Template, states: set[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(state.variable for state in template.states if state.number in states))
+
+
+def plan_ends(plan: Plan, guarded: bool) -> Plan:
+    """The plan of the trends that end with NOT, or of the others: these need not wait, so their windows stand at their
+    last events.
+
+    Args:
+        plan: A plan whose trends are certain at their time, or so long after their first event.
+        guarded: Whether trends that end with NOT are asked for.
+    """
+    assert isinstance(plan.window, MovingWindow), "each trend has a window of its own"
+    ends = tuple(end for end in plan.template.ends if end.guard.always_open is not guarded)
+    window = plan.window if guarded else MovingWindow(plan.window.length, "last")
+    return replace(plan, window=window, templates=(replace(plan.template, ends=ends),))
 
 
 def plan_open_beginnings(plan: Plan) -> Plan:
@@ -98,7 +164,7 @@ def plan_open_beginnings(plan: Plan) -> Plan:
     to it exactly where an event that can be read as some variable could follow at its time.
 
     Args:
-        plan: A plan that selects among trends under WITHIN alone; no trend waits for a NOT at its end.
+        plan: A plan whose trends are certain once they are decided.
     """
     template, later = plan.template, len(plan.template.states)
     guards: dict[int, set[tuple[int, ...]]] = {}

@@ -16,7 +16,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Plan, Template, Transition
 
 #: States of a template that are followed side by side; of larger ones, everything may go on.
-_MOST_STATES = 48
+MOST_STATES = 48
 _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -52,7 +52,7 @@ def find_growth(plan: Plan) -> Growth:
     follows: dict[int, list[str]] = {}
     for step in useful_steps(template):
         follows.setdefault(step.source, []).append(template.states[step.target].variable)
-    if len(template.states) > _MOST_STATES:
+    if len(template.states) > MOST_STATES:
         everything = _in_order(template, {name for names in follows.values() for name in names})
         return Growth(everything, everything)
     ends = {end.state for end in template.ends}

@@ -54,9 +54,12 @@ def settle_window(
         return window
     if trailing or query.after_match is not None or query.per_start is not None:
         return replace(window, by="first", wide=leading or query.complete)
+    strategy = query.strategy or "skip-till-any-match"
     # A longer trend that holds it and ends with the same event lies in the same window.
-    longer = query.complete and any(covered_by_longer(template) for template in templates)
-    return replace(window, by="last", wide=longer)
+    longer = query.complete and any(covered_by_longer(template, strategy) for template in templates)
+    # Trends are then certain in the order of their beginnings, but chosen among those of one end.
+    by_first = longer and not leading and query.choice is None
+    return replace(window, by="first" if by_first else "last", wide=longer)
 
 
 def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) -> None:

@@ -157,14 +157,16 @@ def emission_text(plan: Plan) -> str:
             return f"at the end of their session, once the watermark is {length} after its last event"
         case "time" if plan.returns == "aggregates":
             return "at their time, once the watermark has passed it"
-        case "after first":
+        case "either":
+            return f"at the end of a match, or {length} after its first event where NOT guards its end"
+        case "after first" if not certainty.goes_on:
             guarded = all(not end.guard.always_open for end in plan.template.ends)
             which = "its end" if guarded else "the end of some"
             return f"{length} after the first event of a match, because NOT guards {which} until then"
-        case "after last":
-            return f"{length} after the end of a match, because a longer one that holds it may go on with " + _any_of(
-                certainty.goes_on
-            )
+        case "after first" | "after last":
+            since = "the first event" if certainty.moment == "after first" else "the end"
+            goes_on = _any_of(certainty.goes_on)
+            return f"{length} after {since} of a match, because a longer one that holds it may go on with {goes_on}"
     assert certainty.moment in ("time", "decided"), "all others are told"
     waits = _waits(plan, certainty) if certainty.moment == "decided" else []
     if not waits:
@@ -173,10 +175,10 @@ def emission_text(plan: Plan) -> str:
 
 
 def _waits(plan: Plan, certainty: Certainty) -> list[str]:
-    """Why a match that has ended may have to wait until it is decided which one is taken."""
-    assert plan.selection is not None, "only then something is decided"
+    """Why a match that has ended may have to wait until it is decided whether it is taken, or complete."""
     growth = find_growth(plan)
-    own = dict.fromkeys((*(() if plan.selection.shortest else growth.own), *certainty.goes_on))
+    shortest = plan.selection is not None and plan.selection.shortest
+    own = dict.fromkeys((*(() if shortest else growth.own), *certainty.goes_on))
     waits = [f"{_any_of(tuple(own))} may go on"] if own else []
     if certainty.in_order and growth.earlier:
         waits.append(f"an earlier beginning may go on with {_any_of(growth.earlier)}")

@@ -177,13 +177,12 @@ class AlikeUnit(OneView):
 
         if isinstance(window, SessionWindow):
             return SessionSteps(window, kind, keys, compute)
+        if isinstance(self.inner, TrendLists):
+            return self.inner.make_steps(compute, select)
         closing = self.base.closing()
         if closing is None:
             return None
-        steps = TrendSteps(closing, kind, compute)
-        if isinstance(self.inner, TrendLists) and self.inner.selects_in_order:
-            return self.inner.make_selection_steps(steps, select)
-        return steps
+        return TrendSteps(closing, kind, compute)
 
     def _select(
         self, rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None, metrics: SharingMetrics

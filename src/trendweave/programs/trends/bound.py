@@ -97,7 +97,7 @@ class BoundTrends:
             only_flagged=not plan.needs_every_event,
             together=tuple((name,) for name in self._meeting_keys()),
             merged=tuple((name,) for name in self._grouping_keys()),
-            rule=_name_rule(plan),
+            rule=_name_rule(plan, self.certainty),
         )
 
     def _meeting_keys(self) -> tuple[str, ...]:
@@ -163,12 +163,18 @@ class BoundTrends:
         return ", ".join(shown) or "(none)"
 
 
-def _name_rule(plan: Plan) -> str | None:
-    """Releases before waited with every complete trend, so that rows would be missing after their states."""
-    if not isinstance(plan.window, MovingWindow) or plan.window.by == "time":
+def _name_rule(plan: Plan, certainty: Certainty) -> str | None:
+    """Releases before waited longer with some trends, so that rows would be missing after their states."""
+    window = plan.window
+    if not isinstance(window, MovingWindow) or window.by == "time":
         return None
-    at_end = plan.complete and plan.window.by == "last" and not plan.window.wide
-    return "each complete trend at its end" if at_end else "each trend once"
+    if certainty.moment == "either":
+        return "each trend once, at its end unless that is a NOT"
+    if plan.complete and window.by == "last" and not window.wide:
+        return "each complete trend at its end"
+    if certainty.goes_on and plan.selection is None and window.by == "first":
+        return "each complete trend by its beginning"
+    return "each trend once"
 
 
 def check_steps(window: SlidingWindow, kind: TimeType) -> None:

@@ -16,6 +16,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.gpu.card import refuse_work
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
+from trendweave.planning.matches.certainty import plan_ends, settles_beginnings
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow
 from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
@@ -27,12 +28,12 @@ from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Li
 from trendweave.programs.trends.folded.steps import make_folded_steps
 from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
-from trendweave.programs.trends.listed.steps import Select, SelectionSteps
+from trendweave.programs.trends.listed.steps import EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
-from trendweave.programs.trends.listed.undecided import Moments, OpenBeginnings, find_certain, take_until
+from trendweave.programs.trends.listed.undecided import Moments, OpenBeginnings, find_certain, find_waiting, take_until
 from trendweave.programs.trends.lists import LOOKED_AT, TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
-from trendweave.programs.trends.steps import TrendSteps
+from trendweave.programs.trends.steps import Compute, TrendSteps
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
@@ -175,6 +176,8 @@ class TrendLists(BoundTrends):
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
         """The trends of prepared rows in batches. They are counted here."""
+        if scope.guarded is not None:
+            return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
@@ -208,21 +211,31 @@ class TrendLists(BoundTrends):
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.plan.window, SessionWindow):
             return session_steps(self, self.plan.window)
-        closing = self.closing()
+        return self.make_steps(self.compute, self.select)
+
+    def make_steps(self, compute: Compute, select: Select) -> Steps | None:
+        """Steps over windows that are counted, or move: by what computes their rows, or selects trends."""
+        closing, kind = self.closing(), self.time_type
         if closing is None:
             return None
-        steps = TrendSteps(closing, self.time_type, self.compute)
-        return self.make_selection_steps(steps, self.select) if self.selects_in_order else steps
-
-    @property
-    def selects_in_order(self) -> bool:
-        """Whether trends are taken one after the other, however far apart they are."""
-        return self.plan.selection is not None and isinstance(self.plan.window, MovingWindow)
-
-    def make_selection_steps(self, steps: TrendSteps, select: Select) -> SelectionSteps:
-        assert self.plan.selection is not None, "only a selection takes beginnings away"
-        nothing = TakenAway(self.preparation.partition_key, self.plan.selection.skip == "next", self.preparation.ties)
+        if self.certainty.moment == "either":
+            soon = self._of_ends[False].closing()
+            assert soon is not None, "a window that moves is closed by watermarks"
+            return EitherSteps(TrendSteps(closing, kind, compute, True), TrendSteps(soon, kind, compute, False))
+        steps, selection = TrendSteps(closing, kind, compute), self.plan.selection
+        if not settles_beginnings(self.plan):
+            return steps
+        own = selection is not None and selection.skip == "next"
+        nothing = TakenAway(self.preparation.partition_key, own, self.preparation.ties)
         return SelectionSteps(steps, self._span, nothing, select)
+
+    @cached_property
+    def _of_ends(self) -> tuple[TrendLists, TrendLists]:
+        """Lists of the trends that do not end with NOT, and of those that do."""
+        others, guarded = (
+            replace(self, plan=plan_ends(self.plan, guarded), prepared=self.preparation) for guarded in (False, True)
+        )
+        return others, guarded
 
     @property
     def _span(self) -> int:
@@ -253,14 +266,13 @@ class TrendLists(BoundTrends):
         undecided = self._find_undecided(encoded, asked, watermark)
         open_ = np.unique(moments.of_row[undecided])
         selection = self.plan.selection
-        assert selection is not None, "only a selection takes beginnings away"
-        # The first trend of a beginning decides it; beginnings of one moment come out together.
-        waits = np.isin(moments.of_row, open_)
-        if selection.shortest:
-            waits &= np.bincount(moments.of_row[asked], minlength=moments.first.size)[moments.of_row] > 1
-        asked &= ~waits
+        asked &= ~find_waiting(self.certainty, selection, asked, open_, moments)
         if not asked.any():
             return [], taken
+        if selection is None:
+            # All trends that begin there come out now, so none is looked at again.
+            reached = np.unique(moments.of_row[asked])
+            taken = taken.after(encoded, moments.partition[reached], moments.first[reached])
         table = encoded.table.append_column(ASKED, pa.array(asked))
         table = table.append_column(NUMBER, pa.array(np.arange(asked.size)))
         listing = count_and_list(self, _keep_partitions(table, encoded, asked), EVERYTHING, self.detection)
@@ -269,14 +281,14 @@ class TrendLists(BoundTrends):
             return [], taken
         trends, own = join_trends(found), listing.counted.task.rows
         at = moments.of_row[own.table.column(NUMBER).to_numpy()[trends.rows]]
-        names = [variable.name for variable in self.plan.variables]
-        variable = -1 if selection.variable is None else names.index(selection.variable)
-        first, until = at[trends.starts[:-1]], take_until(selection, variable, trends, at)
-        certain = np.flatnonzero(find_certain(self.certainty, selection.shortest, first, until, open_, moments))
+        first, until = at[trends.starts[:-1]], take_until(selection, self.plan.variables, trends, at)
+        certain = np.flatnonzero(find_certain(self.certainty, selection, first, until, open_, moments))
         writer = self._make_writer(own, listing.counted.group_columns)
         batches = self._finish(iter([writer.write(trends.take(certain))]), None, EVERYTHING)
-        reached = until[certain]
-        return list(batches.batches), taken.after(encoded, moments.partition[reached], moments.first[reached])
+        if selection is not None:
+            reached = until[certain]
+            taken = taken.after(encoded, moments.partition[reached], moments.first[reached])
+        return list(batches.batches), taken
 
     def _keep_changing(self, rows: pa.Table, before: int | None, watermark: int | None) -> pa.Table:
         """Rows of partitions in which something may become certain: those that have new rows, or beginnings from which
@@ -314,14 +326,16 @@ class TrendLists(BoundTrends):
         partition, counted = rows.partitions.of_rows(), np.arange(asked.size)
         first = np.full(rows.partitions.count, asked.size)
         np.minimum.at(first, partition[asked], counted[asked])
-        steps = rows.tick_steps[rows.tick]
-        if self.certainty.whatever_taken:
+        whatever_taken = self.certainty.whatever_taken and self.plan.selection is not None
+        if whatever_taken:
             first[first < asked.size] = rows.partitions.starts[:-1][first < asked.size]
-        looked_at = np.flatnonzero(counted >= first[partition])
-        part = encode_rows(self.plan, self.preparation, rows.table.take(pa.array(looked_at)))
-        undecided[looked_at] = self._open_beginnings.find(part, watermark, self.detection.memory)
-        undecided &= steps > watermark - self._span
-        return undecided if self.certainty.whatever_taken else undecided & asked
+        # Nothing goes on from earlier ones any more.
+        inside = rows.tick_steps[rows.tick] > watermark - self._span
+        looked_at = np.flatnonzero((counted >= first[partition]) & inside)
+        if looked_at.size:
+            part = encode_rows(self.plan, self.preparation, rows.table.take(pa.array(looked_at)))
+            undecided[looked_at] = self._open_beginnings.find(part, watermark, self.detection.memory)
+        return undecided if whatever_taken else undecided & asked
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "trends are returned when their window closes; there are no early rows"

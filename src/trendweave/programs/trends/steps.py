@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +18,18 @@ from trendweave.rows.closing import Closing
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
+#: Gives the rows of some windows, of prepared rows that lie in them.
+Compute: TypeAlias = Callable[[pa.Table, Scope], Output]
+
 
 @dataclass(frozen=True, slots=True)
 class TrendSteps:
-    """`compute` gives the rows of some windows, of prepared rows that lie in them."""
+    """`guarded`: which trends are asked for, as of a scope."""
 
     closing: Closing
     time_type: TimeType
-    compute: Callable[[pa.Table, Scope], Output]
+    compute: Compute
+    guarded: bool | None = None
 
     @property
     def pane(self) -> int:
@@ -58,7 +63,7 @@ class TrendSteps:
 
     def _compute(self, rows: pa.Table, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
         needed = self.select_rows(rows, windows)
-        return self.compute(needed, Scope(windows)).batches if needed.num_rows else ()
+        return self.compute(needed, Scope(windows, guarded=self.guarded)).batches if needed.num_rows else ()
 
     def select_rows(self, rows: pa.Table, windows: tuple[int, int]) -> pa.Table:
         """The rows that lie in some windows."""

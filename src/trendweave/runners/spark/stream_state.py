@@ -103,7 +103,7 @@ def check_about(stored: Any, fresh: About, columns: pa.Schema) -> About:
     about = About.from_tuple(stored)
     if about.made_for != fresh.made_for:
         message = "the checkpoint was made for another query, or for events with other columns"
-        hint = "resume with the query that made it, or start with a new checkpoint"
+        hint = "resume with the query and the release that made it, or start with a new checkpoint"
         raise DataError([Problem("TW311", message, hint)])
     if about.buckets != fresh.buckets:
         raise DataError([Problem("TW311", *describe_misfit(about.buckets, fresh.buckets))])

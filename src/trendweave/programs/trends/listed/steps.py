@@ -1,5 +1,8 @@
-"""Selections under WITHIN alone piece by piece: beginnings are settled in order of time, and what they take away from
-later ones outlives their rows."""
+"""Lists under WITHIN alone piece by piece, where trends do not all wait equally long for what comes after them.
+
+Beginnings are settled in order of time, and what trends take away from later ones, or that they have come out, outlives
+their rows. Where only some trends end with NOT, the others come out before them.
+"""
 
 from __future__ import annotations
 
@@ -74,4 +77,52 @@ class SelectionSteps:
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         """Which trends are taken depends on earlier beginnings, so nothing is shown early."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class EitherSteps:
+    """Trends that end with NOT, and the others: of the rows that the first wait for, the second need the later ones."""
+
+    guarded: TrendSteps
+    others: TrendSteps
+
+    @property
+    def pane(self) -> int:
+        return self.guarded.pane
+
+    @property
+    def carries(self) -> bool:
+        return False
+
+    @property
+    def folds(self) -> bool:
+        return False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        if waiting is None:
+            return None
+        # Rows are let go with those that are guarded.
+        due = [self.guarded.closing.due(*waiting, watermark)]
+        if watermark is None or waiting[1] >= watermark:
+            due.append(self.others.closing.due(*waiting, watermark))
+        return min(due)
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        ranges = [steps.reads(before, watermark) for steps in (self.guarded, self.others)]
+        some = [(first, end) for first, end in ranges if first < end]
+        return min((first for first, _ in some), default=0), max((end for _, end in some), default=0)
+
+    def keeps_from(self, watermark: int) -> int:
+        return self.guarded.keeps_from(watermark)
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        both = (steps.step(rows, carry, before, watermark).batches for steps in (self.others, self.guarded))
+        return Step((batch for batches in both for batch in batches), NO_CARRY)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        """Later events may take rows back, so nothing is shown early."""
         return ()

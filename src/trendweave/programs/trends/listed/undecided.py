@@ -15,7 +15,7 @@ from trendweave.kernels.listing.extensions import NO_END, soonest_ends
 from trendweave.kernels.listing.graph import NO_WINDOW
 from trendweave.kernels.listing.marks import ALL
 from trendweave.planning.matches.certainty import Certainty, plan_open_beginnings
-from trendweave.planning.plan import Plan, Selection
+from trendweave.planning.plan import Plan, Selection, VariablePlan
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.counting import WindowEntries, lay_out
@@ -113,21 +113,48 @@ class Moments:
         return Moments(np.cumsum(new) - 1, np.flatnonzero(new), rows.partitions.of_rows()[new])
 
 
-def take_until(selection: Selection, variable: int, trends: ShownTrends, moments: np.ndarray) -> np.ndarray:
-    """Find up to which moment each trend takes beginnings away.
+def find_waiting(
+    certainty: Certainty, selection: Selection | None, asked: np.ndarray, undecided: np.ndarray, moments: Moments
+) -> np.ndarray:
+    """Find the rows whose trends are not looked at before beginnings are decided.
 
     Args:
-        selection: Which beginnings a trend takes away.
-        variable: The number of the variable that it names.
+        certainty: What trends wait for.
+        selection: Which beginnings a trend takes away; None: none.
+        asked: Rows that trends may begin with.
+        undecided: The moments of undecided beginnings.
+        moments: The moments.
+
+    Returns:
+        Whether each row is such a beginning.
+    """
+    if certainty.whatever_taken:
+        return _are_behind(moments.of_row, undecided, moments)
+    # The first trend of a beginning decides it; beginnings of one moment come out together.
+    waits: np.ndarray = np.isin(moments.of_row, undecided)
+    if selection is not None and selection.shortest:
+        waits &= np.bincount(moments.of_row[asked], minlength=moments.first.size)[moments.of_row] > 1
+    return waits
+
+
+def take_until(
+    selection: Selection | None, variables: tuple[VariablePlan, ...], trends: ShownTrends, moments: np.ndarray
+) -> np.ndarray:
+    """Find up to which moment each trend takes beginnings away, its own at least.
+
+    Args:
+        selection: Which beginnings a trend takes away; None: none but its own.
+        variables: The variables of the plan.
         trends: The trends.
         moments: The moment of each of their events.
     """
     until: np.ndarray = moments[trends.starts[:-1]].copy()
+    if selection is None or selection.skip == "next":
+        return until
     if selection.skip == "past last":
         return moments[trends.starts[1:] - 1]
-    if selection.skip == "next":
-        return until
-    at = np.flatnonzero(trends.variables == variable)
+    number = [variable.name for variable in variables].index(str(selection.variable))
+    at = np.flatnonzero(trends.variables == number)
     of = np.searchsorted(trends.starts, at, side="right") - 1
     if selection.skip == "first":
         at, of = at[::-1], of[::-1]
@@ -137,13 +164,18 @@ def take_until(selection: Selection, variable: int, trends: ShownTrends, moments
 
 
 def find_certain(
-    certainty: Certainty, shortest: bool, first: np.ndarray, until: np.ndarray, undecided: np.ndarray, moments: Moments
+    certainty: Certainty,
+    selection: Selection | None,
+    first: np.ndarray,
+    until: np.ndarray,
+    undecided: np.ndarray,
+    moments: Moments,
 ) -> np.ndarray:
-    """Find the trends that no undecided beginning can take away, or make incomplete.
+    """Find the trends that no undecided beginning can take away.
 
     Args:
         certainty: What trends wait for.
-        shortest: Whether a beginning is decided by its first trend.
+        selection: Which beginnings a trend takes away; None: none.
         first: The moment of each trend's first event; trends are taken one after the other.
         until: Up to which moment each takes beginnings away.
         undecided: The moments of undecided beginnings.
@@ -152,15 +184,18 @@ def find_certain(
     Returns:
         Which of the trends are certain.
     """
-    if not certainty.in_order:
-        return np.ones(first.size, np.bool_)
-    if not certainty.whatever_taken:
-        if shortest:
-            undecided = np.setdiff1d(undecided, first)
-        order = np.argsort(first, kind="stable")
-        before = np.searchsorted(first[order], undecided) - 1
-        reached = np.append(np.maximum.accumulate(until[order]), -1)
-        undecided = undecided[reached[before] < undecided]
-    earlier = np.searchsorted(undecided, first, side="right") - 1
-    own = np.append(moments.partition[undecided], -1)[earlier]
-    return own != moments.partition[first]
+    if not certainty.in_order or certainty.whatever_taken:
+        return np.ones(first.size, np.bool_)  # others are not looked at
+    if selection is not None and selection.shortest:
+        undecided = np.setdiff1d(undecided, first)
+    order = np.argsort(first, kind="stable")
+    before = np.searchsorted(first[order], undecided) - 1
+    reached = np.append(np.maximum.accumulate(until[order]), -1)
+    return ~_are_behind(first, undecided[reached[before] < undecided], moments)
+
+
+def _are_behind(at: np.ndarray, undecided: np.ndarray, moments: Moments) -> np.ndarray:
+    """Whether moments are undecided, or an earlier one of their partition is."""
+    earlier = np.searchsorted(undecided, at, side="right") - 1
+    behind: np.ndarray = np.append(moments.partition[undecided], -1)[earlier] == moments.partition[at]
+    return behind
