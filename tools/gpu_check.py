@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import multiprocessing
+import os
 import pkgutil
 import platform
 import sys
@@ -130,6 +131,7 @@ def run_side_by_side(report: Report, path: Path, only: Sequence[str], scale: flo
 
 def main() -> int:
     """The command."""
+    os.environ.setdefault("TRENDWEAVE_COMPILE", "always")  # figures are of compiled code
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path, help="the file to write")
     parser.add_argument("--only", nargs="*", default=(), help="modules of gpu_checks")

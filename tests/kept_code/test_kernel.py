@@ -113,6 +113,13 @@ def test_everything_is_compiled_where_that_is_asked_for() -> None:
     assert len(loop.compiled.signatures) == 1
 
 
+def test_the_environment_may_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, numbers = fresh()
+    monkeypatch.setenv("TRENDWEAVE_COMPILE", "always")
+    assert loop(numbers, 2) == 64
+    assert len(loop.compiled.signatures) == 1
+
+
 def test_interpreted_loops_stop() -> None:
     work, done = Work(), list[int]()
     text = "@called\ndef stop(sums, place): halt(sums)\n@loop\ndef run(numbers):\n    for i in range(9):\n"

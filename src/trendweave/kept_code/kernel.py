@@ -114,7 +114,7 @@ class Kernel:
         form = _describe(arguments, arrays)
         if form in self._ready:
             return self.compiled(*arguments)
-        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not _always_compile.get():
+        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not _compiles_always():
             kept = list[tuple[np.ndarray, np.ndarray]]()
             while (allowed := self._allowance(form, arguments)) > 0:
                 kept = kept or [(array, array.copy()) for array in arrays if array.flags.writeable]
@@ -172,6 +172,10 @@ def _describe(arguments: tuple[Any, ...], arrays: list[np.ndarray]) -> tuple[Any
         else:
             form.append(type(one))
     return tuple(form)
+
+
+def _compiles_always() -> bool:
+    return _always_compile.get() or os.environ.get("TRENDWEAVE_COMPILE") == "always"
 
 
 @contextmanager
