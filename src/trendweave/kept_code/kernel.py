@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property, update_wrapper
-from threading import local
+from functools import update_wrapper
+from threading import RLock, local
 from time import perf_counter
 from types import ModuleType
 from typing import Any
@@ -55,6 +55,8 @@ class _Clock:
 
 
 _here = _Here()
+#: Threads that come together must not make two of one kernel: others refer to it.
+_making = RLock()
 #: Kernels of modules, whose code packs hold.
 KERNELS: list[Kernel] = []
 #: Modules that tell Numba how to compile what kernels call and Numba does not know.
@@ -74,6 +76,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], text: str | None = None) -> None:
         update_wrapper(self, function)
         self.py_func, self.targetoptions, self.text = function, options, text
+        self._compiled: Any = None
         if text is None:
             KERNELS.append(self)
         #: Forms of arguments that run compiled, and those that no process had compiled when they were first asked for.
@@ -102,12 +105,16 @@ class Kernel:
     def __deepcopy__(self, memo: Any) -> Kernel:
         return self  # Numba copies what it makes of functions, with all that they name
 
-    @cached_property
+    @property
     def compiled(self) -> Any:
         """What Numba makes of the function, once for each form of arguments."""
-        from trendweave.kept_code.cache import make_compiled
+        if self._compiled is None:
+            with _making:
+                if self._compiled is None:
+                    from trendweave.kept_code.cache import make_compiled
 
-        return make_compiled(self)
+                    self._compiled = make_compiled(self)
+        return self._compiled
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         arrays = list[np.ndarray]()
