@@ -79,6 +79,55 @@ def test_the_second_of_two_loads(folder: Path) -> None:
         assert made_here.stat().st_mode & 0o022 == 0
 
 
+#: Allocates, calls functions of C, sorts, raises: what is kept has to find all of that where nothing is compiled.
+LOADED_ALONE = """
+import sys
+import numba, numpy as np
+from trendweave.kept_code.cache import keep_compiled
+
+@keep_compiled
+@numba.njit
+def spread(values):
+    if values.size == 0:
+        raise ValueError("nothing")
+    found = np.empty(values.size)
+    for place in range(values.size):
+        found[place] = np.log2(values[place]) ** 1.5 + np.fmod(values[place], 3.0)
+    found.sort()
+    return found, [len(found)], np.random.random() < 2
+
+@keep_compiled
+@numba.njit
+def total(values):
+    return spread(values)[0].sum()
+
+print(spread(np.arange(1.0, 9.0))[0].sum(), spread.stats.cache_hits.total())
+try:
+    spread(np.empty(0))
+except ValueError as error:
+    print(error)
+print("numba.np.arraymath" in sys.modules)
+print(total(np.arange(1, 9)) == total(np.arange(1.0, 9.0)), total.stats.cache_hits.total())
+"""
+
+
+def test_a_process_that_compiles_nothing_is_not_made_ready_to_compile(tmp_path: Path) -> None:
+    def run(program: str) -> list[str]:
+        command = [sys.executable, "-c", program]
+        environment = os.environ | {folders.VARIABLE: str(tmp_path / "own")}
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+
+    first, loads = run(LOADED_ALONE), run(LOADED_ALONE)
+    value = first[0].split()[0]
+    assert first == [f"{value} 0", "nothing", "True", "True 0"]
+    assert loads == [f"{value} 1", "nothing", "False", "True 2"]
+    # Code that is loaded and code that is compiled go together in one process.
+    for kept_here in kept(tmp_path / "own"):
+        if "total" in kept_here.name:
+            kept_here.unlink()
+    assert run(LOADED_ALONE) == [f"{value} 1", "nothing", "False", "True 0"]
+
+
 def test_other_types_and_other_functions_of_the_same_name_are_other_code(folder: Path) -> None:
     assert made(written("def double(x): return 2 * x"))(4) == 8
     assert made(written("def double(x): return 2 * x"))(4.5) == 9.0

@@ -17,6 +17,7 @@ from numba import njit
 from numba.core import serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
 from trendweave.kept_code import files
@@ -152,7 +153,9 @@ class _KernelFiles(_Cache):
         key = self.key_of(sig)
         if key is None or not self._enabled:
             return None
-        target_context.refresh()
+        # Numba's own cache calls `target_context.refresh()`, which imports all rules of typing and lowering, a sixth of
+        # a short run. Code that is loaded needs only what allocates, and a compiler refreshes by itself.
+        rtsys.initialize(target_context)
         content = read_kept(self.group, self._file(key))
         if content is None:
             return None
