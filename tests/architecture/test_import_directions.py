@@ -357,3 +357,32 @@ def test_importing_the_package_loads_neither_pyspark_nor_numba_nor_cupy() -> Non
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert answer.stdout.strip() == "[]"
+
+
+#: What a short run of one aggregate waited for, and did not use.
+UNUSED = (
+    "numba.np.arraymath",
+    "trendweave.kernels.folding",
+    "trendweave.programs.intervals.program",
+    "trendweave.programs.shared.program",
+    "trendweave.programs.situated.program",
+    "trendweave.programs.trends.lists",
+)
+AGGREGATE = """
+import sys
+import pyarrow as pa
+import trendweave
+
+query = trendweave.query("RETURN COUNT(*) PATTERN A a+ WITHIN 1 minute")
+print(query.run(pa.table({"time": [1, 2, 3], "type": ["A", "A", "A"]})).num_rows)
+print([name for name in sys.argv[1:] if name in sys.modules])
+"""
+
+
+def test_an_aggregate_loads_nothing_of_other_kinds_of_queries() -> None:
+    command = [sys.executable, "-c", AGGREGATE, *UNUSED]
+    subprocess.run(command, capture_output=True, check=True)  # may compile, which loads more of Numba
+
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert answer.stdout.split("\n") == ["3", "[]", ""]

@@ -10,9 +10,7 @@ from trendweave.gpu.card import refuse_work
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.programs.intervals.program import bind_intervals
 from trendweave.programs.program import Program
-from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.detection import Detection, Limits
 from trendweave.programs.trends.program import bind_trends
 from trendweave.results.types import Numbers
@@ -62,12 +60,17 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
         case IntervalPlan():
             if wishes.device == "gpu":
                 refuse_work("queries over intervals are not computed on a GPU", "threads")
+            from trendweave.programs.intervals.program import bind_intervals
+
             return bind_intervals(plan, events, time, type_)
         case SituatedPlan():
             return _bind_situated(plan, events, time, type_, wishes)
 
 
-def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> InSituations:
+def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Program:
+    from trendweave.programs.intervals.program import bind_intervals
+    from trendweave.programs.situated.program import InSituations
+
     marked = events
     for name in plan.columns:
         marked = marked.append(pa.field(name, pa.bool_()))

@@ -3,8 +3,10 @@ ordered them. A program keeps rows in one of several forms; all are looked at he
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +14,14 @@ import pyarrow as pa
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Path, Plan
 from trendweave.programs.program import Program
-from trendweave.programs.shared.program import Shared
-from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.situated.program import InSituations
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import CHUNK, TIME, read_letters
 from trendweave.rows.times import as_steps, time_type
+
+if TYPE_CHECKING:
+    from trendweave.programs.shared.program import Shared
+    from trendweave.programs.situated.program import InSituations
 
 #: So many queries of a workload are looked at one by one.
 _MOST_VIEWS = 20
@@ -48,9 +51,11 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
     if chunk is not None and rows.num_rows:
         own = np.floor_divide(_steps_of(rows), chunk) == rows.column(CHUNK).to_numpy()
         rows = rows.filter(pa.array(own))
-    if not isinstance(program, Shared):
+    if not _is_shared(program):
         keys = _find_keys(program)
         return 0 if keys is None else _count(rows, keys)
+    from trendweave.programs.shared.rows import SharedRows
+
     shared = SharedRows(rows, program.rows)
     # What queries with the same partitions take, together.
     taken: dict[tuple[int, TieKeys], set[int] | None] = {}
@@ -82,7 +87,9 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
     if isinstance(program, BoundTrends):
         if (keys := _find_keys(program)) is not None and rows.num_rows:
             yield program.plan.text, _count_joinable(program.plan, rows, _find_same_time(rows, keys)), rows.num_rows
-    elif isinstance(program, Shared):
+    elif _is_shared(program):
+        from trendweave.programs.shared.rows import SharedRows
+
         shared = SharedRows(rows, program.rows)
         sources = [source for unit in program.units for source in unit.sources]
         for number, source in enumerate(sources[:_MOST_VIEWS]):
@@ -90,12 +97,25 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
                 yield from find_joinable(source, shared.view(number))
 
 
+# Whoever has such a program has imported its class, and others need not wait for a hundred modules.
+
+
+def _is_shared(program: Program) -> TypeGuard[Shared]:
+    module = sys.modules.get("trendweave.programs.shared.program")
+    return module is not None and isinstance(program, module.Shared)
+
+
+def _is_situated(program: Program) -> TypeGuard[InSituations]:
+    module = sys.modules.get("trendweave.programs.situated.program")
+    return module is not None and isinstance(program, module.InSituations)
+
+
 def _find_keys(program: Program) -> TieKeys | None:
     """None where nothing of the program depends on which of two events of one time comes first."""
-    inner = program.inner if isinstance(program, InSituations) else program
+    inner = program.inner if _is_situated(program) else program
     if not isinstance(inner, BoundTrends) or not any(template.transitions for template in inner.plan.templates):
         return None
-    if isinstance(program, InSituations):
+    if _is_situated(program):
         paths: list[Path] = [program.kept_path(key.path) for key in inner.plan.partition_key]
         ties = tuple(program.kept_path((name,)) for name in inner.order_by)
     else:

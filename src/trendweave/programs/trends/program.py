@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +23,12 @@ from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.contiguous.counts import count_all_runs
-from trendweave.programs.trends.contiguous.lists import ListedParts, list_runs
 from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
-from trendweave.programs.trends.folded.steps import make_folded_steps
 from trendweave.programs.trends.listed.distinct_values import DistinctValues
 from trendweave.programs.trends.listed.folding import aggregate_trends
 from trendweave.programs.trends.listed.steps import EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.listed.taken import TakenAway
 from trendweave.programs.trends.listed.undecided import Moments, OpenBeginnings, find_certain, find_waiting, take_until
-from trendweave.programs.trends.lists import LOOKED_AT, TrendListing, WrittenTrends, list_trends
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import Compute, TrendSteps
 from trendweave.results.aggregate_table import result_table
@@ -47,6 +44,11 @@ from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_row
 from trendweave.rows.segments import bit_of
 from trendweave.rows.sessions import SessionNumbers
 from trendweave.rows.times import as_steps, moving_span
+
+# What lists trends, or folds them on streams, is imported where it is used: most runs that aggregate do neither.
+if TYPE_CHECKING:
+    from trendweave.programs.trends.contiguous.lists import ListedParts
+    from trendweave.programs.trends.lists import TrendListing, WrittenTrends
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class TrendAggregates(BoundTrends):
         options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
         try:
             if self.way is None and self.device != "gpu" and steps_from_row_to_row(self.plan):
+                from trendweave.programs.trends.contiguous.counts import count_all_runs
+
                 counted = count_all_runs(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted
@@ -114,6 +118,8 @@ class TrendAggregates(BoundTrends):
         # Folded numbers know times alone.
         folds = self.folds and not self.order_by and not early and self.way is None
         if folds and plan_folding(self.plan).why_not is None:
+            from trendweave.programs.trends.folded.steps import make_folded_steps
+
             return make_folded_steps(self, closing, lambda found: self._write_closed(found, parts))
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
@@ -181,9 +187,13 @@ class TrendLists(BoundTrends):
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
+            from trendweave.programs.trends.contiguous.lists import list_runs
+
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
+        from trendweave.programs.trends.lists import WrittenTrends
+
         listing = count_and_list(self, rows, scope, self.detection)
         return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
 
@@ -365,6 +375,8 @@ class ListedAggregates(TrendAggregates):
         return "trends"
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
+        from trendweave.programs.trends.lists import LOOKED_AT
+
         # None of them is shown, so what may be looked at is the limit.
         most = LOOKED_AT * self.detection.max_trends
         listing = count_and_list(self, rows, scope, replace(self.detection, max_trends=most))
@@ -393,6 +405,8 @@ class ListedAggregates(TrendAggregates):
 
 def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:
     """The trends of prepared rows, counted and ready to be found."""
+    from trendweave.programs.trends.lists import list_trends
+
     options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=bound.device)
     with too_large_counts():
         return list_trends(bound.plan, bound.preparation, rows, options, detection)
