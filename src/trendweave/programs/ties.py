@@ -15,7 +15,7 @@ from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Path, Plan
 from trendweave.programs.program import Program
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.rows.codes import key_codes
+from trendweave.rows.codes import key_codes, pair_codes
 from trendweave.rows.encoded import CHUNK, TIME, read_letters
 from trendweave.rows.times import as_steps, time_type
 
@@ -126,37 +126,59 @@ def _find_keys(program: Program) -> TieKeys | None:
 
 
 def _count(rows: pa.Table, keys: TieKeys) -> int:
-    return int(np.count_nonzero(_find_same_time(rows, keys) >= 0))
+    _, moments = _number_moments(rows, keys)
+    events = np.bincount(moments)
+    return int(events[events > 1].sum())
 
 
 def _find_same_time(rows: pa.Table, keys: TieKeys) -> np.ndarray:
     """A number per row, equal for events of one partition and time; -1 where an event is alone with its time."""
     found = np.full(rows.num_rows, -1, np.int64)
-    steps = _steps_of(rows)
-    at = _share_a_value(steps)
-    for path in keys.known if at.size else ():
-        at = at[column_of(rows.select([path[0]]).take(pa.array(at)), path).is_valid().to_numpy(zero_copy_only=False)]
-    if not at.size:
-        return found
-    paths = [*keys.keys, *(((CHUNK,),) if CHUNK in rows.column_names else ())]
-    some = rows.select(list(dict.fromkeys(path[0] for path in paths))).take(pa.array(at))
-    columns = [pa.array(steps[at]), *(column_of(some, path) for path in paths)]
-    codes = key_codes([pa.chunked_array([column]) for column in columns], at.size)
-    tied = np.bincount(codes)[codes] > 1
-    found[at[tied]] = codes[tied]
+    at, moments = _number_moments(rows, keys)
+    tied = (np.bincount(moments) > 1)[moments]
+    found[at[tied]] = moments[tied]
     return found
 
 
-def _share_a_value(values: np.ndarray) -> np.ndarray:
-    """The places of values that there are several of."""
-    order = None if (values[1:] >= values[:-1]).all() else np.argsort(values, kind="stable")
-    ordered = values if order is None else values[order]
-    equal = ordered[1:] == ordered[:-1]
-    shared = np.zeros(values.size, np.bool_)
-    shared[1:] |= equal
-    shared[:-1] |= equal
-    places = np.flatnonzero(shared)
-    return places if order is None else order[places]
+def _number_moments(rows: pa.Table, keys: TieKeys) -> tuple[np.ndarray, np.ndarray]:
+    """The places of rows that share their time with another one of any partition, and a number for each, equal for
+    those of one partition and time."""
+    at, times = _share_a_value(_steps_of(rows))
+    if not at.size:
+        return at, times
+    paths = [*keys.keys, *(((CHUNK,),) if CHUNK in rows.column_names else ())]
+    some = rows.select(list(dict.fromkeys(path[0] for path in (*paths, *keys.known))))
+    some = some if at.size == rows.num_rows else some.take(pa.array(at))
+    known = None
+    for path in keys.known:
+        if (column := column_of(some, path)).null_count:
+            valid = column.is_valid().to_numpy(zero_copy_only=False)
+            known = valid if known is None else known & valid
+    if known is not None:
+        some, at, times = some.filter(pa.array(known)), at[known], times[known]
+    if not paths:
+        return at, times
+    columns = [column_of(some, path) for path in paths]
+    return at, pair_codes(times, key_codes([pa.chunked_array([column]) for column in columns], at.size))
+
+
+def _share_a_value(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The places of values that there are several of, and a number for each, equal for equal values."""
+    in_order = bool((values[1:] >= values[:-1]).all())
+    ordered = values if in_order else np.sort(values)
+    other = ordered[1:] != ordered[:-1]
+    if other.all():
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if in_order:
+        numbers = np.zeros(values.size, np.int64)
+        np.cumsum(other, out=numbers[1:])
+    else:
+        numbers = key_codes([pa.chunked_array([values])], values.size)
+    several = np.bincount(numbers) > 1
+    if several.all():
+        return np.arange(values.size), numbers
+    places = np.flatnonzero(several[numbers])
+    return places, numbers[places]
 
 
 def _count_joinable(plan: Plan, rows: pa.Table, same: np.ndarray) -> int:

@@ -31,11 +31,11 @@ def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
     Returns:
         A number per row, counted from 0 without gaps.
     """
-    if len(columns) == 1:
-        return _value_codes(columns[0])
-    codes = np.zeros(length, np.int64)
-    for column in columns:
-        codes = _combine(codes, _value_codes(column))
+    if not columns:
+        return np.zeros(length, np.int64)
+    codes = _value_codes(columns[0])
+    for column in columns[1:]:
+        codes = pair_codes(codes, _value_codes(column))
     return codes
 
 
@@ -53,8 +53,16 @@ def first_of_each(codes: np.ndarray) -> np.ndarray:
     return first
 
 
-def _combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """`right` counts from 0 without gaps, and so does the result."""
+def pair_codes(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Number pairs of numbers.
+
+    Args:
+        left: Numbers that are not negative.
+        right: Others, which count from 0 without gaps.
+
+    Returns:
+        A number per pair, counted from 0 without gaps.
+    """
     return _number(left * (int(right.max()) + 1) + right) if left.size else left
 
 
@@ -215,7 +223,7 @@ def joint_codes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     for previous, following in pairs:
         both = np.concatenate([previous, following])
         known &= both >= 0
-        combined = _combine(combined, _number(both))
+        combined = pair_codes(combined, _number(both))
     codes = np.where(known, combined, NULL)
     if all(previous is following for previous, following in pairs):
         only = codes[:length]

@@ -333,7 +333,10 @@ def _latest(events: pa.Table, time: str, kind: TimeType) -> int | None:
 
 
 def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
-    return rows if mask.all() else rows.filter(pa.array(mask))
+    """Some rows, not copied where they stand together, as those of a stretch of time do that came in order."""
+    number = int(np.count_nonzero(mask))
+    first = int(mask.argmax()) if number else 0
+    return rows.slice(first, number) if mask[first : first + number].all() else rows.filter(pa.array(mask))
 
 
 def fit_columns(events: pa.Table, wanted: pa.Schema) -> pa.Table:
