@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.errors import DataError, Problem
+from trendweave.pictures.times import write_far_times
 from trendweave.table_files import read_file
 
 FileKind = Literal["parquet", "csv", "json", "arrow"]
@@ -215,7 +216,8 @@ def _write(table: pa.Table, path: Path) -> None:
         case "arrow":
             pyarrow.feather.write_feather(table, path, compression="uncompressed")
         case "json":
-            path.write_text("".join(write_json_line(row) for row in table.to_pylist()), encoding="utf-8")
+            rows = write_far_times(table).to_pylist()
+            path.write_text("".join(write_json_line(row) for row in rows), encoding="utf-8")
 
 
 def write_json_line(row: dict[str, object]) -> str:

@@ -169,6 +169,7 @@ def aggregate(
 
     from trendweave.cli.files import check_place, write_table
     from trendweave.cli.terminal import print_table
+    from trendweave.cli.trend_text import write_lists_as_text
 
     opened = open_store(path, time)
     between = [_moment(text, opened) for text in (begin, end)]
@@ -183,7 +184,7 @@ def aggregate(
     elif sys.stdout.isatty():
         print_table(make_console(), found)
     else:
-        pyarrow.csv.write_csv(found, sys.stdout.buffer)
+        pyarrow.csv.write_csv(write_lists_as_text(found), sys.stdout.buffer)
 
 
 def _moment(text: str | None, opened: EventStore) -> str | float | None:

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from trendweave.pictures.times import write_far_times
+
 _MOST_ROWS = 40
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -30,7 +32,7 @@ def make_rich_table(table: pa.Table) -> Table:
     for field in table.schema:
         numeric = not (pa.types.is_string(field.type) or pa.types.is_temporal(field.type))
         shown.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
-    for row in table.to_pylist():
+    for row in write_far_times(table).to_pylist():
         shown.add_row(*(Text(write_cell(value)) for value in row.values()))
     return shown
 

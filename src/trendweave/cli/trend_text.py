@@ -1,4 +1,4 @@
-"""Trends and lists of values as text, for files and terminals that know no lists."""
+"""Trends, lists of values and times of far years as text, for files and terminals that know none of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import json
 import pyarrow as pa
 
 from trendweave.pictures import describe_trend
+from trendweave.pictures.times import write_far_times
 
 
 def write_lists_as_text(table: pa.Table) -> pa.Table:
-    """Replace the list of a trend's events by one text, `A 1 x=5 -> B 3 x=7`, and other lists by JSON, `["u","v"]`."""
+    """Replace the list of a trend's events by one text, `A 1 x=5 -> B 3 x=7`, other lists by JSON, `["u","v"]`, and
+    times of far years by ISO 8601."""
+    table = write_far_times(table)
     for place, field in enumerate(table.schema):
         if not pa.types.is_list(field.type):
             continue

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from trendweave.pictures.style import FONT
 from trendweave.pictures.texts import describe_trend, quote
+from trendweave.pictures.times import write_far_times
 
 _CELL = "padding: 3px 12px; border: none; border-bottom: 1px solid rgba(128, 128, 128, .25)"
 _MOST_LETTERS = 120
@@ -24,7 +25,7 @@ def write_rows(table: pa.Table, most: int) -> str:
         table: The rows.
         most: How many are written.
     """
-    first = table.slice(0, most)
+    first = write_far_times(table.slice(0, most))
     columns = [_write_column(column) for column in first.columns]
     sides = [_side(_stands_right(field.type)) for field in table.schema]
     head = "".join(
@@ -81,7 +82,7 @@ def write_lines(table: pa.Table, most: int) -> str:
 
 
 def _read_cells(table: pa.Table, most: int) -> list[list[str]]:
-    return [[_write_cell(value) for value in row.values()] for row in table.slice(0, most).to_pylist()]
+    return [[_write_cell(value) for value in row.values()] for row in write_far_times(table.slice(0, most)).to_pylist()]
 
 
 def _write_cell(value: Any) -> str:

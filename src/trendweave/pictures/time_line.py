@@ -15,7 +15,7 @@ from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.letters import measure, shorten_apart
 from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import quote, write_key
-from trendweave.pictures.times import seconds_of
+from trendweave.pictures.times import refuse_far_times, seconds_of, write_far_times
 from trendweave.pictures.trends import make_moment_axis
 
 #: Rows that are drawn: matches, each with bars of its own, and situations, which share their lanes.
@@ -76,7 +76,9 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     """
     alone = line.returns == "situations"
     most = _MOST_SITUATIONS if alone else _MOST
-    rows = result.slice(0, most).to_pylist()
+    first = result.slice(0, most)
+    refuse_far_times(first)
+    rows = first.to_pylist()
     groups = _read_situations(line, rows) if alone else [_read_match(line, row) for row in rows]
     moments = [moment for group in groups for bar in group.bars for moment in (bar.start, bar.end)]
     seconds = [seconds_of(one) for one in [*moments, *(group.detected for group in groups)] if one is not None]
@@ -123,7 +125,9 @@ def draw_time_line(line: TimeLine, result: pa.Table) -> str:
     above = f"<h1>On a time line</h1>\n<pre>{highlight_query(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
     if line.returns == "counts":
         note = f"<p>The first {_MOST:,} of {result.num_rows:,} rows.</p>" if result.num_rows > _MOST else ""
-        return write_page("Matches", [], above=above + note + _write_counts(result.slice(0, _MOST).to_pylist()))
+        return write_page(
+            "Matches", [], above=above + note + _write_counts(write_far_times(result.slice(0, _MOST)).to_pylist())
+        )
     if not result.num_rows:
         return write_page("Matches on a time line", [], above=above + _NOTHING)
     title = "Situations on a time line" if line.returns == "situations" else "Matches on a time line"

@@ -13,7 +13,7 @@ from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.picture import Picture, write_page
 from trendweave.pictures.texts import describe_trend, quote, write_key
 from trendweave.pictures.time_axis import make_time_axis, name_days
-from trendweave.pictures.times import choose_zone, seconds_of
+from trendweave.pictures.times import choose_zone, refuse_far_times, seconds_of
 
 MOST_GROUPS, MOST_TRENDS = 12, 30
 _LEFT, _RIGHT, _LINE, _BOTTOM = 24, 24, 22, 56
@@ -63,6 +63,7 @@ def draw_trends(result: pa.Table, query: str) -> str:
 
 def group_rows(result: pa.Table) -> list[tuple[str, list[dict[str, Any]]]]:
     """Sort rows by group; of a result without grouping attributes, all of them."""
+    refuse_far_times(result)
     names = [name for name in result.column_names if name not in NO_GROUP]
     found: dict[str, list[dict[str, Any]]] = {}
     for row in result.to_pylist():

@@ -24,6 +24,7 @@ from rich.text import Text
 from trendweave.cli.answers import Answers
 from trendweave.cli.files import write_json_line
 from trendweave.cli.terminal import make_rich_table, write_cell
+from trendweave.pictures.times import write_far_times
 
 #: Names of the metrics in the progress: of the query itself, of what it reads, of the source, and of its rows.
 METRICS = "trendweave"
@@ -213,7 +214,8 @@ class LinesView:
 
     def show_rows(self, table: pa.Table) -> None:
         """Write rows, each with the columns of its query."""
-        self._out.write("".join(write_json_line(self._answers.tell(row)) for row in table.to_pylist()))
+        rows = write_far_times(table).to_pylist()
+        self._out.write("".join(write_json_line(self._answers.tell(row)) for row in rows))
         self._out.flush()
 
     def show_progress(self, batch: MicroBatch) -> None:
@@ -252,6 +254,9 @@ class LiveView:
     def show_rows(self, table: pa.Table) -> None:
         """Write rows, or let them take the place of earlier ones."""
         with self._lock:
+            table = write_far_times(table)
+            if self._schema is not None and self._schema.types != table.schema.types:
+                self._latest.clear()  # times are text now, or no longer, and rows stand in one table
             self._schema = table.schema
             for row in table.to_pylist():
                 key = self._answers.key(row)

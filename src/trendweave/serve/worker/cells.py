@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from trendweave import Query
 from trendweave.pictures import describe_trend
+from trendweave.pictures.times import write_far_times
 
 Kind: TypeAlias = Literal["number", "time", "text"]
 #: A cell has at most so many characters.
@@ -45,7 +46,7 @@ def write_rows(rows: pa.Table, most_characters: int) -> tuple[list[list[str | No
     """The cells of all rows, or of as many as have room; whether all have."""
     written: list[list[str | None]] = []
     room = most_characters
-    for batch in rows.to_batches(max_chunksize=500):
+    for batch in write_far_times(rows).to_batches(max_chunksize=500):
         for row in batch.to_pylist():
             cells = [write_cell(value) for value in row.values()]
             room -= sum(len(cell or "") for cell in cells)
