@@ -82,11 +82,9 @@ def test_the_second_of_two_loads(folder: Path) -> None:
 #: Allocates, calls functions of C, sorts, raises: what is kept has to find all of that where nothing is compiled.
 LOADED_ALONE = """
 import sys
-import numba, numpy as np
-from trendweave.kept_code.cache import keep_compiled
+import numpy as np
+from trendweave.kept_code.kernel import Kernel
 
-@keep_compiled
-@numba.njit
 def spread(values):
     if values.size == 0:
         raise ValueError("nothing")
@@ -96,18 +94,22 @@ def spread(values):
     found.sort()
     return found, [len(found)], np.random.random() < 2
 
-@keep_compiled
-@numba.njit
 def total(values):
     return spread(values)[0].sum()
 
-print(spread(np.arange(1.0, 9.0))[0].sum(), spread.stats.cache_hits.total())
+spread = Kernel(spread, {"nogil": True})
+total = Kernel(total, {"nogil": True})
+
+def hits(kernel):
+    return sum(kernel.compiled.stats.cache_hits.values())
+
+print(spread.compiled(np.arange(1.0, 9.0))[0].sum(), hits(spread))
 try:
-    spread(np.empty(0))
+    spread.compiled(np.empty(0))
 except ValueError as error:
     print(error)
 print("numba.np.arraymath" in sys.modules)
-print(total(np.arange(1, 9)) == total(np.arange(1.0, 9.0)), total.stats.cache_hits.total())
+print(total.compiled(np.arange(1, 9)) == total.compiled(np.arange(1.0, 9.0)), hits(total))
 """
 
 
