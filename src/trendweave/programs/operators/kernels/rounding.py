@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from trendweave.kernels.columns import read_only
@@ -23,7 +21,7 @@ def _as_float(top: np.uint64, exponent: int) -> float:
         return np.inf
     dropped = -1074 - exponent
     if dropped < 12:
-        return math.ldexp(np.float64(top), int(exponent))
+        return np.ldexp(np.float64(top), np.int64(exponent))
     # There is no bit below 2**-1074.
     if dropped > 64:
         return 0.0
@@ -32,7 +30,7 @@ def _as_float(top: np.uint64, exponent: int) -> float:
     below = top & ((_ONE << np.uint64(dropped - 1)) - _ONE)
     if half != 0 and (below != 0 or kept & _ONE != 0):
         kept += _ONE
-    return math.ldexp(np.float64(kept), -1074)
+    return np.ldexp(np.float64(kept), np.int64(-1074))
 
 
 @outer
