@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from trendweave.planning.anchors.lanes import TemplateLanes, plan_lanes
 from trendweave.planning.bindings import bind_templates
+from trendweave.planning.matches.conditions import match_columns
 from trendweave.planning.plan import (
     NEVER,
     EdgePlan,
@@ -257,8 +258,11 @@ def takes_directly(plan: Plan) -> bool:
     """Are the trends that AFTER MATCH or PER START take found without looking at the others?
 
     Not where something else decides about whole trends first, or where the trends of a partition are found apart.
+    Conditions on whole matches are asked of the trends of a beginning in turn, unless they need all values of each.
     """
-    if plan.selection is None or plan.complete or plan.match_conditions or plan.bound_keys or plan.anchors:
+    if plan.selection is None or plan.complete or plan.bound_keys or plan.anchors:
+        return False
+    if any(column.needs_all_values for column in match_columns(plan.match_conditions).values()):
         return False
     wide = isinstance(plan.window, MovingWindow) and plan.window.wide
     return not wide and not plan.window_apart and not plan.is_conjunction

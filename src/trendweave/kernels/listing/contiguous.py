@@ -219,14 +219,14 @@ def write_variables(automaton, path, depth, found, trends, used):
 
 
 @inlined_late
-def _begin_folds(folds, stack):
+def begin_folds(folds, stack):
     for f in range(folds.kind.size):
         stack.count[0, f], stack.row[0, f] = 0, -1
         stack.whole[0, f], stack.real[0, f] = 0, 0.0
 
 
 @inlined_late
-def _grow_folds(folds, stack, before, now, row, variable):
+def grow_folds(folds, stack, before, now, row, variable):
     """The folds of a trend that has grown by a row, which is read as a variable. As `folds.fold` has it."""
     for f in range(folds.kind.size):
         kind, number = folds.kind[f], folds.number[f]
@@ -297,8 +297,8 @@ def _walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place
                 begun += 1
                 if has(given.begins[first], state) and can_end(ahead, first, state, end_of(ranges, r, first)):
                     path.state[0], path.cursor[0] = state, automaton.leaving_starts[state]
-                    _begin_folds(folds, stack)
-                    _grow_folds(folds, stack, 0, 0, first, automaton.variable[state])
+                    begin_folds(folds, stack)
+                    grow_folds(folds, stack, 0, 0, first, automaton.variable[state])
                     depth, arrived = 1, True
                 continue
             state = np.int64(path.state[depth - 1])
@@ -327,7 +327,7 @@ def _walk_runs(automaton, given, ahead, ranges, path, folds, stack, found, place
                 target = automaton.target[t]
                 path.cursor[depth - 1] = cursor
                 path.state[depth], path.cursor[depth] = target, automaton.leaving_starts[target]
-                _grow_folds(folds, stack, depth - 1, depth, row, automaton.variable[target])
+                grow_folds(folds, stack, depth - 1, depth, row, automaton.variable[target])
                 depth += 1
             else:
                 depth -= 1

@@ -40,7 +40,7 @@ from trendweave.programs.trends.linked.choice import link_trends
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.listed.taking import find_entries, take_trends
+from trendweave.programs.trends.listed.taking import Judged, find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
@@ -197,17 +197,22 @@ class TrendListing:
                 yield taken
 
     def _take(self, folds: RunFolds) -> Iterator[ShownTrends | FoldedTrends]:
-        """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed."""
+        """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed, or where
+        sums in conditions may leave 64 bits."""
         selector, counted = self.selector, self.counted
         assert selector is not None, "only a selection takes trends"
-        entries = counted.entries
+        entries, judged = counted.entries, None
+        conditions = MatchConditions.of(self.plan, self.preparation, counted.task.rows)
+        if conditions is not None:
+            tested = tabulate_folds(conditions.folded, counted.task.rows.tick.size)
+            judged = None if tested is None else Judged(conditions, tested, self._check_looked_at)
         partition = join_arrays([piece.segments.partition for piece in counted.pieces])[entries.segment]
         for part in self.graphs.parts() if entries.size else ():
-            if not part.graph.is_listed:
+            if not part.graph.is_listed or (conditions is not None and judged is None):
                 yield from self._select(self._find_some([part]))
                 continue
             from_first = self.once is not None
-            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds):
+            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, judged):
                 if outputs:
                     keys = counted.windows.keys(entries.window[found.entry])
                     yield FoldedTrends(outputs, keys, entries.group[found.entry])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
+from trendweave.planning.matches.bounds import Bounds, find_bounds
 from trendweave.planning.matches.conditions import match_columns, with_columns
-from trendweave.planning.plan import Plan
+from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.each_columns import EachColumns, fold_columns
-from trendweave.results.shown_trends import ShownTrends
+from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.results.types import column_type, single_aggregate_type
 from trendweave.rows.encoded import EncodedRows
 
@@ -26,6 +29,7 @@ class MatchConditions:
     folded: EachColumns
     types: tuple[pa.DataType, ...]
     prepared: pa.Schema
+    bounds: Bounds
 
     @staticmethod
     def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> MatchConditions | None:
@@ -46,21 +50,69 @@ class MatchConditions:
             single_aggregate_type(column.function, kind, "decimal")
             for column, kind in zip(aggregates, kinds, strict=True)
         ]
-        return MatchConditions(
-            tuple(with_columns(condition, names) for condition in plan.match_conditions),
-            fold_columns(plan, aggregates, preparation.matched, rows.table),
-            tuple(types),
-            prepared,
-        )
+        folded = fold_columns(plan, aggregates, preparation.matched, rows.table)
+        directions = {
+            name: _direction(column, fold.values, fold.known)
+            for name, column, fold in zip(names.values(), aggregates, folded.folds, strict=True)
+        }
+        conditions = tuple(with_columns(condition, names) for condition in plan.match_conditions)
+        return MatchConditions(conditions, folded, tuple(types), prepared, find_bounds(conditions, directions))
 
     def choose(self, trends: ShownTrends) -> ShownTrends:
         """Keep the trends for which all conditions are true."""
         if not trends.count:
             return trends
-        names = [column.name for column in self.folded.aggregates]
-        values = self.folded.write(trends, list(self.types), self.prepared, "decimal", {})
-        table = pa.table(values, names=names)
-        holds = np.ones(trends.count, np.bool_)
-        for condition in self.conditions:
-            holds &= is_true(condition, table)
+        holds = self._are_true(self.conditions, self._tabulate(trends))
         return trends if holds.all() else trends.take(np.flatnonzero(holds))
+
+    def judge(self, outputs: list[FoldedOutput], count: int) -> Verdict:
+        """Judge trends by what was folded of each.
+
+        Args:
+            outputs: What was folded, per column.
+            count: The number of trends.
+        """
+        nothing = np.empty(count, np.int64)
+        table = self._tabulate(FoldedTrends(outputs, nothing, nothing))
+        bounds = self.bounds
+        return Verdict(
+            self._are_true(self.conditions, table),
+            self._are_true(bounds.lower, table),
+            # Of NULL nothing is known as yet.
+            ~np.any([is_true(st.Inverse(bound), table) for bound in bounds.upper], axis=0)
+            if bounds.upper
+            else np.ones(count, np.bool_),
+        )
+
+    def _tabulate(self, trends: ShownTrends | FoldedTrends) -> pa.Table:
+        names = [column.name for column in self.folded.aggregates]
+        return pa.table(self.folded.write(trends, list(self.types), self.prepared, "decimal", {}), names=names)
+
+    @staticmethod
+    def _are_true(conditions: Iterable[Expression], table: pa.Table) -> np.ndarray:
+        holds = np.ones(table.num_rows, np.bool_)
+        for condition in conditions:
+            holds &= is_true(condition, table)
+        return holds
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Per trend: whether it meets all conditions; whether it could meet them were it shorter, and were it longer."""
+
+    holds: np.ndarray
+    may_be_shorter: np.ndarray
+    may_be_longer: np.ndarray
+
+
+def _direction(column: AggregateColumn, values: np.ndarray | None, known: np.ndarray | None) -> int | None:
+    """How a number changes while a trend grows: 1 never falls, -1 never rises, 0 stays as soon as it is known; None:
+    anything."""
+    if column.needs_all_values:
+        return None
+    if column.function == "SUM":
+        assert values is not None, "a sum is one of numbers"
+        added = values if known is None else values[known]
+        # NaN is neither.
+        return 1 if (added >= 0).all() else -1 if (added <= 0).all() else None
+    return {"COUNT": 1, "MAX": 1, "MIN": -1, "FIRST": 0}.get(column.function)
