@@ -75,6 +75,12 @@ QUERIES = {
     "after match, rising runs": f"{LISTED} A a+ {CONTIGUOUS} WHERE [user] AND a.x < NEXT(a).x {PAST}",
     "per start, rising runs": f"{LISTED} A a+ {CONTIGUOUS} WHERE [user] AND a.x < NEXT(a).x {PER_START}",
     "per start, next match": f"{LISTED} SEQ(A a+, B b) {NEXT} WHERE [user] WITHIN 30 s {PER_START}",
+    "after match, V shapes of a height": "RETURN EACH FIRST(a.time) AS since PATTERN SEQ(A a, B b+, A c+) "
+    f"{CONTIGUOUS} {V_SHAPE} AND LAST(c.x) > FIRST(a.x) {PAST}",
+    "after match, next match of a number": f"{LISTED} SEQ(A a+, B b+) {NEXT} WHERE [user] AND COUNT(b) = 3 {PAST}",
+    "per start, rising runs of a sum": f"{LISTED} A a+ {CONTIGUOUS} WHERE [user] AND a.x < NEXT(a).x "
+    f"AND SUM(a.y) > 1 {PER_START}",
+    "per start, next match of a sum": f"{LISTED} SEQ(A a+, B b+) {NEXT} WHERE [user] AND SUM(b.y) > 5 {PER_START}",
     "intervals": "FROM S PARTITION BY user DEFINE P AS y > 0.7, Q AS x > PREV(x) "
     "PATTERN P before; overlaps; meets Q WITHIN 20 seconds",
     "sessions": f"{COUNTED} SEQ(A a+, C c) WHERE [user] WITHIN SESSION 2 s",

@@ -243,6 +243,11 @@ def selection_cost(plan: Plan) -> str:
     if not takes_directly(plan):
         return "every trend is built and looked at: at least the square of the events of a key and window"
     assert plan.selection is not None, "only a selection takes trends"
+    if plan.match_conditions:
+        return (
+            "grows with the events of a key and of the trends that are tested: one of each beginning, and its others "
+            "only where that fails; at worst all trends"
+        )
     if plan.selection.skip == "past last" or takes_by_folding(plan):
         return "grows with the events of a key, however many trends there are"
     return "grows with the events of a key and of the trends that are taken, which overlap"
