@@ -106,12 +106,12 @@ class Order:
 
     def of_event(self, pair: tuple[int, str]) -> tuple:
         """An event of a trend: its time, the variable in the order of the pattern, then the values of the columns that
-        are returned, by the names of the columns, and last those of the others."""
+        are returned, by the names of the columns, its type, and last the values of the others."""
         row = self.rows[pair[0]]
         shown = sorted(set(self.returned) & set(row))
         others = sorted(set(row) - set(shown) - {"time", "type", "order"})
         variable = list(variable_types(self.query.pattern)).index(pair[1])
-        return moment(row), variable, tuple(in_order(row[name]) for name in [*shown, *others])
+        return moment(row), variable, tuple(in_order(row[name]) for name in [*shown, "type", *others])
 
     def of_one_beginning(self, trend: Trend) -> tuple:
         """Among trends of the same first event: the latest end first (SHORTEST: the earliest), then event by event."""

@@ -58,7 +58,7 @@ def read_rule(plan: Plan) -> Rule:
 
 def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
     """Number the rows in the order in which events are compared. Those of one tick come by the values of the columns
-    that are returned, by their names, and then of all others: so every host takes the same trends.
+    that are returned, by their names, then of the type, and then of all others: so every host takes the same trends.
 
     Args:
         preparation: The names of prepared columns.
@@ -74,7 +74,8 @@ def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
     paths = {name: found.names for name, found in preparation.columns if isinstance(found, st.Attribute)}
     returned = {name for name in (*preparation.shown, *preparation.values) if name is not None}
     names = sorted(returned, key=lambda name: paths.get(name, ()))
-    names += [name for name in rows.table.column_names if name not in returned and name not in _OF_NO_EVENT]
+    names += [name for name in preparation.shown_types if name not in returned]
+    names += [name for name in rows.table.column_names if name not in names and name not in _OF_NO_EVENT]
     columns = [rows.table.column(name) for name in names if not pa.types.is_nested(rows.table.schema.field(name).type)]
     codes = [order_codes(column, column)[0] for column in (column.take(pa.array(tied)) for column in columns)]
     place[tied[np.lexsort((*codes[::-1], rows.tick[tied]))]] = tied
