@@ -94,6 +94,29 @@ def test_matches_are_asked_before_one_is_taken(run: Run) -> None:
     assert found(run, query, events) == ["a1 a2", "a3"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "longest", "shortest"),
+    [
+        ("SUM(A.x) > 2", ["a1", "a3 a4"], ["a1", "a3"]),
+        ("SUM(A.x) < 1", ["a1 a2", "a2 a3 a4"], ["a1 a2", "a2"]),
+        ("SUM(A.x) = 3", ["a3"], ["a3"]),
+        ("SUM(A.x) < 2 AND COUNT(A) >= 2", ["a1 a2 a3", "a2 a3 a4"], ["a1 a2", "a2 a3"]),
+        ("MAX(A.x) < 5 AND MIN(A.x) < 0", ["a2 a3 a4"], ["a2"]),
+        ("LAST(A.x) > FIRST(A.x)", ["a2 a3 a4"], ["a2 a3"]),
+        ("AVG(A.x) < -1", ["a2 a3"], ["a2"]),
+    ],
+)
+@pytest.mark.parametrize("semantics", ["contiguous", "skip-till-next-match"])
+def test_what_is_taken_of_a_beginning(
+    run: Run, semantics: str, condition: str, longest: list[str], shortest: list[str]
+) -> None:
+    # Sums fall and rise again while a match grows.
+    events = stream("a1 a2 a3 a4", x=[5, -7, 3, 1])
+    query = f"RETURN TRENDS PATTERN A+ WHERE {condition} SEMANTICS {semantics}"
+    assert found(run, f"{query} LONGEST PER START", events) == longest
+    assert found(run, f"{query} SHORTEST PER START", events) == shortest
+
+
 def test_limits_choose_among_what_is_left(run: Run) -> None:
     events = stream("a1 a2 a3 a4", x=[1, 1, 1, 1])
     query = "RETURN TRENDS PATTERN A+ WHERE SUM(A.x) <= 2"
