@@ -12,10 +12,10 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
-from tests.reference.pattern import variable_types
+from tests.reference.pattern import Event, Not, seq, variable_types
 from tests.reference.query import LENGTH, Aggregate, Query, text
 from tests.reference.results import rows
-from tests.reference.streams import queries_and_streams
+from tests.reference.streams import FRUITFUL, fruitful_streams, queries, queries_and_streams
 from tests.reference.trend_rows import each_rows, shown_text, trend_rows
 from tests.runners.pieces import in_pieces
 from tests.runners.reference_tables import rows_of, table_of
@@ -57,6 +57,36 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @examples(120)
 def test_lists(case: tuple[Query, list[dict]]) -> None:
     query, events = case
+    asked = list_planned(shown_text(query, "TRENDS(x, s)"))
+    assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("whole", [False, True])
+@given(data=hs.data())
+@examples(60)
+def test_lists_with_anchors(whole: bool, data: hs.DataObject) -> None:
+    """Events are copied into lanes, each with an own vertex."""
+    query, events = data.draw(queries_and_streams(**{**base, "whole": whole}, anchors=True, lists=True))
+    asked = list_planned(shown_text(query, "TRENDS(x, s)"))
+    assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
+
+
+@hs.composite
+def absences(draw: hs.DrawFn, whole: bool) -> tuple[Query, list[dict]]:
+    """A leading NOT under WITHIN alone."""
+    pattern = seq(Not(Event("N", "n")), draw(hs.sampled_from(FRUITFUL)))
+    query = draw(queries(conjunction=False, lists=True, choice=True, whole=whole, moving=True, pattern=pattern))
+    return query, draw(fruitful_streams(pattern))
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("whole", [False, True])
+@given(data=hs.data())
+@examples(60)
+def test_lists_after_an_absence(whole: bool, data: hs.DataObject) -> None:
+    """Whether the time before a match is clean depends on its last event."""
+    query, events = data.draw(absences(whole))
     asked = list_planned(shown_text(query, "TRENDS(x, s)"))
     assert counted(rows_of(asked.run(table_of(events)))) == counted(trend_rows(query, events, PLAIN)), str(asked)
 

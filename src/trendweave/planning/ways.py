@@ -260,12 +260,11 @@ def takes_directly(plan: Plan) -> bool:
     Not where something else decides about whole trends first, or where the trends of a partition are found apart.
     Conditions on whole matches are asked of the trends of a beginning in turn, unless they need all values of each.
     """
-    if plan.selection is None or plan.complete or plan.bound_keys or plan.anchors:
+    if plan.selection is None or plan.complete or plan.bound_keys:
         return False
     if any(column.needs_all_values for column in match_columns(plan.match_conditions).values()):
         return False
-    wide = isinstance(plan.window, MovingWindow) and plan.window.wide
-    return not wide and not plan.window_apart and not plan.is_conjunction
+    return not plan.window_apart and not plan.is_conjunction
 
 
 def takes_by_folding(plan: Plan) -> bool:

@@ -243,14 +243,15 @@ def selection_cost(plan: Plan) -> str:
     if not takes_directly(plan):
         return "every trend is built and looked at: at least the square of the events of a key and window"
     assert plan.selection is not None, "only a selection takes trends"
-    if plan.match_conditions:
+    events = "the events of a key" + (", each in all of its lanes" if plan.anchors else "")
+    if plan.match_conditions or (isinstance(plan.window, MovingWindow) and plan.window.wide):
         return (
-            "grows with the events of a key and of the trends that are tested: one of each beginning, and its others "
-            "only where that fails; at worst all trends"
+            f"grows with {events} and of the trends that are tested: one of each beginning, and its others only where "
+            "that fails; at worst all trends"
         )
     if plan.selection.skip == "past last" or takes_by_folding(plan):
-        return "grows with the events of a key, however many trends there are"
-    return "grows with the events of a key and of the trends that are taken, which overlap"
+        return f"grows with {events}, however many trends there are"
+    return f"grows with {events} and of the trends that are taken, which overlap"
 
 
 def taking_cost(plan: Plan, edge: EdgePlan) -> tuple[str, str, str]:
@@ -258,7 +259,8 @@ def taking_cost(plan: Plan, edge: EdgePlan) -> tuple[str, str, str]:
     because = "trends are taken along links, and not counted"
     if plan.strategy == "contiguous":
         return "none", "O(k)", f"{because}; k events at the time just before"
-    if edge.comparisons or edge.general:
+    asked = any(condition.variable == edge.later for condition in plan.anchors)
+    if edge.comparisons or edge.general or asked:
         return "none", "O(m)", f"{because}; m events that none has followed yet"
     return "none", "O(1)", f"{because}; each is followed once"
 

@@ -39,8 +39,9 @@ from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.linked.choice import link_trends
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
+from trendweave.programs.trends.listed.judging import Demands
 from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.listed.taking import Judged, find_entries, take_trends
+from trendweave.programs.trends.listed.taking import find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
@@ -201,23 +202,27 @@ class TrendListing:
         sums in conditions may leave 64 bits."""
         selector, counted = self.selector, self.counted
         assert selector is not None, "only a selection takes trends"
-        entries, judged = counted.entries, None
-        conditions = MatchConditions.of(self.plan, self.preparation, counted.task.rows)
-        if conditions is not None:
-            tested = tabulate_folds(conditions.folded, counted.task.rows.tick.size)
-            judged = None if tested is None else Judged(conditions, tested, self._check_looked_at)
+        entries, demands, from_first = counted.entries, self._demands(), self.once is not None
         partition = join_arrays([piece.segments.partition for piece in counted.pieces])[entries.segment]
         for part in self.graphs.parts() if entries.size else ():
-            if not part.graph.is_listed or (conditions is not None and judged is None):
+            if not part.graph.is_listed or (demands is None and self.plan.match_conditions):
                 yield from self._select(self._find_some([part]))
                 continue
-            from_first = self.once is not None
-            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, judged):
+            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, demands):
                 if outputs:
                     keys = counted.windows.keys(entries.window[found.entry])
                     yield FoldedTrends(outputs, keys, entries.group[found.entry])
                 else:
                     yield self._show(part, found)
+
+    def _demands(self) -> Demands | None:
+        """What trends that are taken must meet; None where that is nothing, or where sums may leave 64 bits."""
+        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        is_clean = self.once.is_clean if self.once is not None and self.once.asks_ends else None
+        if conditions is None:
+            return None if is_clean is None else Demands(None, NO_FOLDS, is_clean, self._check_looked_at)
+        folds = tabulate_folds(conditions.folded, self.counted.task.rows.tick.size)
+        return None if folds is None else Demands(conditions, folds, is_clean, self._check_looked_at)
 
     def _check_looked_at(self, number: int) -> None:
         most = LOOKED_AT * self.detection.max_trends

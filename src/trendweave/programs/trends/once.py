@@ -48,14 +48,19 @@ class EachOnce:
     def leaves_out(self) -> bool:
         return self.window.wide
 
+    @property
+    def asks_ends(self) -> bool:
+        """Whether it depends on the last event of a trend if a leading NOT is clean."""
+        return self.window.wide and self.window.by == "first"
+
     def keep(self, part: SegmentGraph, trends: FoundTrends, own: np.ndarray) -> FoundTrends:
         """Leave out what is not clean, or not complete. `own` is the window of each trend."""
         if not self.leaves_out or not trends.entry.size:
             return trends
         first, last = trends.vertices[trends.starts[:-1]], trends.vertices[trends.starts[1:] - 1]
         kept = np.ones(first.size, np.bool_)
-        if self.window.by == "first":
-            kept &= self._is_clean(part, first, last)
+        if self.asks_ends:
+            kept &= self.is_clean(part, first, last)
         if self.mode == COMPLETE:
             kept &= self._is_not_extended(part, first, last)
         if self.mode == CHECKED:
@@ -82,9 +87,9 @@ class EachOnce:
         steps = self.windows.tick_steps
         return steps[later].view(np.uint64) - steps[earlier].view(np.uint64) >= np.uint64(self.span)
 
-    def _is_clean(self, part: SegmentGraph, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    def is_clean(self, part: SegmentGraph, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """Leading NOT: the latest match that ended before the trend began before the window that ends with the
-        trend."""
+        trend. Once it is clean it stays so while a trend grows."""
         assert part.edges is not None
         match = part.edges.clean_after[first]
         none = match == NO_MATCH

@@ -74,15 +74,12 @@ class MatchConditions:
         """
         nothing = np.empty(count, np.int64)
         table = self._tabulate(FoldedTrends(outputs, nothing, nothing))
-        bounds = self.bounds
-        return Verdict(
-            self._are_true(self.conditions, table),
-            self._are_true(bounds.lower, table),
+        may_be_longer = np.ones(count, np.bool_)
+        for bound in self.bounds.upper:
             # Of NULL nothing is known as yet.
-            ~np.any([is_true(st.Inverse(bound), table) for bound in bounds.upper], axis=0)
-            if bounds.upper
-            else np.ones(count, np.bool_),
-        )
+            may_be_longer &= ~is_true(st.Inverse(bound), table)
+        holds, may_be_shorter = (self._are_true(asked, table) for asked in (self.conditions, self.bounds.lower))
+        return Verdict(holds, may_be_shorter, may_be_longer, np.ones(count, np.bool_))
 
     def _tabulate(self, trends: ShownTrends | FoldedTrends) -> pa.Table:
         names = [column.name for column in self.folded.aggregates]
@@ -98,11 +95,13 @@ class MatchConditions:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Per trend: whether it meets all conditions; whether it could meet them were it shorter, and were it longer."""
+    """Per trend: whether it meets all that is asked; whether it could were it shorter, and were it longer, and whether
+    any trend of its beginning could that ends sooner."""
 
     holds: np.ndarray
     may_be_shorter: np.ndarray
     may_be_longer: np.ndarray
+    may_end_sooner: np.ndarray
 
 
 def _direction(column: AggregateColumn, values: np.ndarray | None, known: np.ndarray | None) -> int | None:

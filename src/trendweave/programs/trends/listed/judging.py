@@ -1,4 +1,4 @@
-"""Conditions on whole matches where only trends that are taken are found: which trend of each beginning meets them.
+"""What must hold for whole trends where only those that are taken are found: which trend of each beginning meets it.
 
 Beginnings are judged some at a time, ahead of taking: first the trend of each that ends last, which is folded together
 with those of all others, and then, only where that fails, its other trends one after the other. Where one path alone
@@ -8,7 +8,7 @@ leads on from a beginning, its trends are beginnings of one another, and a walk 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from trendweave.kernels.taking.paths import Decisions, TakenEntries, Taking, Tak
 from trendweave.kernels.taking.ways import Following, Ways, new_ways
 from trendweave.programs.trends.contiguous.folds import read_folded
 from trendweave.programs.trends.graphs import SegmentGraph
-from trendweave.programs.trends.listed.conditions import MatchConditions
+from trendweave.programs.trends.listed.conditions import MatchConditions, Verdict
 from trendweave.results.shown_trends import FoldedOutput
 
 #: Beginnings that are judged at once, at least, in the beginning, and at most.
@@ -46,22 +46,41 @@ class LastBlock:
     skipped: int
 
 
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What whole trends must meet: conditions, with what they fold over trends, and that a leading NOT is clean, which
+    is asked of first and last vertices. `check` is told how many candidates were walked."""
+
+    conditions: MatchConditions | None
+    folds: RunFolds
+    is_clean: Callable[[SegmentGraph, np.ndarray, np.ndarray], np.ndarray] | None
+    check: Callable[[int], None]
+
+    def judge(self, part: SegmentGraph, outputs: list[FoldedOutput], first: np.ndarray, last: np.ndarray) -> Verdict:
+        """Judge trends by what was folded of each, and by their ends."""
+        every = np.ones(first.size, np.bool_)
+        verdict = Verdict(every, every, every, every)
+        if self.conditions is not None:
+            verdict = self.conditions.judge(outputs, first.size)
+        if self.is_clean is None or not first.size:
+            return verdict
+        clean = self.is_clean(part, first, last)
+        return replace(verdict, holds=verdict.holds & clean, may_end_sooner=clean)
+
+
 @dataclass(slots=True)
 class Judge:
-    """Judges the beginnings of a graph. `check` is told how many candidates were walked; `known` and `searches` are
-    kept for `collect_starts`."""
+    """Judges the beginnings of a graph; `known` and `searches` are kept for `collect_starts`."""
 
     part: SegmentGraph
     follows: Following
     reach: Reach
     taking: Taking
     entries: TakenEntries
-    conditions: MatchConditions
-    folds: RunFolds
+    demands: Demands
     ways: Ways
     ahead: Folding
     path: Path
-    check: Callable[[int], None]
     at_once: int = _SOME_STARTS
     last: LastBlock | None = None
     walked: int = 0
@@ -75,22 +94,20 @@ class Judge:
         reach: Reach,
         taking: Taking,
         entries: TakenEntries,
-        conditions: MatchConditions,
-        folds: RunFolds,
-        check: Callable[[int], None],
+        demands: Demands,
     ) -> Judge:
         """Make room for what is judged."""
-        vertices, count = part.graph.row.size, folds.kind.size
+        vertices, count = part.graph.row.size, demands.folds.kind.size
         room = new_ways(vertices), new_folding(vertices, count), new_path(part.largest_segment, count)
-        return Judge(part, follows, reach, taking, entries, conditions, folds, *room, check)
+        return Judge(part, follows, reach, taking, entries, demands, *room)
 
     def decide(self, progress: TakingProgress) -> Decisions:
         """Judge the next beginnings, from where taking stands."""
         starts, outputs, until = self._collect(progress)
-        verdict = self.conditions.judge(outputs, starts.key.size)
+        verdict = self.demands.judge(self.part, outputs, starts.vertex, starts.end)
         is_single = self.reach.is_single[starts.vertex]
         end, way = np.full(starts.key.size, -1), starts.way.copy()
-        hopeless = is_single & ~verdict.may_be_shorter
+        hopeless = ~verdict.may_end_sooner | (is_single & ~verdict.may_be_shorter)
         if self.taking.shortest:
             # The one that ends last tells only where no other can do.
             left = np.flatnonzero(~hopeless)
@@ -106,10 +123,10 @@ class Judge:
     def _collect(self, progress: TakingProgress) -> tuple[Starts, list[FoldedOutput], int]:
         """The next beginnings, what was folded of the trend of each that ends last, and the key of what comes next."""
         self._adapt(progress.skipped)
-        graph = self.part.graph
+        graph, folds = self.part.graph, self.demands.folds
         begins = np.flatnonzero(np.append(True, graph.tick[1:] != graph.tick[:-1])) if graph.tick.size else np.zeros(1)
         most = max(self.at_once, int(np.diff(begins, append=graph.tick.size).max()))
-        starts, folded = Starts(*np.empty((5, most), np.int64)), new_folding(self.folds.kind.size, most)
+        starts, folded = Starts(*np.empty((5, most), np.int64)), new_folding(folds.kind.size, most)
         place = progress._replace(searches=self.searches)
         found, until, self.known, self.searches = collect_starts(
             graph,
@@ -117,7 +134,7 @@ class Judge:
             self.taking.from_first,
             self.entries,
             self.ways,
-            self.folds,
+            folds,
             self.ahead,
             self.path,
             place,
@@ -126,7 +143,7 @@ class Judge:
             starts,
             folded,
         )
-        return Starts(*(part[:found] for part in starts)), read_folded(self.folds, folded, found), until
+        return Starts(*(part[:found] for part in starts)), read_folded(folds, folded, found), until
 
     def _adapt(self, skipped: int) -> None:
         """Judge more at once, unless many candidates were walked for beginnings that are taken away."""
@@ -140,10 +157,10 @@ class Judge:
     def _walk(self, vertex: np.ndarray, window: np.ndarray, is_single: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The last vertex and the number of the candidate to take of some beginnings; -1 where none meets the
         conditions."""
-        graph, shortest = self.part.graph, self.taking.shortest
+        graph, shortest, folds = self.part.graph, self.taking.shortest, self.demands.folds
         end, number, seen = np.full(vertex.size, -1), np.full(vertex.size, -1), np.zeros(vertex.size, np.int64)
         found = Candidates(*np.empty((3, _CANDIDATES if vertex.size else 0), np.int64))
-        folded = new_folding(self.folds.kind.size, found.end.size)
+        folded = new_folding(folds.kind.size, found.end.size)
         left = np.arange(vertex.size)
         while left.size:
             came, is_over = np.zeros(left.size, np.int64), np.zeros(left.size, np.bool_)
@@ -155,15 +172,16 @@ class Judge:
                 vertex[left],
                 window[left],
                 walked,
-                self.folds,
+                folds,
                 self.path,
                 found,
                 folded,
             )
             self.walked += count
-            self.check(self.walked)
-            verdict = self.conditions.judge(read_folded(self.folds, folded, count), count)
+            self.demands.check(self.walked)
             of = found.start[:count]
+            outputs = read_folded(folds, folded, count)
+            verdict = self.demands.judge(self.part, outputs, vertex[left[of]], found.end[:count])
             chosen = np.flatnonzero(verdict.holds)
             tick = graph.tick[found.end[chosen]]
             # The first of each beginning comes last, and stays.

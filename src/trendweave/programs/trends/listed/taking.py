@@ -7,8 +7,7 @@ much as its trends that are judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -28,8 +27,7 @@ from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.contiguous.folds import NO_FOLDS, read_folded
 from trendweave.programs.trends.counting import Layout, WindowEntries, join_arrays
 from trendweave.programs.trends.graphs import SegmentGraph
-from trendweave.programs.trends.listed.conditions import MatchConditions
-from trendweave.programs.trends.listed.judging import Judge
+from trendweave.programs.trends.listed.judging import Demands, Judge
 from trendweave.programs.trends.listed.selection import Selector
 from trendweave.programs.trends.walking import FoundTrends, make_buffers
 from trendweave.results.shown_trends import FoldedOutput
@@ -57,15 +55,6 @@ def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
     return WindowEntries(segment, join_arrays(windows_of), join_arrays(groups_of), np.zeros(segment.size, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Conditions that taken trends must meet, what they fold over trends, and what is told how many were walked."""
-
-    conditions: MatchConditions
-    folds: RunFolds
-    check: Callable[[int], None]
-
-
 def take_trends(
     part: SegmentGraph,
     entries: WindowEntries,
@@ -73,7 +62,7 @@ def take_trends(
     selector: Selector,
     from_first: bool,
     folds: RunFolds = NO_FOLDS,
-    judged: Judged | None = None,
+    demands: Demands | None = None,
 ) -> Iterator[tuple[FoundTrends, list[FoldedOutput]]]:
     """Find the trends of a graph that are taken, a buffer at a time. What comes out holds until the next comes.
 
@@ -84,7 +73,7 @@ def take_trends(
         selector: What the query asks for; its limits grow with what is taken where windows are of single trends.
         from_first: Whether windows stand at the first events of trends.
         folds: What is folded over events; these are then not listed.
-        judged: Conditions on whole matches.
+        demands: What whole trends must meet.
 
     Yields:
         Trends, at least one at a time, and what was folded over each.
@@ -102,9 +91,9 @@ def take_trends(
     folded = new_folding(folds.kind.size, buffers.entry.size)
     path = new_path(part.largest_segment, folds.kind.size)
     reach, judge, decisions = Reach(np.empty(0, np.int64), np.empty(0, np.bool_)), None, NO_DECISIONS
-    if judged is not None:
+    if demands is not None:
         reach = _find_reach(graph, follows)
-        judge = Judge.of(part, follows, reach, taking, local, judged.conditions, judged.folds, judged.check)
+        judge = Judge.of(part, follows, reach, taking, local, demands)
     while progress.entry < inside.size:
         if judge is not None and _position(graph, progress) >= decisions.until:
             decisions = judge.decide(progress)
