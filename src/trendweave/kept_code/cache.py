@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property
 from typing import Any
 
-from numba.core import serialize, sigutils, types
+from numba.core import errors, serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from trendweave.kept_code.files import KERNELS, TEXTS, is_kept, read_kept, write_kept
@@ -19,7 +21,7 @@ from trendweave.kept_code.handed_over import take_handed_over
 from trendweave.kept_code.machine import machine_key
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.kept_code.waiting import compiling
-from trendweave.stopping import heed_stop
+from trendweave.stopping import away_from_work, current_work, heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
@@ -172,16 +174,34 @@ def _describe_type(kind: Any) -> Any:
     return str(kind)
 
 
+_catch_warnings: Callable[..., AbstractContextManager[None]] = errors.WarningsFixer.catch_warnings
+
+
+def _catch_warnings_alone(self: Any, *place: Any, **named: Any) -> AbstractContextManager[None]:
+    """Numba sorts its warnings while it finds types, by what Python has for the whole process and not for a thread. A
+    thread of ours may compile beside its caller, whose warnings would go astray; our kernels give Numba no cause."""
+    return nullcontext() if current_work() is not None else _catch_warnings(self, *place, **named)
+
+
+errors.WarningsFixer.catch_warnings = _catch_warnings_alone
+
+
 def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFiles) -> Callable[[Any], Any]:
-    """Compile only what no process has compiled, and is not at it."""
+    """Compile only what no process has compiled, and is not at it. Types are all that is read meanwhile."""
 
     def compile_or_load(signature: Any) -> Any:
         heed_stop()
-        key = None if kept.is_kept(signature) else kept.key_of(signature)
-        if key is None:
-            return compile_here(signature)
-        take_handed_over()
-        with compiling(key):
+        with away_from_work():
+            key = None if kept.is_kept(signature) else kept.key_of(signature)
+            if key is None:
+                return compile_unless_stopped(signature)
+            take_handed_over()
+            with compiling(key):
+                return compile_unless_stopped(signature)
+
+    def compile_unless_stopped(signature: Any) -> Any:
+        with global_compiler_lock:  # a thread may have waited for it for seconds, and been asked to stop
+            heed_stop()
             return compile_here(signature)
 
     return compile_or_load
