@@ -157,10 +157,10 @@ def interrupt_once(kind: str, delay: float, number: int, tally: Tally) -> None:
     tally.interrupts += 1
     tally.longest = max(tally.longest, seconds)
     tally.late += seconds > 2
-    for thread in threading.enumerate():
-        if thread.name == "trendweave-run":
-            thread.join(1)  # it has left its work, and ends
-            assert not thread.is_alive() or compiles(thread), "a thread works beside its caller"
+    end = time.monotonic() + 1  # it has left its work, and ends
+    while any(thread.name == "trendweave-run" and not compiles(thread) for thread in threading.enumerate()):
+        assert time.monotonic() < end, "a thread works beside its caller"
+        time.sleep(0.001)
     print(f"{kind}: {signal.Signals(number).name} after {delay:.3f} s, ended in {seconds:.3f} s", flush=True)
 
 

@@ -5,27 +5,29 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property
 from typing import Any
 
-from numba.core import errors, serialize, sigutils, types
+from numba.core import serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+from trendweave.interruptible import interruptible
 from trendweave.kept_code.files import KERNELS, TEXTS, is_kept, read_kept, write_kept
 from trendweave.kept_code.folders import kernel_folder
 from trendweave.kept_code.handed_over import take_handed_over
 from trendweave.kept_code.machine import machine_key
+from trendweave.kept_code.mended import mend_numba
 from trendweave.kept_code.sources import fingerprint_of
 from trendweave.kept_code.waiting import compiling
-from trendweave.stopping import away_from_work, current_work, heed_stop
+from trendweave.stopping import away_from_work, heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
 _rebuild: Callable[..., Any] = CompileResult._rebuild
+mend_numba()
 #: What reading something that was kept by another version of the kernels may raise: then nothing was kept.
 _UNREADABLE = (
     AttributeError,
@@ -174,20 +176,9 @@ def _describe_type(kind: Any) -> Any:
     return str(kind)
 
 
-_catch_warnings: Callable[..., AbstractContextManager[None]] = errors.WarningsFixer.catch_warnings
-
-
-def _catch_warnings_alone(self: Any, *place: Any, **named: Any) -> AbstractContextManager[None]:
-    """Numba sorts its warnings while it finds types, by what Python has for the whole process and not for a thread. A
-    thread of ours may compile beside its caller, whose warnings would go astray; our kernels give Numba no cause."""
-    return nullcontext() if current_work() is not None else _catch_warnings(self, *place, **named)
-
-
-errors.WarningsFixer.catch_warnings = _catch_warnings_alone
-
-
 def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFiles) -> Callable[[Any], Any]:
-    """Compile only what no process has compiled, and is not at it. Types are all that is read meanwhile."""
+    """Compile only what no process has compiled, and is not at it. Types are all that is read meanwhile. A thread that
+    compiles already goes on with it: another would wait for its lock."""
 
     def compile_or_load(signature: Any) -> Any:
         heed_stop()
@@ -204,4 +195,7 @@ def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFil
             heed_stop()
             return compile_here(signature)
 
-    return compile_or_load
+    # What a signal raises in the middle of it would leave Numba's books half written.
+    beside = interruptible(compile_or_load)
+    compiles: Callable[[], bool] = global_compiler_lock.is_locked  # this very thread
+    return lambda signature: (compile_or_load if compiles() else beside)(signature)

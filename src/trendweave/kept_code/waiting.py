@@ -57,7 +57,7 @@ class _Teller:
             self._spent += self._ended - start
             self.total += self._ended - start
 
-    def _tell(self, work: Work | None) -> None:
+    def _tell(self, work: Work | None = None) -> None:
         if self._told or (work is not None and work.is_stopped):
             return
         folder = kernel_folder()

@@ -14,6 +14,7 @@ import ctypes
 import gc
 import signal
 import sys
+from _thread import start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
@@ -31,7 +32,7 @@ _PAUSE = 0.25
 #: Seconds after which whoever waits for work to stop is told why.
 _PATIENCE = 2.0
 #: Seconds that a process waits at its end for threads that were asked to stop.
-_LAST_WAIT = 1.0
+_LAST_WAIT = 0.2
 
 
 def interruptible(function: Callable[_Given, _Found], work: Work | None = None) -> Callable[_Given, _Found]:
@@ -70,8 +71,10 @@ class _Thread(Generic[_Found]):
         # A plain lock, which is one step of Python: a signal in the middle of an Event would leave its own lock taken.
         self._gate, self._has_left = Lock(), False
         self._gate.acquire()
+
+    def _start(self) -> None:
         # A thread that still compiles does not keep the process from ending.
-        self._thread = Thread(target=self._run, name="trendweave-run", daemon=True)
+        Thread(target=self._run, name="trendweave-run", daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -89,7 +92,8 @@ class _Thread(Generic[_Found]):
         if self._work.is_stopped:
             raise RuntimeError("this result was interrupted, and has no more rows: run the query again")
         try:
-            self._thread.start()
+            # One step of Python; a signal in the middle of what starts a Thread would leave it half registered.
+            start_new_thread(self._start, ())
             while not self._has_left:
                 self._gate.acquire(timeout=_PAUSE)
         except BaseException:
