@@ -37,7 +37,7 @@ _Found = TypeVar("_Found")
 def _import_engine() -> None:
     """Import what computes before a signal can end that half-way: Python would leave broken packages behind."""
     if "trendweave.runners.local" not in sys.modules:
-        from trendweave.runners.interruptible import interruptible
+        from trendweave.interruptible import interruptible
 
         interruptible(import_module)("trendweave.runners.local")
 

@@ -3,6 +3,10 @@
 Nothing is raised in a thread from outside. Numba builds what a kernel returns, and keeps its own books while it
 compiles, without expecting an exception there; one ended the process. So the threads that compute look themselves:
 before and after each kernel, between two functions that are compiled, and in the loops of kernels that may take long.
+
+Nobody needs to wait for a thread that compiles, which may take seconds for one function: it reads none of what it works
+on, and looks whether it is to stop before it does again. Threads that have to be gone are waited for by a fork, whose
+child would find their locks taken.
 """
 
 from __future__ import annotations
@@ -10,8 +14,10 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import inf
 from threading import Lock, get_ident, local
+from time import monotonic, sleep
 
 #: Threads that kernels can be told of at the same time; others leave before their next kernel.
 _MOST = 255
@@ -22,6 +28,8 @@ STOPS_ADDRESS = ctypes.addressof(STOPS)
 _lock, _here = Lock(), local()
 #: The same for Python.
 _to_stop = list[int]()
+#: Seconds between two looks whether threads are gone.
+_PAUSE = 0.01
 
 
 class Stopped(BaseException):
@@ -32,14 +40,21 @@ class Work:
     """Something that threads do together, and that is stopped as a whole."""
 
     def __init__(self) -> None:
-        self._threads = list[int]()
+        self._threads, self._away = list[int](), list[int]()
         self.is_stopped = False
+
+    @property
+    def is_left(self) -> bool:
+        """Whether no thread that does it touches anything of it, and none will once it is stopped."""
+        with _lock:
+            return all(thread in self._away for thread in self._threads)
 
     def stop(self) -> None:
         """Ask all threads that do it, now or later, to leave it."""
         with _lock:
             self.is_stopped = True
             _to_stop.extend(self._threads)
+            _stopped.append(self)
             _tell_kernels()
 
     @contextmanager
@@ -61,10 +76,44 @@ class Work:
                     _to_stop.remove(thread)
                     _tell_kernels()
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """This thread touches nothing of it as long as the block runs, and leaves behind it where it is asked to."""
+        thread = get_ident()
+        with _lock:
+            self._away.append(thread)
+        try:
+            yield
+        finally:
+            with _lock:
+                self._away.remove(thread)
+            heed_stop()
+
+
+#: What was stopped, unless all threads were seen to be gone.
+_stopped = list[Work]()
+
 
 def current_work() -> Work | None:
     """What this thread does some of; None where nobody can stop it."""
     return getattr(_here, "work", None)
+
+
+def away_from_work() -> AbstractContextManager[None]:
+    """As long as the block runs, this thread touches nothing of what it works on (`Work.away`)."""
+    work = current_work()
+    return nullcontext() if work is None else work.away()
+
+
+def wait_for_stopped(seconds: float = inf) -> bool:
+    """Whether all threads that were asked to stop are gone, at the latest after so many seconds."""
+    end = monotonic() + seconds
+    while True:
+        with _lock:
+            _stopped[:] = [work for work in _stopped if work._threads]
+            if not _stopped or monotonic() >= end:
+                return not _stopped
+        sleep(_PAUSE)
 
 
 def heed_stop() -> None:
@@ -85,8 +134,9 @@ def _forget_threads() -> None:
     global _lock
     _lock = Lock()
     _to_stop.clear()
+    _stopped.clear()
     _tell_kernels()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    os.register_at_fork(before=wait_for_stopped, after_in_child=_forget_threads)

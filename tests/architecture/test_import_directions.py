@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "consoles": set(),
     "stopping": set(),
+    "interruptible": {"stopping"},
     "progress": {"consoles"},
     "events": {"errors"},
     "table_files": {"errors"},
@@ -30,7 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "planning": {"errors", "events", "language", "pictures"},
     "sharing": {"errors", "language", "pictures", "planning"},
     "expressions": {"errors", "events", "language", "planning.plan", "kept_code"},
-    "kept_code": {"stopping"},
+    "kept_code": {"interruptible", "stopping"},
     "kernels": {"kept_code", "stopping"},
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels", "table_files"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
@@ -41,13 +42,16 @@ ROOMS: dict[str, set[str]] = {
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices", "gpu", "kept_code", "pictures", "progress", "stopping"),
+        *("programs", "devices", "gpu", "kept_code", "pictures", "progress", "stopping", "interruptible"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
-        *("runners", "devices", "pictures", "progress"),
+        *("runners", "devices", "pictures", "progress", "interruptible"),
     },
-    "places": {"errors", "devices", "kept_code", "pictures", "progress", "rows", "programs", "runners", "store"},
+    "places": {
+        *("errors", "devices", "kept_code", "pictures", "progress", "rows", "programs", "runners", "store"),
+        "interruptible",
+    },
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
     "operators": {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
@@ -112,6 +116,7 @@ ALLOWED_IN_KERNELS = {
 MAY_IMPORT_NUMBA = (
     "kept_code/cache.py",
     "kept_code/machine.py",
+    "kept_code/mended.py",
     "kernels/numba_packs.py",
     "expressions/compiled/loading.py",
 )

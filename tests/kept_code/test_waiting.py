@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from trendweave.kept_code import folders, waiting
+from trendweave.stopping import Work
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +89,15 @@ def test_those_who_want_no_bars_are_not_told(
     monkeypatch.setenv("TRENDWEAVE_PROGRESS", "off")
     waiting._TELLER._tell()
     assert capsys.readouterr().err == ""
+
+
+def test_whoever_has_stopped_the_work_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    work = Work()
+    work.stop()
+    waiting._TELLER._tell(work)
+    assert capsys.readouterr().err == ""
+    waiting._TELLER._tell(Work())
+    assert "compiling" in capsys.readouterr().err
 
 
 def _compile_and_be_told() -> None:

@@ -16,6 +16,7 @@ from tests.language.fixture_files import read_fixture
 from trendweave.build import plus
 from trendweave.errors import LanguageError, TrendweaveError
 from trendweave.language import syntax_tree as st
+from trendweave.language import tree_builder
 
 VALID = [query for query, _ in read_fixture(Path(__file__).parent / "fixtures" / "identity.txt")]
 #: Fragments that are likely to bring a parser into trouble when they are put anywhere.
@@ -139,3 +140,14 @@ def test_the_deepest_queries_can_be_hashed_compared_and_pickled(text: str) -> No
     assert again == query
     assert again.plan == query.plan
     assert hash(again.plan) == hash(query.plan)
+
+
+def test_what_a_signal_raises_in_a_parser_comes_out_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time limit is caught by its own error, wherever in a text it ran out."""
+
+    def run_out(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(tree_builder, "_span", run_out)
+    with pytest.raises(TimeoutError):
+        trendweave.query("RETURN COUNT(*) PATTERN A+")

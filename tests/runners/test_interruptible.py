@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from contextlib import suppress
 from contextvars import ContextVar
 from time import sleep
@@ -14,14 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numba.core import errors
 
 import trendweave
 from trendweave.devices.pool import Pool
+from trendweave.interruptible import _Thread, interruptible
 from trendweave.kernels.compiling import inner, outer
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 from trendweave.runners.incremental import Incremental
-from trendweave.runners.interruptible import _Thread, interruptible
-from trendweave.stopping import Stopped, Work
+from trendweave.stopping import Stopped, Work, away_from_work, wait_for_stopped
 
 #: Every pair of events is compared by compiled code: minutes of work in one call. Ctrl-C comes when it has computed for
 #: three seconds, and is measured by what it computes from then on, as the machine has other work, too.
@@ -72,8 +74,9 @@ def test_a_run_ends_within_a_second(device: str) -> None:
 #: Work of some tenths of a second, or of minutes, that looks whether it is to stop, or (`deaf`) does not.
 OWN_HANDLERS = """
 import asyncio, hashlib, os, signal, threading, time
-from trendweave.runners.interruptible import interruptible
-from trendweave.stopping import heed_stop
+from trendweave.devices.pool import Pool
+from trendweave.interruptible import interruptible
+from trendweave.stopping import away_from_work, heed_stop
 def press(*delays):
     for delay in delays:
         threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -150,6 +153,51 @@ except KeyboardInterrupt:
     assert time.monotonic() > begun + 1.4
     leave("ended")
 """,
+    "Python's, while work compiles": """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+ready, touched, gone = threading.Event(), [], threading.Event()
+def compile_and_compute():
+    try:
+        with away_from_work():
+            ready.wait()
+        touched.append("events")
+    finally:
+        gone.set()
+press(0.5)
+try:
+    interruptible(compile_and_compute)()
+except KeyboardInterrupt:
+    assert not gone.is_set()
+    ready.set()
+    assert gone.wait(10)
+    assert not touched
+    leave("ended")
+""",
+    "Python's, while one of two threads compiles": """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+ready, touched, gone = threading.Event(), [], threading.Event()
+def compile_and_compute():
+    try:
+        with away_from_work():
+            ready.wait()
+        touched.append("events")
+    finally:
+        gone.set()
+def run():
+    for future in [pool.submit(compile_and_compute), pool.submit(look, LONG)]:
+        touched.append(future.result())
+pool = Pool(2)
+press(0.5)
+try:
+    interruptible(run)()
+except KeyboardInterrupt:
+    assert ended.is_set()
+    assert not gone.is_set()
+    ready.set()
+    assert gone.wait(10)
+    assert not touched
+    leave("ended")
+""",
     "one that returns": """
 told = []
 signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
@@ -159,6 +207,54 @@ assert told
 leave("ended")
 """,
 }
+
+
+#: A signal comes at every moment of something short that the main thread does again and again; the handler's own error
+#: is all that is seen.
+AT_EVERY_MOMENT = """
+import random, signal, sys, time
+class Alarm(Exception):
+    pass
+def interrupt(*_):
+    raise Alarm
+signal.signal(signal.SIGALRM, interrupt)
+def press_at_random(work, longest, count):
+    work()
+    draw, came = random.Random(1), 0
+    for _ in range(count):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-6, longest))
+            work()
+            while True:  # so that it comes in here at the latest
+                time.sleep(0.001)
+        except Alarm:
+            came += 1
+    print(came)
+"""
+SHORT = {
+    "a thread is started": """
+from trendweave.interruptible import interruptible
+press_at_random(interruptible(lambda: 1), 2e-4, 1000)
+""",
+    "a kernel hands its arrays to Python": """
+import numpy as np
+from trendweave.kernels.compiling import outer
+@outer
+def kernel(size):
+    return np.zeros(size), np.ones(size), np.zeros(size, np.int64), np.ones(size, np.int64), np.empty(size)
+def call_often():
+    for _ in range(50):
+        kernel(3)
+press_at_random(call_often, 1e-4, 1000)
+""",
+}
+
+
+@pytest.mark.parametrize("work", SHORT)
+def test_only_what_the_handler_raises_is_seen_where(work: str) -> None:
+    program = [sys.executable, "-X", "faulthandler", "-c", AT_EVERY_MOMENT + SHORT[work]]
+    done = subprocess.run(program, capture_output=True, timeout=120, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1000\n", "")
 
 
 @pytest.mark.parametrize("handler", ENDED)
@@ -178,7 +274,7 @@ def test_without_a_handler_in_python_no_thread_is_needed(
 
 def in_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run in another thread, with handlers of their own."""
-    monkeypatch.setattr("trendweave.runners.interruptible.main_thread", threading.current_thread)
+    monkeypatch.setattr("trendweave.interruptible.main_thread", threading.current_thread)
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.default_int_handler)
 
 
@@ -287,6 +383,34 @@ def test_nothing_is_compiled_for_work_that_is_to_stop() -> None:
     thread.join()
     assert found == ["stopped"]
     assert not fresh.compiled.signatures
+
+
+def test_whoever_ends_the_process_or_forks_it_knows_which_threads_are_not_gone() -> None:
+    work, ready, begun = Work(), threading.Event(), threading.Event()
+
+    def run() -> None:
+        with suppress(Stopped), work.by_this_thread(), away_from_work():
+            begun.set()
+            ready.wait()
+
+    threading.Thread(target=run).start()
+    assert begun.wait(10)
+    assert wait_for_stopped(0)
+    work.stop()
+    assert work.is_left
+    assert not wait_for_stopped(0.05)
+    ready.set()
+    assert wait_for_stopped(10)
+
+
+def test_threads_that_compile_leave_the_warnings_of_others_alone() -> None:
+    numbas: Any = errors
+    kept, seen = warnings.filters, list[bool]()
+    with Work().by_this_thread(), numbas.WarningsFixer(numbas.NumbaWarning).catch_warnings():
+        seen.append(warnings.filters is kept)
+    with numbas.WarningsFixer(numbas.NumbaWarning).catch_warnings(filename="", lineno=1):
+        seen.append(warnings.filters is kept)
+    assert seen == [True, False]
 
 
 def test_what_is_interrupted_half_way_says_so() -> None:

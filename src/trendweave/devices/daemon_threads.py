@@ -12,10 +12,20 @@ from queue import SimpleQueue
 from threading import Lock, Semaphore, Thread
 from typing import ParamSpec, TypeVar
 
+from trendweave.stopping import away_from_work
+
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
 #: A future, and what sets its result; None ends a thread.
 _Asked = tuple[Future[object], Callable[[], object]] | None
+
+
+class _Awaited(Future[_Found]):
+    """Whoever waits for it does nothing else meanwhile, and leaves where it is asked to."""
+
+    def result(self, timeout: float | None = None) -> _Found:
+        with away_from_work():
+            return super().result(timeout)
 
 
 class DaemonThreads(Executor):
@@ -43,7 +53,7 @@ class DaemonThreads(Executor):
         return not self._closed and self._end.alive
 
     def submit(self, fn: Callable[_Given, _Found], /, *args: _Given.args, **kwargs: _Given.kwargs) -> Future[_Found]:
-        future: Future[_Found] = Future()
+        future: Future[_Found] = _Awaited()
         with self._lock:
             if not self.is_open:
                 raise RuntimeError("threads that are shut down take no work")

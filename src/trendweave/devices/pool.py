@@ -10,7 +10,7 @@ from threading import RLock, local
 from typing import ParamSpec, TypeVar
 
 from trendweave.devices.daemon_threads import DaemonThreads
-from trendweave.stopping import Work, current_work
+from trendweave.stopping import Work, away_from_work, current_work
 
 _Found = TypeVar("_Found")
 _Given = ParamSpec("_Given")
@@ -89,7 +89,8 @@ class Pool(Executor):
             for future in asked:
                 future.cancel()
         if wait:
-            futures.wait(asked)
+            with away_from_work():
+                futures.wait(asked)
         if not self._ended:
             self._ended = True
             if all(future.done() for future in asked):

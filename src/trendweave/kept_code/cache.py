@@ -17,9 +17,11 @@ from numba import njit
 from numba.core import serialize, sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
+from trendweave.interruptible import interruptible
 from trendweave.kept_code import files
 from trendweave.kept_code.files import KERNELS as KERNEL_FILES
 from trendweave.kept_code.files import TEXTS, read_kept, write_kept
@@ -27,14 +29,16 @@ from trendweave.kept_code.folders import kernel_folder
 from trendweave.kept_code.handed_over import take_handed_over
 from trendweave.kept_code.kernel import KERNELS, NUMBA_SIDES, Kernel
 from trendweave.kept_code.machine import machine_key
+from trendweave.kept_code.mended import mend_numba
 from trendweave.kept_code.sources import fingerprint_of, text_of_module
 from trendweave.kept_code.waiting import compiling
-from trendweave.stopping import heed_stop
+from trendweave.stopping import away_from_work, heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _normalize: Callable[[Any], tuple[tuple[Any, ...], Any]] = sigutils.normalize_signature
 _unliteral: Callable[[Any], Any] = types.unliteral
 _rebuild: Callable[..., Any] = CompileResult._rebuild
+mend_numba()
 #: What reading something that was kept by another version of the kernels may raise: then nothing was kept.
 _UNREADABLE = (
     AttributeError,
@@ -197,15 +201,25 @@ def _describe_type(kind: Any) -> Any:
 
 
 def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFiles) -> Callable[[Any], Any]:
-    """Compile only what no process has compiled, and is not at it."""
+    """Compile only what no process has compiled, and is not at it. Types are all that is read meanwhile. A thread that
+    compiles already goes on with it: another would wait for its lock."""
 
     def compile_or_load(signature: Any) -> Any:
         heed_stop()
-        key = None if kept.is_kept(signature) else kept.key_of(signature)
-        if key is None:
-            return compile_here(signature)
-        take_handed_over()
-        with compiling(key):
+        with away_from_work():
+            key = None if kept.is_kept(signature) else kept.key_of(signature)
+            if key is None:
+                return compile_unless_stopped(signature)
+            take_handed_over()
+            with compiling(key):
+                return compile_unless_stopped(signature)
+
+    def compile_unless_stopped(signature: Any) -> Any:
+        with global_compiler_lock:  # a thread may have waited for it for seconds, and been asked to stop
+            heed_stop()
             return compile_here(signature)
 
-    return compile_or_load
+    # What a signal raises in the middle of it would leave Numba's books half written.
+    beside = interruptible(compile_or_load)
+    compiles: Callable[[], bool] = global_compiler_lock.is_locked  # this very thread
+    return lambda signature: (compile_or_load if compiles() else beside)(signature)

@@ -13,7 +13,7 @@ from typing import IO
 
 from trendweave.kept_code.files import KERNELS
 from trendweave.kept_code.folders import kernel_folder, kernel_folders
-from trendweave.stopping import heed_stop
+from trendweave.stopping import Work, current_work, heed_stop
 
 try:
     import fcntl
@@ -46,7 +46,7 @@ class _Teller:
         start = time.monotonic()
         if start - self._ended > _PAUSE:
             self._spent, self._told = 0.0, False
-        timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell)
+        timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell, (current_work(),))
         timer.daemon = True
         timer.start()
         try:
@@ -57,8 +57,8 @@ class _Teller:
             self._spent += self._ended - start
             self.total += self._ended - start
 
-    def _tell(self) -> None:
-        if self._told:
+    def _tell(self, work: Work | None = None) -> None:
+        if self._told or (work is not None and work.is_stopped):
             return
         folder = kernel_folder()
         kept = "each time: there is no folder to keep it in" if folder is None else f"once, and is kept in {folder}"

@@ -71,7 +71,7 @@ def _read(text: str, start: str) -> Any:
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
             raise LanguageError(error.orig_exc.problems, text) from None
-        raise
+        raise error.orig_exc from None  # of a signal's handler, too
     raise_problems([_of_columns(problem) for problem in builder.problems], text)
     for node in found if isinstance(found, tuple) else (found,):
         hint = "operators take values: write the value itself"

@@ -70,7 +70,7 @@ def _read(text: str, kind: QueryKind) -> tuple[Tree, list[Problem]]:
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
             raise LanguageError(error.orig_exc.problems, text) from None
-        raise
+        raise error.orig_exc from None  # of a signal's handler, too
     if any(problem.code == "TW101" for problem in builder.problems):
         raise LanguageError(builder.problems, text)
     return assemble(clauses, text, builder.problems), builder.problems

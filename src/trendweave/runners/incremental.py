@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
+from trendweave.interruptible import interruptible
 from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry, Changeable, Program, Steps, is_changeable
 from trendweave.programs.ties import count_ties
@@ -26,7 +27,6 @@ from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.events_at_once import TieWarning
 from trendweave.runners.given import Given
-from trendweave.runners.interruptible import interruptible
 from trendweave.runners.nothing_found import tell_of_other_types
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from trendweave.devices.names import Device
 from trendweave.errors import TrendweaveError
+from trendweave.interruptible import interruptible
 from trendweave.planning.plan import Plan
 from trendweave.programs.program import Output, Program
 from trendweave.programs.ties import count_ties
@@ -17,7 +18,6 @@ from trendweave.progress import follow
 from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.events_at_once import look_for_ties
-from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.stopping import Work
 

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from trendweave.devices.names import Device
+from trendweave.interruptible import interruptible
 from trendweave.programs.program import Program
 from trendweave.programs.ties import count_ties
 from trendweave.progress import expect
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.events_at_once import TieWarning
-from trendweave.runners.interruptible import interruptible
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Using
 from trendweave.store.event_store import EventStore
