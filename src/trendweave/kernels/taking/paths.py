@@ -176,19 +176,16 @@ def _take_paths(graph, follows, reach, taking, entries, ways, decisions, folds, 
             length = 0
             if way >= 0:
                 length = find_candidate(graph, follows, reach, window, best, way, folds, path)
-            elif way == SEARCHED:
-                searches += 1
-                search_ways(graph, follows, best, window, taking.shortest, ways, searches)
-                length = follow_way(ways.near_following, best, path)
             elif folds.kind.size == 0:
-                length = follow_way(ways.following, best, path)
+                if way == SEARCHED:
+                    searches += 1
+                    search_ways(graph, follows, best, window, taking.shortest, ways, searches)
+                length = follow_way(ways.near_following if way == SEARCHED else ways.following, best, path)
             listed = length if folds.kind.size == 0 else 0
             if trends == found.entry.size or used + listed > found.vertices.size:
                 return trends, (entry, at, until, searches, skipped)
-            if way >= 0:
-                write_folds(folds, path.folding, length - 1, folded, trends)
-            else:
-                write_folds(folds, ahead, best, folded, trends)
+            folding, line = (path.folding, length - 1) if way >= 0 else (ahead, best)
+            write_folds(folds, folding, line, folded, trends)
             for i in range(listed):
                 found.vertices[used + i] = path.vertex[i]
             used += listed
