@@ -30,6 +30,8 @@ _lock, _here = Lock(), local()
 _to_stop = list[int]()
 #: Seconds between two looks whether threads are gone.
 _PAUSE = 0.01
+#: Seconds that a fork waits for them: more than any function takes to be compiled.
+_LONGEST_WAIT = 60.0
 
 
 class Stopped(BaseException):
@@ -139,4 +141,4 @@ def _forget_threads() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=wait_for_stopped, after_in_child=_forget_threads)
+    os.register_at_fork(before=lambda: wait_for_stopped(_LONGEST_WAIT), after_in_child=_forget_threads)
