@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from trendweave.kernels.compiling import inlined_late, outer
 from trendweave.kernels.growing import grow
+from trendweave.kernels.inputs import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 
 #: Vertices in a block: few enough for a narrow range of values, enough to make looking at the range worthwhile.
 BLOCK = 64

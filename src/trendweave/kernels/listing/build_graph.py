@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.passes import normalise_rows
-from trendweave.kernels.aggregates.program import NEXT
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined_late, outer
 from trendweave.kernels.growing import grow
-from trendweave.kernels.inputs import Rows, Template
+from trendweave.kernels.inputs import NEXT, Rows, Template
 from trendweave.kernels.listing.blocks import BLOCK, add_to_block, grow_blocks, new_blocks
 from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
 from trendweave.kernels.listing.links import FULL, Vertices, link_blocks, link_chain

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
 from trendweave.kernels.compiling import inlined_late
+from trendweave.kernels.inputs import CONTIGUOUS, NEXT
 from trendweave.kernels.listing.blocks import may_hold
 from trendweave.kernels.listing.steps import accepts, guard_at
 
