@@ -66,7 +66,7 @@ class Stores(Vectors):
         with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
             self.text.put(f"s = {self.at('store', 't')}")
             for number, step in enumerate(plan.steps):
-                asked = None if len(plan.steps) == 1 else f"{self.at('step', 't')} == {number}"
+                asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
                 with self.text.block_if(asked):
                     self.read("t", "s", step)
 
