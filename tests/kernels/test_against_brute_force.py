@@ -12,22 +12,27 @@ from trendweave.kept_code import kernel
 from trendweave.kept_code.kernel import always_compile
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.loops import run, vectors
+from trendweave.kernels.loops import ranking, run, vectors
 
 #: A loop is compiled once per shape of a query, which nearly every random case has one of its own of.
 COMPILED_CASES = 6
 
 
-@pytest.fixture(autouse=True, scope="module", params=["Python's integers", "checked"])
+@pytest.fixture(autouse=True, scope="module", params=["Python's integers", "checked", "packs"])
 def tier(request):
-    """Loops are interpreted, with Python's integers or with the text that would be compiled."""
+    """Loops are interpreted: with Python's integers, with checked words, or with the very text that is compiled."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "PATIENCE", math.inf)
         patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
         patch.setattr("trendweave.kept_code.cache.is_kept", lambda *_: False)
         patch.setattr(run, "MOST_INTERPRETED", math.inf)
-        if request.param == "checked":
+        if request.param != "Python's integers":
             patch.setattr(passes, "sums_exactly", lambda steps: False)
+        if request.param == "packs":
+            patch.setattr(run, "MOST_INTERPRETED", -1)
+            patch.setattr(run, "compiled_loop", lambda text, name: run.written_loop(text, name).interpret)
+            patch.setattr(run, "run_kernel", lambda function, reads, writes, _: function.interpret([*reads, *writes]))
+            patch.setattr(ranking, "run_kernel", run.run_kernel)
         yield request.param
 
 
@@ -89,13 +94,13 @@ unrolled_up_to = st.sampled_from([0, vectors.MOST_UNROLLED])
 
 
 @pytest.mark.parametrize("lanes", [64, 2])
-@examples(900)
+@examples(200)
 @given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
 def test_exact(case, force_way, lanes, unrolled):
     check(case, force_way, "exact", lanes, unrolled)
 
 
-@examples(300)
+@examples(120)
 @given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
 def test_float64(case, force_way, unrolled):
     check(case, force_way, "float64", 64, unrolled)
@@ -103,14 +108,16 @@ def test_float64(case, force_way, unrolled):
 
 @examples(COMPILED_CASES)
 @given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
-def test_compiled(case, force_way, unrolled):
+def test_compiled(tier, case, force_way, unrolled):
+    if tier != "checked":
+        pytest.skip("compiled once")
     with always_compile():
         check(case, force_way, "exact", 64, unrolled)
         check(case, force_way, "float64", 64, unrolled)
 
 
 @pytest.mark.parametrize("force_way", [None, "scan"])
-@examples(300)
+@examples(120)
 @given(case=cases(sums=False))
 def test_match_starts(case, force_way):
     case.update(start_guards={}, final_guards={})

@@ -76,7 +76,7 @@ def arguments_for(
         "start_guards": matrix(columns.start_guards), "final_guards": matrix(columns.final_guards),
         "values": lambda: make_writable(np.ascontiguousarray(values).reshape(-1)),
         "variable": table(plan.variable), "start_guard": table(plan.start), "final_guard": table(plan.final),
-        "source": table(plan.source), "store": table(plan.store), "step_kind": table(plan.step),
+        "source": table(plan.source), "store_of": table(plan.store), "step_kind": table(plan.step),
         "incoming": table(plan.incoming), "outgoing": table(plan.outgoing), "listed": table(plan.lists),
         "store_source": table(plan.store_source), "store_kind": table(plan.store_kind),
         "furthest": table(plan.furthest), "counted": lambda: np.asarray(states).reshape(-1).astype(np.int64),

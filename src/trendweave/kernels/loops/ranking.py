@@ -15,25 +15,18 @@ from trendweave.kernels.loops.plan import Ranking
 from trendweave.kernels.loops.run import run_kernel
 from trendweave.kernels.stopping import heed_stop
 
-INSERTION_SORT_BELOW = 80  # keys: a pass of the radix sort costs more than moving so few
+INSERTION_SORT_BELOW = 40  # keys: a pass of the radix sort costs more than moving so few
 FEW_KEYS = 400  # fewer are sorted by digits of 8 bits, more by digits of 11
 DIGITS = 2**11
+KEYS_PER_BUCKET = 4  # at most, on average, where keys are dealt once and moved to their places from there
+MOVES_PER_KEY = 8  # at most: digit by digit is quicker where keys lie close together in a wide range
 
 
 @inner
 def sort_by_key(keys, items, count, other_keys, other_items, buckets):
     """Sort the first `count` (key, item) pairs by key; those of equal keys stay in order."""
     if count < INSERTION_SORT_BELOW:
-        for i in range(1, count):
-            key = keys[i]
-            item = items[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                items[j] = items[j - 1]
-                j -= 1
-            keys[j] = key
-            items[j] = item
+        insert_all(keys, items, keys, items, count, count * count)
         return
     low = high = keys[0]
     ordered = True
@@ -47,6 +40,16 @@ def sort_by_key(keys, items, count, other_keys, other_items, buckets):
     mask = (1 << bits) - 1
     shift = 0
     swapped = False
+    if count <= KEYS_PER_BUCKET << bits:  # by their highest bits, and to their places from there
+        while (high - low) >> shift > mask:
+            shift += 1
+        sort_by_digit(keys, items, other_keys, other_items, count, low, shift, mask, buckets)
+        if insert_all(other_keys, other_items, keys, items, count, MOVES_PER_KEY * count):
+            return
+        for i in range(count):
+            keys[i] = other_keys[i]
+            items[i] = other_items[i]
+        shift = 0
     while (high - low) >> shift > 0:
         if swapped:
             sort_by_digit(other_keys, other_items, keys, items, count, low, shift, mask, buckets)
@@ -58,6 +61,26 @@ def sort_by_key(keys, items, count, other_keys, other_items, buckets):
         for i in range(count):
             keys[i] = other_keys[i]
             items[i] = other_items[i]
+
+
+@inner
+def insert_all(keys, items, to_keys, to_items, count, most_moves):
+    """Insertion sort into arrays that may be the same; returns whether that was done in so many moves."""
+    moves = 0
+    for i in range(count):
+        key = keys[i]
+        item = items[i]
+        j = i
+        while j > 0 and to_keys[j - 1] > key:
+            to_keys[j] = to_keys[j - 1]
+            to_items[j] = to_items[j - 1]
+            j -= 1
+        to_keys[j] = key
+        to_items[j] = item
+        moves += i - j
+        if moves > most_moves:
+            return False
+    return True
 
 
 @inner

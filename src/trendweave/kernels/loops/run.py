@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -45,7 +45,7 @@ def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, 
             values["fits"][:] = True
         return
     if not interpreted:
-        _compiled(text, name).compiled(*(values[one] for one in takes))
+        compiled_loop(text, name)(*(values[one] for one in takes))
         heed_stop()
         return
     lists = {one: _as_list(values[one]) for one in takes}
@@ -84,6 +84,12 @@ def _interpreted(text: str, name: str) -> Any:
     return scope[name]
 
 
+def compiled_loop(text: str, name: str) -> Callable[..., Any]:
+    """The loop of a text, compiled by its first call."""
+    return written_loop(text, name).compiled
+
+
 @lru_cache(maxsize=256)
-def _compiled(text: str, name: str) -> Kernel:
+def written_loop(text: str, name: str) -> Kernel:
+    """The loop of a text."""
     return load_text(_IMPORTS + text, name, _nrt=False, no_cfunc_wrapper=True)

@@ -64,7 +64,7 @@ class Stores(Vectors):
                 self.read(str(t), str(plan.store[t]), plan.steps[plan.step[t]])
             return
         with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
-            self.text.put(f"s = {self.at('store', 't')}")
+            self.text.put(f"s = {self.at('store_of', 't')}")
             for number, step in enumerate(plan.steps):
                 asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
                 with self.text.block_if(asked):

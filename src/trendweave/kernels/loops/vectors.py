@@ -112,16 +112,19 @@ class Vectors:
 
     def each_pack(self, line: str) -> None:
         """The same eight lanes at a time: all of them that the row is in, and others that hold nothing."""
-        target, operator, source = re.split(" ([+]?=) ", line.format(x="pending[at + {o}]", o="{o}"))
-        if source.startswith("max("):
-            operator, source = "max", source.removeprefix("max(").removesuffix(")").split(", ")[1]
         with self.over_components("for i in range(low & -8, high, 8)") as offsets:
             for o in offsets:
-                value = "nothing" if source == self.zero else f"load(nothing, {self.place(source, o)})"
-                if operator != "=":
-                    before = f"load(nothing, {self.place(target, o)})"
-                    value = f"{self.plus}({before}, {value})"
-                self.text.put(f"store({self.place(target, o)}, {value})")
+                self.put_pack(line.format(x="pending[at + {o}]", o="{o}"), o)
+
+    def put_pack(self, line: str, offset: str) -> None:
+        """A line for eight numbers."""
+        target, operator, source = re.split(" ([+]?=) ", line)
+        if source.startswith("max("):
+            operator, source = "max", source.removeprefix("max(").removesuffix(")").split(", ")[1]
+        value = "nothing" if source == self.zero else f"load(nothing, {self.place(source, offset)})"
+        if operator != "=":
+            value = f"{self.plus}(load(nothing, {self.place(target, offset)}), {value})"
+        self.text.put(f"store({self.place(target, offset)}, {value})")
 
     @staticmethod
     def place(entry: str, offset: str) -> str:
@@ -165,6 +168,10 @@ class Vectors:
             self.each(line)
             return
         end = f"limbs * {self.shape.components} * lanes" if self.limbs else "width"
+        if self.shape.packs:
+            with self.text.block(f"for i in range(0, {end}, 8)"):
+                self.put_pack(line, "i")
+            return
         with self.text.block(f"for i in range({end})"):
             self.text.put(line.format(o="i"))
 
