@@ -87,10 +87,35 @@ def entry_bounds(graph, entries, entry, mode):
     return bounds if mode != CHECKED else Bounds(bounds.window, bounds.low, bounds.high, np.int64(0))
 
 
+@inlined_late
+def ends_complete(graph, covers, window, v, marks):
+    """Begin a path with its last vertex; False where every trend that ends there is part of a longer one. Nothing is
+    asked, nor compiled, of trends that are not checked."""
+    if covers is None:
+        return True
+    return cover_end(graph, covers, window, v, marks)
+
+
+@inlined_late
+def steps_complete(graph, covers, u, v, depth):
+    """The same for one more vertex."""
+    if covers is None:
+        return True
+    return cover_step(graph, covers, u, v, depth)
+
+
+@inlined_late
+def begins_complete(graph, covers, window, v, depth, marks):
+    """The same for the path as a whole."""
+    if covers is None:
+        return True
+    return is_complete(graph, covers, window, v, depth, marks)
+
+
 @inner
 def mark_entry(graph, steps, entries, entry, mode, covers, walk):
     """Mark the window of an entry; a checked walk needs it in all segments of the partition."""
-    if mode != CHECKED:
+    if covers is None:
         mark_window(graph, steps, entry_bounds(graph, entries, entry, mode), mode, walk.marks, walk.longest)
         return
     segment, window = entries.segment[entry], entries.window[entry]
@@ -155,7 +180,7 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
                     break
                 v = end
                 end += 1
-                if mode != CHECKED or cover_end(graph, covers, bounds.window, v, marks):
+                if ends_complete(graph, covers, bounds.window, v, marks):
                     path[0], cursors[0] = v, last_before(graph, v, low)
                     depth, arrived = 1, True
                 continue
@@ -163,9 +188,7 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             if arrived:
                 if marks[v - base] & BEGIN and depth < least:
                     left_out = max(left_out, depth)
-                elif marks[v - base] & BEGIN and (
-                    mode != CHECKED or is_complete(graph, covers, bounds.window, v, depth, marks)
-                ):
+                elif marks[v - base] & BEGIN and begins_complete(graph, covers, bounds.window, v, depth, marks):
                     if is_wanted(entries, entry, depth, shown, shortest, seen):
                         if trends == found.entry.size or used + depth > found.vertices.size:
                             return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
@@ -190,7 +213,7 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             if longest.size and depth + longest[u - base] < least:
                 left_out = max(left_out, depth + longest[u - base])
                 continue
-            if mode == CHECKED and not cover_step(graph, covers, u, v, depth):
+            if not steps_complete(graph, covers, u, v, depth):
                 continue
             path[depth], cursors[depth] = u, last_before(graph, u, low)
             depth += 1
