@@ -4,7 +4,7 @@ import numpy as np
 
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.listing.graph import last_before, step_back, window_bounds
-from trendweave.kernels.listing.marks import BEGIN, FINISH, mark_window
+from trendweave.kernels.listing.marks import ALL, BEGIN, FINISH, mark_window
 from trendweave.kernels.stopping import heed_stop
 
 
@@ -18,11 +18,14 @@ def count_paths(graph, steps, entries, mode, walk, counts, numbers):
     for entry in range(entries.segment.size):
         bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
         low, base = bounds.low, bounds.base
-        mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
+        if mode != ALL:
+            mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
         total = np.int64(0)
         for v in range(low, bounds.high):
             heed_stop()
-            count = np.int64(1) if walk.marks[v - base] & BEGIN else np.int64(0)
+            begins = graph.start_from[v] <= bounds.window if mode == ALL else walk.marks[v - base] & BEGIN != 0
+            ends = graph.end_until[v] >= bounds.window if mode == ALL else walk.marks[v - base] & FINISH != 0
+            count = np.int64(1) if begins else np.int64(0)
             cursor = last_before(graph, v, low)
             while count >= 0:
                 cursor, u = step_back(graph, steps, v, cursor, low)
@@ -31,6 +34,6 @@ def count_paths(graph, steps, entries, mode, walk, counts, numbers):
                 before = numbers[u - base]
                 count = -1 if before < 0 or count > most - before else count + before
             numbers[v - base] = count
-            if walk.marks[v - base] & FINISH and total >= 0:
+            if ends and total >= 0:
                 total = -1 if count < 0 or total > most - count else total + count
         counts[entry] = total

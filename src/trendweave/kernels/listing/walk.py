@@ -1,7 +1,8 @@
 """Trends one by one: a depth-first walk from their last events back to their first ones.
 
-This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end, because a pass over
-the window marks the vertices that some beginning leads to. What it finds goes into buffers of fixed size; when they are
+This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end: of each vertex it is
+known how late the beginnings are that lead to it or, where that is not enough, a pass over the window marks those that
+some beginning leads to. What it finds goes into buffers of fixed size; when they are
 full the walk stops, and goes on from there with the next call.
 
 Complete trends come in two ways. Where an event read as a variable is one vertex, they are the paths of the reduced
@@ -17,6 +18,7 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.covers import cover_end, cover_step, is_complete
 from trendweave.kernels.listing.graph import Bounds, TrendGraph, last_before, step_back, window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, CHECKED, FINISH, mark_window
+from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop
 
 NEW = -1  # the depth of an entry that was not looked at yet
@@ -36,9 +38,14 @@ class Entries(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Room for a walk. Arrays per vertex are as long as the largest segment; of a checked walk, as all of them."""
+    """Room for a walk. Arrays per vertex are as long as the largest segment; of a checked walk, as all of them.
 
-    marks: np.ndarray  # uint8, per vertex of the segment
+    Where a window has a beginning on some way to a vertex exactly up to its last window of `begun`, nothing is marked.
+    """
+
+    marks: np.ndarray  # uint8, per vertex of the segment, or empty
+    begun: np.ndarray  # int64, per vertex of the graph, or empty
+    at_ends: bool  # whether windows stand at last events
     longest: np.ndarray  # int32: most vertices on a way from a beginning; only where lengths matter
     path: np.ndarray  # int32, from the last vertex back
     cursor: np.ndarray  # int64
@@ -68,12 +75,20 @@ class Found(NamedTuple):
     vertices: np.ndarray
 
 
-def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False) -> Walk:
+def new_walk(
+    graph: TrendGraph,
+    lengths: bool = False,
+    checked: bool = False,
+    begun: np.ndarray | None = None,
+    at_ends: bool = False,
+) -> Walk:
     """Make room for a walk over a graph; `lengths`: it minds them, `checked`: it sees all segments at once."""
     sizes = np.diff(graph.segment_starts)
     largest = int(sizes.sum() if checked else sizes.max()) if sizes.size else 0
     return Walk(
-        np.zeros(largest, np.uint8),
+        np.zeros(largest if begun is None else 0, np.uint8),
+        np.zeros(0, np.int64) if begun is None else begun,
+        at_ends,
         np.zeros(largest if lengths else 0, np.int32),
         np.zeros(largest + 1, np.int32),
         np.zeros(largest + 1, np.int64),
@@ -126,11 +141,32 @@ def mark_entry(graph, steps, entries, entry, mode, covers, walk):
 
 
 @inlined_late
-def next_end(walk, bounds, end, least, left_out):
+def is_alive(walk, bounds, v):
+    """Whether a way from a beginning of the window leads to a vertex."""
+    if walk.marks.size:
+        return walk.marks[v - bounds.base] & ALIVE != 0
+    return walk.begun[v] >= bounds.window
+
+
+@inlined_late
+def begins_here(graph, walk, bounds, v):
+    if walk.marks.size:
+        return walk.marks[v - bounds.base] & BEGIN != 0
+    return graph.start_from[v] <= bounds.window
+
+
+@inlined_late
+def ends_here(graph, walk, bounds, v):
+    if walk.marks.size:
+        return walk.marks[v - bounds.base] & FINISH != 0
+    return graph.end_until[v] >= bounds.window
+
+
+@inlined_late
+def next_end(graph, walk, bounds, end, least, left_out):
     """The next vertex, from `end` on, at which a trend of enough events ends, and the longest that was left out."""
     while end < bounds.high:
-        mark = walk.marks[end - bounds.base]
-        if mark & FINISH and mark & ALIVE:
+        if ends_here(graph, walk, bounds, end) and is_alive(walk, bounds, end):
             if walk.longest.size == 0 or walk.longest[end - bounds.base] >= least:
                 break
             left_out = max(left_out, walk.longest[end - bounds.base])
@@ -168,14 +204,16 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
         bounds = entry_bounds(graph, entries, entry, mode)
         low, base, least = bounds.low, bounds.base, entries.min_length[entry]
         if depth == NEW:
-            if entries.quota[entry] > 0:
+            if entries.quota[entry] > 0 and marks.size:
                 mark_entry(graph, steps, entries, entry, mode, covers, walk)
             end, depth, arrived = low, 0, False
+            if walk.at_ends:
+                end = first_not_below(graph.window_first, low, bounds.high, bounds.window)
             shown, shortest, seen, left_out = 0, 0, 0, 0
         while shown < entries.quota[entry]:
             heed_stop()
             if depth == 0:
-                end, left_out = next_end(walk, bounds, end, least, left_out)
+                end, left_out = next_end(graph, walk, bounds, end, least, left_out)
                 if end == bounds.high:
                     break
                 v = end
@@ -186,9 +224,10 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
                 continue
             v = np.int64(path[depth - 1])
             if arrived:
-                if marks[v - base] & BEGIN and depth < least:
+                begins = begins_here(graph, walk, bounds, v)
+                if begins and depth < least:
                     left_out = max(left_out, depth)
-                elif marks[v - base] & BEGIN and begins_complete(graph, covers, bounds.window, v, depth, marks):
+                elif begins and begins_complete(graph, covers, bounds.window, v, depth, marks):
                     if is_wanted(entries, entry, depth, shown, shortest, seen):
                         if trends == found.entry.size or used + depth > found.vertices.size:
                             return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
@@ -208,7 +247,7 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             if u < 0:
                 depth -= 1
                 continue
-            if not marks[u - base] & ALIVE:
+            if not is_alive(walk, bounds, u):
                 continue
             if longest.size and depth + longest[u - base] < least:
                 left_out = max(left_out, depth + longest[u - base])

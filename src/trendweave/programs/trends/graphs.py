@@ -11,14 +11,13 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH
 from trendweave.kernels.listing.covers import Covers, make_covers
 from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
-from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE
+from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE, latest_windows
 from trendweave.kernels.listing.reduce_graph import reduce_edges
 from trendweave.kernels.listing.steps import Steps, flatten_steps
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
 from trendweave.programs.trends.linked.conditions import link_conditions
-from trendweave.programs.trends.linked.ends import LinkedEnds
 from trendweave.programs.trends.linked.graph import Linker, LinkTask, keep_unlinked, link_graph
 from trendweave.programs.trends.linked.in_process import CompiledLinks
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
@@ -48,8 +47,9 @@ class TrendEdges:
 class SegmentGraph:
     """The graph of the segments from `first` on, and of its vertices the rows of the table and the variables.
 
-    `steps` are there where edges are not listed, `covers` where trends are checked, and `own_ends` where each trend
-    lies in the window of its last event and can be walked from there alone.
+    `steps` are there where edges are not listed, and `covers` where trends are checked. `begun` are the
+    windows up to which a way from a beginning leads to vertices, where that is all that there is to know of them;
+    `at_ends`: each trend lies in the window of its last event.
     """
 
     first: int
@@ -59,7 +59,8 @@ class SegmentGraph:
     variable: np.ndarray
     covers: Covers | None = None
     edges: TrendEdges | None = None
-    own_ends: LinkedEnds | None = None
+    begun: np.ndarray | None = None
+    at_ends: bool = False
 
     @property
     def end(self) -> int:
@@ -142,19 +143,20 @@ class SegmentGraphs:
             graph = graph._replace(row=graph.row + segments.starts[first])
             if self.mode == COMPLETE:
                 graph = self._reduce(graph)
-            own_ends = LinkedEnds.of(graph) if moves and self._ends_alone(graph) else None
             edges = self._find_edges(piece, graph) if moves else None
-            row = segments.row[graph.row]
-            yield SegmentGraph(offset + first, graph, steps, row, variable[graph.state], None, edges, own_ends)
+            row, begun = segments.row[graph.row], self._find_begun(graph)
+            at_ends = begun is not None and isinstance(windows, TrendNumbers) and not windows.from_first
+            yield SegmentGraph(offset + first, graph, steps, row, variable[graph.state], None, edges, begun, at_ends)
             first = end
 
-    def _ends_alone(self, graph: TrendGraph) -> bool:
-        """Whether trends can be walked from their last events alone: no NOT keeps one from beginning in a window that
-        its first event lies in."""
-        windows = self.counted.windows
-        if self.mode != ALL or not graph.is_listed or not isinstance(windows, TrendNumbers) or windows.from_first:
-            return False
-        return bool(((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all())
+    def _find_begun(self, graph: TrendGraph) -> np.ndarray | None:
+        """None where some trend begins only in later windows than its first event: NOT at the beginning, or windows
+        that stand at first events."""
+        if self.mode != ALL or not graph.is_listed:
+            return None
+        if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
+            return None
+        return latest_windows(graph.edge_starts, graph.edges, graph.start_from, graph.window_last)
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))

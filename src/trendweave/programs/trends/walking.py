@@ -69,14 +69,8 @@ def walk_trends(
         for numbers, trends in finder.find(local, strategy):
             yield _read_buffers(buffers, trends, inside[numbers])
         return
-    if part.own_ends is not None and share.shows_all:
-        chosen, place = part.own_ends.places(local.segment, local.window)
-        entry_of = np.zeros(part.own_ends.segment.size, np.int64)
-        entry_of[chosen] = inside[place]
-        for vertices, starts, end in part.own_ends.find(chosen):
-            yield FoundTrends(vertices, starts, entry_of[end])
-        return
-    walk = new_walk(part.graph, bool(share.min_length.any()), mode == CHECKED)
+    lengths = bool(share.min_length.any())
+    walk = new_walk(part.graph, lengths, mode == CHECKED, None if lengths else part.begun, part.at_ends)
     progress = START
     while True:
         if share.closes:

@@ -11,17 +11,19 @@ from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernels.listing.count import count_paths
 from trendweave.kernels.listing.graph import NO_WINDOW
 from trendweave.kernels.listing.marks import ALL, CHECKED
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.listing.walk import START, Entries, new_walk, walk_back
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.choice import share_all
 from trendweave.programs.trends.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.linked.on_card import NotLinkedError, OnCard
 from trendweave.programs.trends.linked.served import why_not_linked
-from trendweave.programs.trends.walking import take_entries
+from trendweave.programs.trends.walking import make_buffers, take_entries
 
 #: Windows in which trends may end, of all events together, that are looked at.
 MOST_WINDOWS = 1 << 26
+#: Trends that are counted one by one, at most.
+MOST_COUNTED = 20_000_000
 
 
 class NotCountedError(Exception):
@@ -85,23 +87,26 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
     """The windows of a graph that have trends."""
     if part.steps is not None:
         raise NotCountedError
-    counts = None if part.own_ends is None else part.own_ends.count()
-    if counts is not None:
-        assert part.own_ends is not None
-        segment, window = part.own_ends.segment, part.own_ends.ends.window
-        begins = np.ones(counts.size, np.bool_)
-        begins[1:] = (segment[1:] != segment[:-1]) | (window[1:] != window[:-1])
-        first = np.flatnonzero(begins)
-        total = np.add.reduceat(counts, first) if first.size else counts
-        return WindowEntries(segment[first] + part.first, window[first], group[segment[first] + part.first], total)
     entries = _find_entries(part, group)
     everything = np.arange(entries.size)
-    walk = new_walk(part.graph)
     looked_at = take_entries(entries, everything, part.first, share_all(entries.size), everything)
-    count_paths(part.graph, None, looked_at, mode, walk, entries.counts, np.empty(walk.marks.size, np.int64))
-    if mode == ALL and (entries.counts == UNKNOWN).any():
-        raise NotCountedError
+    if not (part.at_ends and _count_by_walking(part, looked_at, entries.counts)):
+        walk = new_walk(part.graph)
+        count_paths(part.graph, None, looked_at, mode, walk, entries.counts, np.empty(walk.marks.size, np.int64))
+        if mode == ALL and (entries.counts == UNKNOWN).any():
+            raise NotCountedError
     return entries.take(np.flatnonzero(entries.counts))
+
+
+def _count_by_walking(part: SegmentGraph, entries: Entries, counts: np.ndarray) -> bool:
+    """Count trends of windows that overlap much, unless they are too many."""
+    walk, buffers, progress = new_walk(part.graph, begun=part.begun, at_ends=True), make_buffers(part), START
+    total, trends = 0, 1
+    while trends and total <= MOST_COUNTED:
+        trends, progress = walk_back(part.graph, None, entries, walk, buffers, ALL, None, progress)
+        np.add.at(counts, buffers.entry[:trends], 1)
+        total += trends
+    return trends == 0
 
 
 def _find_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:
