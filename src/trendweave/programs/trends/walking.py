@@ -70,12 +70,15 @@ def walk_trends(
             yield _read_buffers(buffers, trends, inside[numbers])
         return
     lengths = bool(share.min_length.any())
-    walk = new_walk(part.graph, lengths, mode == CHECKED, None if lengths else part.begun, part.at_ends)
+    begun = None if lengths else part.begun
+    walk = new_walk(part.graph, lengths, mode == CHECKED, begun is None)
     progress = START
     while True:
         if share.closes:
             local.quota[:] = share.quota[inside]
-        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+        trends, progress = walk_back(
+            part.graph, part.steps, local, walk, buffers, mode, part.covers, progress, begun, part.at_ends
+        )
         if trends == 0:
             return
         yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])

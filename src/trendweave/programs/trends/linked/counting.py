@@ -91,8 +91,8 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
     everything = np.arange(entries.size)
     looked_at = take_entries(entries, everything, part.first, share_all(entries.size), everything)
     if not (part.at_ends and _count_by_walking(part, looked_at, entries.counts)):
-        walk = new_walk(part.graph)
-        count_paths(part.graph, None, looked_at, mode, walk, entries.counts, np.empty(walk.marks.size, np.int64))
+        walk, numbers = None if mode == ALL else new_walk(part.graph), np.empty(part.largest_segment, np.int64)
+        count_paths(part.graph, None, looked_at, mode, walk, entries.counts, numbers)
         if mode == ALL and (entries.counts == UNKNOWN).any():
             raise NotCountedError
     return entries.take(np.flatnonzero(entries.counts))
@@ -100,10 +100,10 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
 
 def _count_by_walking(part: SegmentGraph, entries: Entries, counts: np.ndarray) -> bool:
     """Count trends of windows that overlap much, unless they are too many."""
-    walk, buffers, progress = new_walk(part.graph, begun=part.begun, at_ends=True), make_buffers(part), START
+    walk, buffers, progress = new_walk(part.graph, marks=False), make_buffers(part), START
     total, trends = 0, 1
     while trends and total <= MOST_COUNTED:
-        trends, progress = walk_back(part.graph, None, entries, walk, buffers, ALL, None, progress)
+        trends, progress = walk_back(part.graph, None, entries, walk, buffers, ALL, None, progress, part.begun, True)
         np.add.at(counts, buffers.entry[:trends], 1)
         total += trends
     return trends == 0
