@@ -14,7 +14,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
 from trendweave.kernels.listing.graph import NO_WINDOW, TrendGraph
-from trendweave.programs.operators.kernels.linked_graphs import mark_ways
+from trendweave.programs.operators.kernels.linked_graphs import deal, mark_ways
 from trendweave.programs.trends.linked.conditions import LinkCondition
 from trendweave.programs.trends.linked.reach import Reach, find_reach, number_in_segments
 from trendweave.rows.codes import different_numbers
@@ -38,8 +38,8 @@ class Linker(Protocol):
         high: np.ndarray,
         room: int,
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Places of sources and of targets between `low` and `high` of their source that meet the condition; None where
-        there are more than `room`."""
+        """Places of sources and of targets between `low` and `high` of their source that meet the condition, the
+        sources of each target ascending; None where there are more than `room`."""
 
     def find_first(
         self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -322,17 +322,17 @@ def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> Trend
     numbers = _number_vertices(task, readable, found)
     row, state = numbers.key // states, numbers.key % states
     start, until = _find_windows(task, row, state)
-    before, after = _number_edges(numbers, states, found)
-    edge_starts = _starts_of(after, row.size)
+    edge_starts, edges = _order_edges(numbers, states, found)
     ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
-    kept = mark_ways(edge_starts, before, start != NO_WINDOW, ends)
+    kept = mark_ways(edge_starts, edges, start != NO_WINDOW, ends)
     if not kept.all():
-        new_number = np.cumsum(kept) - 1
-        kept_edges = kept[before] & kept[after]
-        before, after = new_number[before[kept_edges]].astype(np.int32), new_number[after[kept_edges]]
+        new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
+        kept_edges = kept[edges] & kept[after]
+        edges = new_number[edges[kept_edges]].astype(np.int32)
         row, state, start, until = row[kept], state[kept], start[kept], until[kept]
-        edge_starts = _starts_of(after, row.size)
-    return _make_graph(task, row, state, start, until, edge_starts, before, np.empty(0, np.int64))
+        edge_starts = np.zeros(row.size + 1, np.int64)
+        np.cumsum(np.bincount(new_number[after[kept_edges]], minlength=row.size), out=edge_starts[1:])
+    return _make_graph(task, row, state, start, until, edge_starts, edges, np.empty(0, np.int64))
 
 
 def _make_graph(
@@ -394,22 +394,15 @@ def _number_vertices(task: LinkTask, readable: _Readable, found: Sequence[_Links
     return _Numbers(key[np.append(True, key[1:] != key[:-1])] if key.size else key, None)
 
 
-def _number_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices before and after each link, sorted by the later and then by the earlier one."""
-    pairs = [
-        (numbers.of(link.later * states + link.target_state) << 32)
-        | numbers.of(link.earlier * states + link.source_state)
-        for link in found
-    ]
-    both = np.sort(np.concatenate([np.empty(0, np.int64), *pairs]))
-    return (both & 0xFFFFFFFF).astype(np.int32), both >> 32
-
-
-def _starts_of(places: np.ndarray, count: int) -> np.ndarray:
-    """Where the runs of 0, 1, ... begin among sorted places, with the end of the last."""
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(places, minlength=count), out=starts[1:])
-    return starts
+def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices before each vertex, ascending, and where they begin."""
+    count, nothing = numbers.key.size, np.empty(0, np.int64)
+    before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
+    after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
+    if len(found) > 1:
+        starts, later = deal(before, after, count)
+        before, after = np.repeat(np.arange(count), np.diff(starts)), later
+    return deal(after, before, count)
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:
