@@ -158,7 +158,8 @@ def cliffs(repeat: int) -> list[ResultRow]:
             f"{size:,} events {ratio:.1f} x ({seconds:.2f} s)" for (size, seconds), ratio in ratios if ratio > CLIFF
         ]
         size, seconds = points[-1]
-        ended = f"{size:,} events in {seconds:.2f} s of CPU" + ("" if size == MOST else ", where it ended")
+        ended = f"{len(points)} sizes up to {size:,} events in {seconds:.2f} s of CPU"
+        ended += "" if size == MOST else ", where it ended"
         rows.append(
             ResultRow(
                 name=name,

@@ -107,6 +107,11 @@ def test_wrong_usage(arguments: list[str]) -> None:
     assert result.stderr
 
 
+def test_a_query_is_given_once() -> None:
+    result = trendweave("run", "-q", GOOD, "events.csv")
+    assert "events.csv is read as a file with the query, and -q gives one" in " ".join(result.stderr.split())
+
+
 def test_check_finds_windows_that_a_run_refuses(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("time,type\n1,A\n2,A\n")
     query = ("-q", "RETURN COUNT(*) PATTERN A a+ WITHIN 500 ms SLIDE 500 ms")

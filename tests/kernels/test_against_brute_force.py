@@ -1,7 +1,6 @@
 """Every way of summing against the enumeration of all trends."""
 
 import math
-from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
@@ -13,17 +12,23 @@ from trendweave.kept_code import kernel
 from trendweave.kept_code.kernel import always_compile
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.aggregates.one_state import few_rows
+from trendweave.kernels.loops import propagate, run
+
+#: A loop is compiled once per shape of a query, which nearly every random case has one of its own of.
+COMPILED_CASES = 6
 
 
-@pytest.fixture(autouse=True, scope="module", params=["interpreted", "compiled"])
+@pytest.fixture(autouse=True, scope="module", params=["Python's integers", "checked"])
 def tier(request):
-    """All kernels run both as plain Python and compiled."""
-    with pytest.MonkeyPatch.context() as patch, always_compile() if request.param == "compiled" else nullcontext():
+    """Loops are interpreted, with Python's integers or with the text that would be compiled."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "PATIENCE", math.inf)
         patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
         patch.setattr("trendweave.kept_code.cache.is_kept", lambda *_: False)
-        yield
+        patch.setattr(run, "MOST_INTERPRETED", math.inf)
+        if request.param == "checked":
+            patch.setattr(passes, "sums_exactly", lambda steps: False)
+        yield request.param
 
 
 def as_dict(results, kinds):
@@ -66,29 +71,42 @@ def test_comparer_sees_differences():
     assert not same(one, {}, ["sum"])
 
 
-@pytest.mark.parametrize("force_way", [None, "scan", "general"])
-@pytest.mark.parametrize("lanes", [64, 2])
-@examples(300)
-@given(case=cases(), few=st.sampled_from([0, few_rows.FEW_ROWS]))
-def test_exact(case, force_way, lanes, few):
+def check(case, force_way, numbers="exact", lanes=64, unrolled=propagate.MOST_UNROLLED):
+    """Hold one case against the enumeration of its trends."""
+    if numbers == "float64":
+        case["aggregates"] = [a for a in case["aggregates"] if all(abs(v) < 2**40 for v in a[2])]
     kinds = [a[0] for a in case["aggregates"]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "LANE_NUMBERS", lanes)
-        patch.setattr(few_rows, "FEW_ROWS", few)
-        ours = as_dict(aggregate(**arguments(case), force_way=force_way), kinds)
+        patch.setattr(propagate, "MOST_UNROLLED", unrolled)
+        ours = as_dict(aggregate(**arguments(case), numbers=numbers, force_way=force_way), kinds)
     truth = brute_force.results(case)
-    assert same(ours, truth, kinds), (ours, truth)
+    assert same(ours, truth, kinds, exact=numbers == "exact"), (ours, truth)
+
+
+ways = st.sampled_from([None, "scan", "general"])
+unrolled_up_to = st.sampled_from([0, propagate.MOST_UNROLLED])
+
+
+@pytest.mark.parametrize("lanes", [64, 2])
+@examples(900)
+@given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
+def test_exact(case, force_way, lanes, unrolled):
+    check(case, force_way, "exact", lanes, unrolled)
 
 
 @examples(300)
-@given(case=cases(), force_way=st.sampled_from([None, "scan", "general"]), few=st.sampled_from([0, few_rows.FEW_ROWS]))
-def test_float64(case, force_way, few):
-    case["aggregates"] = [a for a in case["aggregates"] if all(abs(v) < 2**40 for v in a[2])]
-    kinds = [a[0] for a in case["aggregates"]]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(few_rows, "FEW_ROWS", few)
-        ours = as_dict(aggregate(**arguments(case), numbers="float64", force_way=force_way), kinds)
-    assert same(ours, brute_force.results(case), kinds, exact=False)
+@given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
+def test_float64(case, force_way, unrolled):
+    check(case, force_way, "float64", 64, unrolled)
+
+
+@examples(COMPILED_CASES)
+@given(case=cases(), force_way=ways, unrolled=unrolled_up_to)
+def test_compiled(case, force_way, unrolled):
+    with always_compile():
+        check(case, force_way, "exact", 64, unrolled)
+        check(case, force_way, "float64", 64, unrolled)
 
 
 @pytest.mark.parametrize("force_way", [None, "scan"])

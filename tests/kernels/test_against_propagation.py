@@ -9,6 +9,8 @@ from tests.kernels import brute_force
 from tests.kernels.random_cases import arguments, dense_case, examples
 from trendweave.kernels import Aggregate, aggregate
 
+pytestmark = pytest.mark.usefixtures("whole_numbers")
+
 ALL_VARIABLES = 7
 SEEDS = st.integers(0, 2**32)
 
@@ -25,7 +27,7 @@ def assert_close_sums(sums, truth, values):
 
 
 @pytest.mark.parametrize("force_way", [None, "general", "scan"])
-@examples(600)
+@examples(100)
 @given(seed=SEEDS)
 def test_counts_sums_and_maxima(seed, force_way):
     case = dense_case(seed)
@@ -47,7 +49,7 @@ def test_counts_sums_and_maxima(seed, force_way):
     assert floats.aggregates[1].tolist() == [largest for _, _, largest in in_order]
 
 
-@examples(600)
+@examples(100)
 @given(seed=SEEDS, with_sum=st.booleans())
 def test_templates_without_conditions(seed, with_sum):
     """The shortcuts for whole templates: totals per state, and sliding them."""

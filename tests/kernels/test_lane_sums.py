@@ -29,7 +29,7 @@ def events(count: int, largest: int, kinds: str = "AABBC") -> pa.Table:
 def both_ways(text: str, table: pa.Table, numbers: str = "decimal") -> tuple[list[dict], list[dict]]:
     """Rows of the query as planned, and with every event copied into lanes."""
     plan = trendweave.query(text).plan
-    assert [piece.kernel for piece in plan_pieces(plan, plan.template)] == [Kernel.LANE_SUMS]
+    assert [piece.kernel for piece in plan_pieces(plan, plan.template)] == [Kernel.FOLD_BY_VALUE]
     found = (aggregate_table(plan, table, "time", "type", numbers, way) for way in (None, "general"))
     planned, copied = (part.to_pylist() for part in found)
     return planned, copied

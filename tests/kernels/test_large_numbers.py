@@ -7,6 +7,8 @@ from tests.kernels import brute_force
 from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template, aggregate
 from trendweave.kernels.aggregates import passes
 
+pytestmark = pytest.mark.usefixtures("whole_numbers")
+
 KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 
 
@@ -113,6 +115,7 @@ def test_many_limbs_with_sums_and_sliding_windows(seed, force_way):
     assert max(count for count, _, _ in truth.values()) > 2**64
 
 
+@pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)
 def test_refuses_before_memory_runs_out():
     price = np.zeros(2000, np.int64)
     conditions = [Condition((Comparison(price, ">=", price),))]

@@ -12,6 +12,8 @@ from tests.kernels.random_cases import examples
 from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Template, aggregate
 from trendweave.kernels.aggregates import passes
 
+pytestmark = pytest.mark.usefixtures("whole_numbers")
+
 KLEENE = Template(np.array([1]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 SEEDS = st.integers(0, 2**32)

@@ -18,6 +18,8 @@ from trendweave.kernels import (
     split_queries,
 )
 
+pytestmark = pytest.mark.usefixtures("whole_numbers")
+
 SEEDS = st.integers(0, 2**32)
 
 
@@ -98,7 +100,7 @@ def check(given_, queries, rng, numbers="exact", force_way=None):
 
 
 @pytest.mark.parametrize("force_way", [None, "scan"])
-@examples(200)
+@examples(80)
 @given(seed=SEEDS, floats=st.booleans())
 def test_dense_cases(seed, floats, force_way):
     """Ties, guards, windows, all selections, comparisons of all kinds, pair tests; counts, sums and extrema."""

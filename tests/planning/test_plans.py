@@ -154,7 +154,7 @@ def test_json_holds_the_whole_plan_and_its_version() -> None:
     assert plan["edges"][1]["comparisons"] == [{"previous": "x", "operator": "<", "next": "y"}]
     ways = [step["summing"]["way"] for step in plan["templates"][0]["transitions"]]
     assert ways == ["running sums", "sums over ranks"]
-    assert plan["kernels"] == [["blocks"]]
+    assert plan["kernels"] == [["propagate"]]
 
 
 def test_an_unknown_format_is_refused() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ import pytest
 import trendweave
 from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Way as KernelWay
-from trendweave.kernels.aggregates import passes, propagate, sliding_sums, state_sums
-from trendweave.kernels.aggregates.vectors import EXTREMUM, LATEST_START, SUM
-from trendweave.kernels.aggregates.workspace import Ask
+from trendweave.kernels.aggregates import passes
 from trendweave.kernels.lanes import sums as lane_sums
+from trendweave.kernels.loops.propagate import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.contiguous import counts as contiguous_counts
 from trendweave.programs.trends.contiguous import lists as contiguous_lists
@@ -26,18 +25,14 @@ from trendweave.programs.trends.linked import counting as list_counts
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
 TEXTS = {"status": "notcovered", "kind": "Pool"}
 EVENTS_PER_TYPE = 3
-#: The compiled loops, under the names that `explain` gives them.
-KERNEL_LOOPS: tuple[tuple[Any, str, str], ...] = (
-    (propagate, "propagate_blocks", "blocks"),
-    (propagate, "run_plainly", "blocks"),
-    (propagate, "propagate_ranked", "ranked blocks"),
-    (propagate, "run_few", "few events"),
-    (state_sums, "sum_states", "state sums"),
-    (lane_sums, "sum_lanes", "lane sums"),
-    (sliding_sums, "slide_states", "sliding sums"),
-    (sliding_sums, "slide_one_state", "sliding sums"),
-    (contiguous_counts, "count_runs", "neighbour sums"),
-    (contiguous_lists, "count_runs", "neighbour sums"),
+SUM, EXTREMUM, LATEST_START = "sums", "extrema", "latest starts"
+#: What a pass is for, by the numbers of its loop.
+PASSES = {Numbers.LARGEST: EXTREMUM, Numbers.LATEST: LATEST_START}
+#: Loops that no pass runs, under the names that `explain` gives them.
+OTHER_LOOPS: tuple[tuple[Any, str, str], ...] = (
+    (lane_sums, "sum_lanes", "fold by anchor value"),
+    (contiguous_counts, "count_runs", "neighbours"),
+    (contiguous_lists, "count_runs", "neighbours"),
 )
 
 
@@ -52,39 +47,46 @@ def some_events(plan: Plan) -> pa.Table:
 
 
 class Recorder:
-    """What went over the events: kernels by what they were asked for, and ways of summing by pair of variables."""
+    """What went over the events: loops by what they were asked for, and methods of summing by pair of variables."""
 
     def __init__(self, plan: Plan, patch: pytest.MonkeyPatch) -> None:
         self.names = [variable.name for variable in plan.variables]
-        self.kernels: dict[int, set[str]] = {}
+        self.kernels: dict[str, set[str]] = {}
         self.ways: dict[bool, dict[tuple[str, str], set[KernelWay]]] = {True: {}, False: {}}
-        self._build = passes.build_program
-        patch.setattr(passes, "build_program", self.build)
-        for module, name, kernel in KERNEL_LOOPS:
+        self._kind = SUM
+        self._choose, self._run, self._run_loop = passes.choose_methods, passes.Engine.run, passes.run_loop
+        patch.setattr(passes, "choose_methods", self.choose)
+        patch.setattr(passes.Engine, "run", lambda engine, *arguments, **named: self.run(engine, *arguments, **named))
+        patch.setattr(passes, "run_loop", self.run_loop)
+        for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))
 
-    def build(self, template: Any, conditions: Any, selection: Any, exact_sums: bool, *more: Any) -> Any:
-        program = self._build(template, conditions, selection, exact_sums, *more)
-        for source, target, way in ways_in(program):
+    def choose(self, template: Any, conditions: Any, selection: Any, exact_sums: bool, forced: Any) -> Any:
+        methods = self._choose(template, conditions, selection, exact_sums, forced)
+        for source, target, method in zip(template.source, template.target, methods, strict=True):
             pair = (self.names[template.state_variable[source]], self.names[template.state_variable[target]])
-            self.ways[exact_sums].setdefault(pair, set()).add(way)
-        return program
+            self.ways[exact_sums].setdefault(pair, set()).add(method)
+        return methods
+
+    def run(
+        self, engine: Any, blocks: Any, values: Any, states: Any, numbers: Numbers, *more: Any, **named: Any
+    ) -> Any:
+        self._kind = PASSES.get(numbers, SUM)
+        try:
+            return self._run(engine, blocks, values, states, numbers, *more, **named)
+        finally:
+            self._kind = SUM
+
+    def run_loop(self, name: str, *more: Any) -> None:
+        self.kernels.setdefault(self._kind, set()).add(name)
+        self._run_loop(name, *more)
 
     def record(self, loop: Callable[..., Any], kernel: str) -> Callable[..., Any]:
         def recording(*arguments: Any) -> Any:
-            kind = next((given.kind for given in arguments if isinstance(given, Ask)), SUM)
-            self.kernels.setdefault(kind, set()).add(kernel)
+            self.kernels.setdefault(SUM, set()).add(kernel)
             return loop(*arguments)
 
         return recording
-
-
-def ways_in(program: Any) -> Iterator[tuple[int, int, KernelWay]]:
-    """(source, target, way) of every transition of a compiled program."""
-    states, transitions = program.states, program.transitions
-    for target in range(states.variable.size):
-        for t in range(states.incoming[target], states.incoming_end[target]):
-            yield int(transitions.source[t]), target, KernelWay(program.stores.way[transitions.store[t]])
 
 
 def too_many_edges(*_: object) -> None:
@@ -116,8 +118,7 @@ def explained_ways(text: str) -> dict[tuple[str, str], set[tuple[Way, Way]]]:
 def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0])
     ran = Recorder(query.plan, monkeypatch)
-    monkeypatch.setattr(passes, "serves_few", lambda *_: False)
-    # Kernels count the trends of a list whose graph has too many edges.
+    # Aggregates count the trends of a list whose graph has too many edges.
     monkeypatch.setattr(list_counts, "_count_entries", too_many_edges)
     query.run(some_events(query.plan))
     text = query.explain()
@@ -125,27 +126,16 @@ def test_explained_ways_and_kernels_are_those_that_ran(path: Path, monkeypatch: 
     for exact, place in ((True, 0), (False, 1)):
         for pair, seen in ran.ways[exact].items():
             assert seen == {WAYS[pairs[place]] for pairs in ways[pair]}, pair
-    if any(kernel in ("blocks", "ranked blocks") for kinds in ran.kernels.values() for kernel in kinds):
+    if any("propagate" in kinds for kinds in ran.kernels.values()):
         assert ran.ways[True] or ran.ways[False] or not ways  # a pattern of one event has no transitions
-    assert ran.kernels[SUM] == explained_kernels(text, "kernel")
+    explained = explained_kernels(text, "loop")
+    assert ran.kernels.get(SUM, explained) == explained  # nothing runs where no segment has events that can be read
     if EXTREMUM in ran.kernels:
         apart = explained_kernels(text, "MIN and MAX")
-        assert ran.kernels[EXTREMUM] == (apart or explained_kernels(text, "kernel"))
+        assert ran.kernels[EXTREMUM] == (apart or explained_kernels(text, "loop"))
     if LATEST_START in ran.kernels:
         apart = explained_kernels(text, "row times") | explained_kernels(text, "negations")
         assert ran.kernels[LATEST_START] == apart
-
-
-@pytest.mark.parametrize("name", ["stock", "trends", "ranked_extremum"])
-def test_blocks_of_few_events_are_explained(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = next(path for path in PLANS if path.stem == name)
-    query = trendweave.query(path.read_text(encoding="utf-8").partition("\n---\n")[0])
-    ran = Recorder(query.plan, monkeypatch)
-    monkeypatch.setattr(list_counts, "_count_entries", too_many_edges)
-    query.run(some_events(query.plan))
-    assert set(ran.kernels) <= {SUM, EXTREMUM}
-    assert all(kernels == {"few events"} for kernels in ran.kernels.values())
-    assert "blocks of few events compare them one by one" in query.explain()
 
 
 def test_every_way_and_every_kernel_has_a_code() -> None:
@@ -160,7 +150,7 @@ def test_fixtures_cover_every_way_and_every_kernel() -> None:
     ways = {
         way for plan in plans for pairs in explained_ways(plan.explain()).values() for pair in pairs for way in pair
     }
-    kernels = set().union(*(explained_kernels(plan.explain(), "kernel") for plan in plans))
+    kernels = set().union(*(explained_kernels(plan.explain(), "loop") for plan in plans))
     assert ways == set(Way)
     assert kernels == {kernel.value.partition(":")[0] for kernel in Kernel}
 
@@ -190,4 +180,4 @@ def test_extrema_after_a_negation_are_explained_as_scanned() -> None:
 def test_what_taking_matches_costs(semantics: str, clauses: str, cost: str) -> None:
     lines = trendweave.query(f"RETURN TRENDS PATTERN A+ SEMANTICS {semantics} {clauses}").explain().split("\n")
     assert f"cost         {cost}" in lines
-    assert any(line.startswith("kernel") for line in lines) == ("MEDIAN" in clauses)
+    assert any(line.startswith("loop") for line in lines) == ("MEDIAN" in clauses)

@@ -54,8 +54,8 @@ _KERNELS = (
     + """
 import numpy as np
 from trendweave.kernels.searching import first_not_below
-first_not_below(np.arange(9), 0, 9, 4)
-print(json.dumps({"loaded": sum(first_not_below.stats.cache_hits.values())}))
+first_not_below.compiled(np.arange(9), 0, 9, 4)
+print(json.dumps({"loaded": sum(first_not_below.compiled.stats.cache_hits.values())}))
 """
 )
 _ON_SPARK = (
@@ -103,7 +103,7 @@ def test_queries_of_every_kind_run_from_a_zip(zipped: Path) -> None:
 
 
 def test_a_zip_loads_what_its_sources_were_compiled_to_elsewhere(zipped: Path) -> None:
-    searching.first_not_below(np.arange(9), 0, 9, 4)
+    searching.first_not_below.compiled(np.arange(9), 0, 9, 4)
     said, _ = _run(_KERNELS, zipped)
     assert said["loaded"] == 1
 

@@ -233,7 +233,11 @@ def load_queries(
         typer.BadParameter: The file cannot be read, or there are both or neither.
         TrendweaveError: Queries have problems.
     """
-    if (file is None) == (text is None):
+    if file is not None and text is not None:
+        raise typer.BadParameter(
+            f"{file} is read as a file with the query, and -q gives one, too: leave one of them out"
+        )
+    if file is None and text is None:
         raise typer.BadParameter("give a file with the query, or the query itself with -q")
     values = read_values(read_pairs(parameters or [], "--param"))
 

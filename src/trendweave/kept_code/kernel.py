@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
@@ -121,7 +121,7 @@ class Kernel:
         form = _describe(arguments, arrays)
         if form in self._ready:
             return self.compiled(*arguments)
-        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not _compiles_always():
+        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not compiles_always():
             kept = list[tuple[np.ndarray, np.ndarray]]()
             while (allowed := self._allowance(form, arguments)) > 0:
                 kept = kept or [(array, array.copy()) for array in arrays if array.flags.writeable]
@@ -149,6 +149,10 @@ class Kernel:
                 return 0.0
             self._not_kept.add(form)
         return PATIENCE - self._spent.get(form, 0.0)
+
+    def interpret(self, arguments: Iterable[Any]) -> Any:
+        """Run the function as Python, however long it takes."""
+        return self._interpret(tuple(arguments), float("inf"))
 
     def _interpret(self, arguments: tuple[Any, ...], deadline: float) -> Any:
         """Integers wrap around on purpose in kernels, which NumPy's scalars would warn of."""
@@ -181,7 +185,13 @@ def _describe(arguments: tuple[Any, ...], arrays: list[np.ndarray]) -> tuple[Any
     return tuple(form)
 
 
-def _compiles_always() -> bool:
+def never_compiles() -> bool:
+    """Whether nothing is compiled in this process."""
+    return _NEVER_COMPILES
+
+
+def compiles_always() -> bool:
+    """Whether everything is compiled in this process, or in the block at hand."""
     return _always_compile.get() or os.environ.get("TRENDWEAVE_COMPILE") == "always"
 
 
@@ -195,14 +205,15 @@ def always_compile() -> Iterator[None]:
         _always_compile.reset(token)
 
 
-def load_text(text: str, name: str) -> Kernel:
+def load_text(text: str, name: str, **options: Any) -> Kernel:
     """The kernel of a text that was written for a query.
 
     Args:
         text: Defines it, and all that it calls; `@loop` and `@called` stand before the definitions.
         name: The name of the kernel.
+        options: More options of Numba.
     """
-    options = {"nogil": True, "error_model": "numpy"}
+    options = {"nogil": True, "error_model": "numpy", **options}
     # What is kept on disk names the module that it was made in.
     module = ModuleType(f"trendweave_{name}_{hashlib.sha256(text.encode()).hexdigest()[:32]}")
     sys.modules[module.__name__] = module

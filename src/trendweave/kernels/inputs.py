@@ -10,6 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
+#: Their places, as compiled code finds them in arrays.
+LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL = range(5)
+
+#: Codes of the largest value where there is no trend, and of trends without a value.
+NO_TREND = np.iinfo(np.int64).min
+NO_VALUE = NO_TREND + 1
 
 
 class Measure(StrEnum):
@@ -30,6 +36,9 @@ class Selection(IntEnum):
     CONTIGUOUS = 2
 
 
+NEXT, CONTIGUOUS = int(Selection.NEXT), int(Selection.CONTIGUOUS)  # as compiled code compares them
+
+
 class Way(IntEnum):
     """How a transition finds the sum over an event's predecessors."""
 
@@ -42,9 +51,8 @@ class Way(IntEnum):
 class Kernel(IntEnum):
     """What goes over the rows to count and sum; extrema are always found in blocks."""
 
-    TOTALS = 0  # totals per state, no predecessor is searched; whether windows overlap is seen in the rows
-    RANKED_BLOCKS = 1  # one state, one order comparison, nothing but counts
-    BLOCKS = 2  # every transition in its own way
+    FOLD = 0  # totals per state, no predecessor is searched; whether windows overlap is seen in the rows
+    PROPAGATE = 1  # every transition by its own method
 
 
 class Rows(NamedTuple):

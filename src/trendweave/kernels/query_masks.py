@@ -2,18 +2,14 @@
 
 A row in windows [f, l] is in lanes [f * Q, l * Q + Q - 1] of its segment: still one run, so that blocks, ranks, queues,
 scans and limbs serve as they are, and the search for predecessors is done once for all queries. What differs among the
-queries is 64 bits per state, transition, store and row. Functions take `queries` None where there is but one query:
-what they do about masks is then left out when they are compiled. Those that the loop over vertices calls are put into
-it: as calls they made it up to a tenth slower where there is but one query."""
+queries is 64 bits per state, transition, store and row."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.state_steps import reads
-from trendweave.kernels.aggregates.vectors import NO_TREND, NO_VALUE, SUM, combine
 from trendweave.kernels.columns import make_writable
-from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.compiling import inner
 from trendweave.kernels.inputs import QueryLanes
 
 MOST_QUERIES = 64  # bits of a mask
@@ -21,16 +17,20 @@ ALL = 2**MOST_QUERIES - 1
 
 
 class QueryMasks(NamedTuple):
-    """Bit q is for query q. A state is there `here`, and may begin and end trends in `start` and `final`."""
+    """Bit q is for query q. A state is there `here`, trends may begin in it in `start`, and end in `final` (all bits
+    where they may in all queries that have the state)."""
 
+    count: int
     accepted: np.ndarray  # uint64[states, n]: which queries may read the row in the state
     here: np.ndarray  # uint64[states]
     start: np.ndarray
     final: np.ndarray
-    stores: np.ndarray  # uint64[stores]: what is inserted into it
-    transitions: np.ndarray  # uint64[m], in the order of the program: what a scan reads
-    query: np.ndarray  # uint64[lanes of the widest block]
-    everyone: np.uint64
+    readers: list[int]  # per transition of the template
+
+    @property
+    def everyone(self) -> int:
+        """The bits of all queries, as a signed number."""
+        return -1 if self.count == MOST_QUERIES else (1 << self.count) - 1
 
 
 def mask_of(flags: np.ndarray) -> int:
@@ -112,164 +112,6 @@ def find_accepted(queries: QueryLanes, letters: np.ndarray) -> np.ndarray:
 def unique_letters(variables: np.ndarray) -> list[int]:
     """The letters that are read, each once."""
     return np.unique(variables[variables >= 0]).tolist()
-
-
-@inlined_late
-def may_read(letters, row, variable, state, queries):
-    """Whether any query may read the row in the state."""
-    if queries is None:
-        return reads(letters, row, variable)
-    else:
-        return queries.accepted[state, row] != np.uint64(0)
-
-
-@inner
-def keep_queries(vector, at, span, mask, query):
-    """Clear the lanes of the span whose query is not in the mask."""
-    nothing = 0 if span.kind == SUM else NO_TREND
-    low = np.uint64(span.low)
-    for component in range(span.components):
-        here = np.uint64(at + component * span.lanes + span.low)
-        for i in range(np.uint64(span.high - span.low)):
-            kept = (mask >> query[low + i]) & np.uint64(1) != np.uint64(0)
-            vector[here + i] = vector[here + i] if kept else nothing
-
-
-@inlined_late
-def leave_out_others(vector, at, span, state, row, queries):
-    """Clear the lanes of queries that do not read the row in the state."""
-    if queries is None:
-        return
-    else:
-        if queries.accepted[state, row] != queries.everyone:
-            keep_queries(vector, at, span, queries.accepted[state, row], queries.query)
-
-
-@inner
-def add_for(target, target_at, source, source_at, span, mask, query):
-    """target += source on the lanes of the span whose query is in the mask; the larger one for extrema."""
-    low = np.uint64(span.low)
-    for component in range(span.components):
-        to = np.uint64(target_at + component * span.lanes + span.low)
-        come = np.uint64(source_at + component * span.lanes + span.low)
-        for i in range(np.uint64(span.high - span.low)):
-            if (mask >> query[low + i]) & np.uint64(1) != np.uint64(0):
-                if span.kind == SUM:
-                    target[to + i] += source[come + i]
-                else:
-                    target[to + i] = max(target[to + i], source[come + i])
-
-
-@inner
-def begin_for(vector, at, span, mask, query):
-    """One more trend begins in the lanes of the span whose query is in the mask."""
-    low = np.uint64(span.low)
-    if span.kind == SUM:
-        to = np.uint64(at + span.low)
-        for i in range(np.uint64(span.high - span.low)):
-            begins = (mask >> query[low + i]) & np.uint64(1) != np.uint64(0)
-            vector[to + i] += 1 if begins else 0
-    else:
-        for component in range(span.components):
-            to = np.uint64(at + component * span.lanes + span.low)
-            for i in range(np.uint64(span.high - span.low)):
-                if (mask >> query[low + i]) & np.uint64(1) != np.uint64(0):
-                    vector[to + i] = max(vector[to + i], NO_VALUE)
-
-
-@inner
-def add_products(vector, sums_at, counts_at, value, span, mask, query):
-    """sums += value * counts on the lanes of the span whose query is in the mask; no trends add nothing, whatever the
-    value."""
-    low = np.uint64(span.low)
-    to = np.uint64(sums_at + span.low)
-    come = np.uint64(counts_at + span.low)
-    for i in range(np.uint64(span.high - span.low)):
-        if (mask >> query[low + i]) & np.uint64(1) != np.uint64(0) and vector[come + i] != 0:
-            vector[to + i] += value * vector[come + i]
-
-
-@inner
-def raise_for(vector, at, value, span, mask, query):
-    """Raise an extremum to the value, where a trend ends here at all, for the queries in the mask."""
-    low = np.uint64(span.low)
-    here = np.uint64(at + span.low)
-    for i in range(np.uint64(span.high - span.low)):
-        x = vector[here + i]
-        if (mask >> query[low + i]) & np.uint64(1) != np.uint64(0) and x != NO_TREND:
-            vector[here + i] = max(x, value)
-
-
-@inlined_late
-def add_ended(result, vector, at, span, state, queries):
-    """result += the vertex's vector, for queries whose trends may end in the state."""
-    nowhere = np.int64(0)  # a literal 0 would compile `combine` once more
-    if queries is None:
-        combine(result, nowhere, vector, at, span)
-    else:
-        if queries.final[state] & queries.here[state] == queries.here[state]:
-            combine(result, nowhere, vector, at, span)
-        else:
-            add_for(result, nowhere, vector, at, span, queries.final[state], queries.query)
-
-
-@inlined_late
-def add_along(target, target_at, source, source_at, span, t, queries):
-    """target += a listed vector, for queries that have the transition."""
-    if queries is None:
-        combine(target, target_at, source, source_at, span)
-    else:
-        if queries.transitions[t] == np.uint64(ALL):
-            combine(target, target_at, source, source_at, span)
-        else:
-            add_for(target, target_at, source, source_at, span, queries.transitions[t], queries.query)
-
-
-@inlined_late
-def part_for_store(pending, at, spare, span, s, queries):
-    """Where the part of the vector at `at` is that goes into store s: a copy at `spare` where it is not all of it."""
-    if queries is None:
-        return at
-    else:
-        if queries.stores[s] == np.uint64(ALL):
-            return at
-        for component in range(span.components):
-            to = np.uint64(spare + component * span.lanes + span.low)
-            come = np.uint64(at + component * span.lanes + span.low)
-            for i in range(np.uint64(span.high - span.low)):
-                pending[to + i] = pending[come + i]
-        keep_queries(pending, spare, span, queries.stores[s], queries.query)
-        return spare
-
-
-# Skip-till-next-match: who was followed, in which queries
-
-
-@inlined_late
-def note_followed(followed, i, state, row, t, queries):
-    """Vertices number i are followed by the row, read in the state, along transition t."""
-    if queries is None:
-        followed[i] = 1
-    else:
-        followed[i] |= queries.accepted[state, row] & queries.transitions[t]
-
-
-@inlined_late
-def followed_in_part(followed, state, queries):
-    """Whether some queries of a source state are left in which its vertices were not followed."""
-    if queries is None:
-        return False
-    else:
-        return followed & queries.here[state] != queries.here[state]
-
-
-@inlined_late
-def forget_in_part(vectors, at, span, followed, queries):
-    """Clear the lanes of queries in which the vertex was followed."""
-    if queries is None:
-        return
-    else:
-        keep_queries(vectors, at, span, ~followed, queries.query)
 
 
 # Where queries see their first rows

@@ -11,6 +11,7 @@ from lark.tree import Meta
 from trendweave.errors import near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import refuse_zero
+from trendweave.language.functions import NTH
 from trendweave.language.interval_tree import (
     MATCH_AGGREGATES,
     PREV,
@@ -65,8 +66,12 @@ class IntervalTreeBuilder(TreeBuilder):
                 hint = "define a situation by columns of its events; DURING belongs into WHERE"
                 self._problem(node.span or name.span, "TW253", "DURING is a condition of trends", hint)
             elif isinstance(node, st.Aggregate):
-                hint = "an aggregate speaks of a whole match; it belongs into RETURN"
-                self._problem(node.span or name.span, "TW108", f"{node.function} is no scalar function", hint)
+                message = f"{node.function} is no scalar function"
+                hint = "an aggregate describes a whole match; use it in RETURN"
+                if node.function == NTH:
+                    message = "a situation has no match whose events could be numbered"
+                    hint = "compare columns of its events, such as x > 5 or x > PREV(x)"
+                self._problem(node.span or name.span, "TW108", message, hint)
         low, high = bounds or (None, None)
         if low is not None and low.nanoseconds == 0:
             low = None  # every situation lasts that long

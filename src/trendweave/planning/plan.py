@@ -182,29 +182,21 @@ class EdgeComparison:
 
 
 class Kernel(Enum):
-    """Which kernel goes over the events, and what takes its place where the events ask for it."""
+    """The loop that goes over the events, and the one that takes its place where the events ask for it."""
 
-    STATE_SUMS = "state sums: one pass, a number per state; blocks where numbers pass 61 bits"
-    SLIDING_SUMS = (
-        "sliding sums: each event enters a queue once, whatever the overlap of windows; "
-        "state sums where no event lies in two windows, blocks where numbers pass 61 bits"
+    FOLD = "fold: one pass, a number per state; propagate where numbers pass 55 bits"
+    SLIDE = (
+        "slide: each event enters a queue once, whatever the overlap of windows; propagate where numbers pass 55 bits"
     )
-    NEIGHBOUR_SUMS = (
-        "neighbour sums: each event looks at the one before it; "
-        "blocks where events of a partition share a time, or numbers pass 53 bits"
+    NEIGHBOURS = (
+        "neighbours: each event looks at the one before it; "
+        "propagate where events of a partition share a time, or numbers pass 53 bits"
     )
-    LANE_SUMS = (
-        "lane sums: a number per state and lane, one window after the other; blocks, with events copied into lanes, "
-        "where numbers pass 61 bits or floats are summed"
+    FOLD_BY_VALUE = (
+        "fold by anchor value: a number per state and value, one window after the other; "
+        "propagate, with events copied per value, where numbers pass 61 bits or floats are summed"
     )
-    RANKED_BLOCKS = (
-        "ranked blocks: one state searched by rank, windows of a block share the search; "
-        "blocks of few events compare them one by one"
-    )
-    BLOCKS = (
-        "blocks: predecessors are found per transition, windows of a block share the search; "
-        "aggregates of one state compare few events one by one"
-    )
+    PROPAGATE = "propagate: predecessors are found per transition; windows side by side share the search"
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,28 +171,25 @@ def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = 
         *(end.guard for end in template.ends),
     )
     if steps_from_row_to_row(plan):
-        return Kernel.NEIGHBOUR_SUMS
+        return Kernel.NEIGHBOURS
     closed = any(step.closed != NEVER for step in template.transitions)
     shows_each_once = isinstance(plan.window, MovingWindow) and plan.window.by != "time"
     skips_less = plan.strategy != _ANY or closed
     if lanes is not None and _sums_lanes(plan, template, lanes):
-        return Kernel.LANE_SUMS
+        return Kernel.FOLD_BY_VALUE
     in_blocks = shows_each_once or skips_less or lanes is not None
     if in_blocks or not all(guard.always_open for guard in guards):
-        return Kernel.BLOCKS
+        return Kernel.PROPAGATE
     ways = [step.summing.way for step in template.transitions]
     if all(way is Way.RUNNING_SUMS for way in ways):
         if not windows_overlap(plan.window):
-            return Kernel.STATE_SUMS
+            return Kernel.FOLD
         if len(template.states) <= _FEW_STATES or len(template.states) <= min(
             _MOST_STATES_IN_MATRICES, _windows_per_event(plan.window)
         ):
-            return Kernel.SLIDING_SUMS
-        return Kernel.BLOCKS
-    one_state = len(template.states) == len(template.starts) == len(template.ends) == 1
-    if one_state and ways == [Way.SUMS_OVER_RANKS] and not _sums(plan):
-        return Kernel.RANKED_BLOCKS
-    return Kernel.BLOCKS
+            return Kernel.SLIDE
+        return Kernel.PROPAGATE
+    return Kernel.PROPAGATE
 
 
 def _sums_lanes(plan: Plan, template: Template, lanes: TemplateLanes) -> bool:
@@ -286,13 +283,6 @@ def windows_overlap(window: Window) -> bool:
         case SlidingWindow(length=length, slide=slide):
             return length > slide
     return False
-
-
-def _sums(plan: Plan) -> bool:
-    """Does the pass that counts trends carry anything beside their number? Trends that are shown are only counted."""
-    return not plan.finds_trends and any(
-        column.variable is not None and column.function not in ("MIN", "MAX") for column in plan.aggregates
-    )
 
 
 def finds_extrema(plan: Plan) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.reference.merged_templates import Answer, Case
-from trendweave.kernels.aggregates.vectors import NO_VALUE
+from trendweave.kernels.inputs import NO_VALUE
 from trendweave.kernels.shared.inputs import (
     ExtremumMeasure,
     LinearMeasure,

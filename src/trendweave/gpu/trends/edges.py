@@ -17,7 +17,7 @@ from trendweave.gpu.trends.edge_windows import WindowPart, plan_parts
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks
-from trendweave.kernels.aggregates.program import NOT_THERE, UNGUARDED
+from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED
 
 #: Vertices of a span of a long window; slices of what comes before it, and vertices that each has at least.
 SPAN, SLICES, SLICE_VERTICES = 2048, 64, 1024

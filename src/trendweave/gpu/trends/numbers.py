@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from trendweave.gpu.sources import cuda_text
-from trendweave.kernels.aggregates.vectors import NO_TREND
+from trendweave.kernels.inputs import NO_TREND
 
 #: Sums that are found beside the number of trends in one go; none, or so many.
 SUMS = 2

@@ -13,11 +13,20 @@ import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import find_windows
-from trendweave.kernels.aggregates.compile_program import WAYS
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
-from trendweave.kernels.aggregates.vectors import NO_VALUE
 from trendweave.kernels.columns import same_column
-from trendweave.kernels.inputs import Aggregate, Kernel, Measure, QueryLanes, Results, Rows, Selection, Template
+from trendweave.kernels.inputs import (
+    NO_VALUE,
+    Aggregate,
+    Kernel,
+    Measure,
+    QueryLanes,
+    Results,
+    Rows,
+    Selection,
+    Template,
+)
+from trendweave.kernels.loops.plan import METHODS
 
 NUMBERS = ("exact", "float64")
 
@@ -133,7 +142,7 @@ def aggregate(
     transition_conditions  one Condition (or None) per transition of the template
     selection    which later rows a row may be followed by
     numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
-    force_way    None, or one of WAYS instead of the ways and the kernel that were chosen: for tests
+    force_way    None, or one of METHODS instead of the ways and the kernel that were chosen: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     kernel       what counts and sums, refused where it cannot; None: the fastest that can
@@ -142,7 +151,7 @@ def aggregate(
     """
     check_choice("selection", selection, tuple(Selection))
     check_choice("numbers", numbers, NUMBERS)
-    check_choice("force_way", force_way, (None, *WAYS))
+    check_choice("force_way", force_way, (None, *METHODS))
     for part in aggregates:
         check_choice("the kind of an aggregate", part.kind, tuple(Measure))
     engine = Engine(

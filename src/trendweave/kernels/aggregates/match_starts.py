@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trendweave.kernels.aggregates.blocks import cut_blocks
 from trendweave.kernels.aggregates.passes import Engine
-from trendweave.kernels.aggregates.vectors import LATEST_START, NO_TREND
 from trendweave.kernels.inputs import Rows, Selection, Template
 
 #: Before all ticks.
@@ -27,13 +25,6 @@ def match_starts(
 ) -> np.ndarray:
     """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part, so a
     start guard above 0 keeps a row from beginning matches."""
-    count = len(rows.tick)
-    nowhere = np.zeros(count, np.int64)
+    nowhere = np.zeros(len(rows.tick), np.int64)
     rows = rows._replace(window_first=nowhere, window_last=nowhere)
-    engine = Engine(rows, template, transition_conditions, selection, force_way, start_guards)
-    best = np.full(count, NO_TREND, np.int64)
-    values = np.ascontiguousarray(engine.rows.tick.reshape(1, 1, count))
-    states = np.zeros((1, len(template.state_variable)), np.bool_)
-    engine.run(cut_blocks(engine.rows, 1), values, states, LATEST_START, 1, 61, 1, best)
-    best[best == NO_TREND] = NO_MATCH
-    return best
+    return Engine(rows, template, transition_conditions, selection, force_way, start_guards).latest_starts()

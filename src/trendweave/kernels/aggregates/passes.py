@@ -1,39 +1,41 @@
-"""Passes over the windows of one call: exact, float64, extremum. Each chooses blocks, numbers and a kernel.
+"""Passes over blocks of windows: what an aggregate query asks for, as sums and extrema, and what is done when a number
+does not fit."""
 
-Exact numbers are int64 first; blocks that overflow are run again with limbs, as many as they need. A run that does not
-fit stops at the first vertex that shows it.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
-from trendweave.kernels.aggregates.compile_program import build_program, order_by_target
-from trendweave.kernels.aggregates.one_state.few_rows import serves_few
-from trendweave.kernels.aggregates.one_state.ranked import serves
-from trendweave.kernels.aggregates.one_state.sliding import OneState, count_large, find_repeating_state
-from trendweave.kernels.aggregates.plain_loop import serves_plainly
-from trendweave.kernels.aggregates.program import RUNNING, Columns, Measures
-from trendweave.kernels.aggregates.propagate import Choice, propagate
-from trendweave.kernels.aggregates.state_sums import sum_unconditional
-from trendweave.kernels.aggregates.vectors import EXTREMUM, SUM, pad_lanes
-from trendweave.kernels.aggregates.workspace import Ask
-from trendweave.kernels.columns import ColumnList, make_writable
-from trendweave.kernels.inputs import NO_CONDITION, Condition, Kernel, QueryLanes, Rows, Selection
+from trendweave.kernels.aggregates.large_counts import count_large, find_repeating_variable
+from trendweave.kernels.columns import make_writable
+from trendweave.kernels.inputs import (
+    NO_CONDITION,
+    NO_TREND,
+    Condition,
+    Kernel,
+    QueryLanes,
+    Rows,
+    Selection,
+    Way,
+)
+from trendweave.kernels.loops.fold import FoldShape, write_fold, write_slide
+from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
+from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
+from trendweave.kernels.loops.propagate import Numbers, Shape, write_propagate
+from trendweave.kernels.loops.run import is_interpreted, run_loop
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
 LIMBS_EXPECTED = 4  # of them, when numbers have limbs
-LIMBS_RANKED = 8  # the same for ranked counts: what they go through is so short that vectors should stay in the cache
 FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
 MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows again, and memory is for the most
 MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
 SAMPLE_BLOCKS = 5  # the few, spread over all of them; most of them decide
-PLAIN_FLOATS = 20_000  # rows: beyond, floats gain more in the loop for everything than compiling it costs
 MEMORY_LIMIT = 6 * 2**30
 BEYOND_WINDOWS = 2**54  # numbers of windows are smaller
+INT64_BITS = 61  # of a number in one word: sums of a few such numbers still fit
 
 
 class CountTooLargeError(OverflowError):
@@ -79,23 +81,25 @@ class Engine:
     ):  # fmt: skip
         self.queries = queries
         self.rows = normalise_rows(rows)
+        outside = self.rows.window_first > self.rows.window_last
+        if outside.any():  # they take part in nothing but the time that passes
+            self.rows = self.rows._replace(letters=np.where(outside[:, None], np.uint64(0), self.rows.letters))
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
-        self.selection = selection
+        self.selection = Selection(selection)
         self.force_way = force_way
-        self.start_guards = start_guards or {}
-        self.final_guards = final_guards or {}
+        self.start_guards: Mapping[int, np.ndarray] = start_guards or {}
+        self.final_guards: Mapping[int, np.ndarray] = final_guards or {}
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
-        self.programs: dict = {}
-        self.kernel = None if force_way is not None else kernel
+        self.plans: dict[bool, tuple[LoopPlan, Columns]] = {}
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
-        if self.kernel is Kernel.TOTALS and not unconditional:
+        if kernel is Kernel.FOLD and force_way is None and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
-        self.sums_totals = self.kernel is Kernel.TOTALS or (kernel is None and force_way is None and unconditional)
-        self.accepted = None
+        self.sums_totals = force_way is None and unconditional and kernel in (None, Kernel.FOLD)
+        self.masks: QueryMasks | None = None
         if queries is not None:
             self.sums_totals = False
             self.lay_side_by_side(queries)
@@ -110,13 +114,17 @@ class Engine:
             is_final=np.asarray(queries.is_final, bool).any(axis=1),
         )
         count, rows = queries.count, self.rows
-        self.accepted = find_accepted(queries, rows.letters)
+        here, starts, finals = (masks_of(flags) for flags in (np.asarray(queries.variable) >= 0, *queries[2:4]))
+        finals &= here
+        finals[finals == here] = ALL
+        readers = split_masks(queries, self.template)
+        self.masks = QueryMasks(count, find_accepted(queries, rows.letters), here, starts & here, finals, readers)
         self.rows = rows._replace(
             window_first=rows.window_first * count, window_last=rows.window_last * count + (count - 1)
         )
-        starts, finals = self.start_guards.items(), self.final_guards.items()
-        self.start_guards = {state: clip_windows(guard) * count for state, guard in starts}
-        self.final_guards = {state: clip_windows(guard) * count + (count - 1) for state, guard in finals}
+        starting, ending = self.start_guards.items(), self.final_guards.items()
+        self.start_guards = {state: clip_windows(guard) * count for state, guard in starting}
+        self.final_guards = {state: clip_windows(guard) * count + (count - 1) for state, guard in ending}
 
     def lanes_for(self, components: int) -> int:
         """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap. All
@@ -130,64 +138,90 @@ class Engine:
             return 1
         return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
 
-    def lanes_with_limbs(self, numbers: int, limbs: int) -> int:
-        """Windows per block where numbers have limbs."""
-        program, queries, *_ = self.program(True)
-        ranked = self.is_ranked(program, Ask(numbers, limbs, SUM, int(self.selection)), queries)
-        return self.lanes_for(numbers * (LIMBS_RANKED if ranked else LIMBS_EXPECTED))
+    def plan(self, exact_sums: bool) -> tuple[LoopPlan, Columns]:
+        """The plan of a loop and its columns; sums of integers may use methods that subtract."""
+        if exact_sums not in self.plans:
+            readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
+            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums, self.force_way)
+            self.plans[exact_sums] = make_plan(
+                self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
+            )
+        return self.plans[exact_sums]
 
-    def is_ranked(self, program, ask: Ask, queries) -> bool:
-        """Whether the loop for ranked counts runs a program: it is asked for, or nothing else is and it can."""
-        can_rank = serves(program, ask, queries)
-        ranked = can_rank if self.kernel is None else self.kernel is Kernel.RANKED_BLOCKS and ask.kind == SUM
-        if ranked and not can_rank:
-            raise ValueError("ranked blocks serve only counts of one state that repeats under one order comparison")
-        return ranked
+    def run(self, blocks, values, states, numbers: Numbers, limbs=1, bits_at_most=INT64_BITS, row_results=None):
+        """One pass over the given blocks.
 
-    def program(self, exact_sums: bool):
-        """The program and its columns; sums of integers may use ways that subtract."""
-        if exact_sums not in self.programs:
-            lists = [ColumnList() for _ in range(4)]
-            codes, guards, start, final = lists
-            readers = [ALL] * len(self.conditions) if self.queries is None else split_masks(self.queries, self.template)
-            stores: list[int] = []
-            program = build_program(
-                self.template, self.conditions, self.selection, exact_sums, self.force_way, codes, guards,
-                (self.start_guards, start), (self.final_guards, final), (readers, stores),
-            )  # fmt: skip
-            in_order = [readers[t] for t in order_by_target(self.template)]
-            masks = None if self.queries is None else self.masks(stores, in_order)
-            self.programs[exact_sums] = (program, masks, *(columns.matrix(self.count) for columns in lists))
-        return self.programs[exact_sums]
+        Args:
+            blocks: The blocks.
+            values: What rows add, [component, digit, row]: of components but for the count of sums.
+            states: Per component, the states whose rows add; with queries side by side, for which of them.
+            numbers: What vectors hold.
+            limbs: The most limbs of a number.
+            bits_at_most: The most bits of a limb.
+            row_results: The best of each row so far, which is all that is wanted then.
 
-    def masks(self, stores: list[int], transitions: list[int]) -> QueryMasks:
-        """What of a program is for which queries."""
-        queries = self.queries
-        here = masks_of(np.asarray(queries.variable) >= 0)
-        starts, finals = masks_of(queries.is_start), masks_of(queries.is_final)
-        lanes = pad_lanes(max(self.lanes_for(1), queries.count)) + 8
-        query = np.arange(lanes, dtype=np.uint64) % np.uint64(queries.count)
-        everyone = np.uint64((1 << queries.count) - 1)
-        along = (np.array(masks, np.uint64) for masks in (stores, transitions))
-        return QueryMasks(self.accepted, here, starts & here, finals & here, *along, query, everyone)
-
-    def run(self, blocks, values, value_states, kind, limbs, bits_at_most, numbers, row_results=None):
-        """One pass over the given blocks."""
-        program, queries, codes, guards, start, final = self.program(kind == SUM and bits_at_most is not None)
-        rows = self.rows
-        columns = Columns(
-            rows.tick, rows.window_first, rows.window_last, rows.letters, codes, guards, start, final,
-            Measures(values, value_states), queries,
+        Returns:
+            (results[window, limb * components + component], whether each block fits, bits per limb).
+        """
+        sums = numbers not in (Numbers.LARGEST, Numbers.LATEST)
+        plan, columns = self.plan(numbers in (Numbers.EXACT, Numbers.INT64, Numbers.LIMBS))
+        masks = self.masks
+        lanes = self.overlap > 1 or masks is not None
+        counted = () if masks else tuple(tuple(map(bool, of_states)) for of_states in states)
+        shape = Shape(
+            numbers, len(states) + sums, counted, self.selection, self.rows.letters.shape[1], lanes, masks is not None,
+            values.shape[1], row_results is not None,
         )  # fmt: skip
-        ask = Ask(numbers, limbs, kind, int(self.selection))
-        choice = Choice(
-            ranked=self.is_ranked(program, ask, queries),
-            few=self.force_way is None and serves_few(program, ask, queries),
-            plain=self.force_way is None
-            and serves_plainly(program, ask, queries)
-            and (bits_at_most is not None or self.count <= PLAIN_FLOATS),
+        interpreted = numbers is Numbers.EXACT or is_interpreted(count_steps(blocks, plan, shape))
+        shape = replace(shape, packs=lanes and not interpreted)
+        bits = limb_bits(blocks, len(plan.variable), bits_at_most)
+        kind = NUMBER_TYPES.get(numbers, np.int64)
+        results = np.zeros((int(blocks.offset[-1]), shape.components * limbs), kind)
+        fits = np.ones(blocks.lanes.size, np.bool_)
+        if not blocks.lanes.size or not self.count:
+            return results, fits, bits
+        text, takes = write_propagate(plan, shape)
+        found = {"results": results.reshape(-1), "fits": fits, "row_results": row_results, "bits_of_limbs": bits}
+        more = arguments_for(takes, plan, columns, shape, self.rows, blocks, limbs, values, states, masks, interpreted)
+        run_loop("propagate", text, takes, {**more, **found}, interpreted)
+        return results, fits, bits
+
+    def fold(
+        self, blocks, values: np.ndarray, states: np.ndarray, exact_numbers: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Totals of all windows and whether they fit, for a template without conditions."""
+        template, overlapping = self.template, self.overlap > 1
+        before: list[list[int]] = [[] for _ in template.state_variable]
+        for source, target in zip(template.source, template.target, strict=True):
+            before[int(target)].append(int(source))
+        for state in np.flatnonzero(template.is_start):
+            before[state].append(len(before))
+        steps = (
+            int((blocks.row_end - blocks.row_start).sum()) * (len(before) + sum(map(len, before))) * (1 + len(states))
         )
-        return propagate(program, columns, blocks, ask, bits_at_most, row_results, choice)
+        numbers = Numbers.FLOAT64
+        if exact_numbers:
+            numbers = Numbers.EXACT if sums_exactly(steps) else Numbers.INT64
+        shape = FoldShape(
+            numbers, tuple(map(int, template.state_variable)), tuple(map(tuple, before)),
+            tuple(np.flatnonzero(template.is_final).tolist()),
+            tuple(tuple(map(bool, of_states)) for of_states in states), self.rows.letters.shape[1],
+        )  # fmt: skip
+        kind = NUMBER_TYPES.get(numbers, np.int64)
+        results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
+        fits = np.ones(results.shape[0], np.bool_)
+        if not blocks.lanes.size or not self.count:
+            return results, fits
+        if not overlapping and not shape.is_written:  # too large to be written out: as any other template
+            found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
+            return found, of_blocks
+        write, name, arguments = (
+            (write_slide, "slide", slide_arguments) if overlapping else (write_fold, "fold", fold_arguments)
+        )
+        text, takes = write(shape)
+        more = arguments(takes, shape, self.rows, blocks, values)
+        run_loop(name, text, takes, {**more, "results": results.reshape(-1), "fits": fits}, is_interpreted(steps))
+        return results, fits
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
         """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
@@ -198,18 +232,19 @@ class Engine:
         small = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
         if values is not None and self.sums_totals:
-            small, fits = sum_unconditional(
-                self.rows, self.template, blocks, self.overlap, Measures(values, states), True
-            )
+            small, fits = self.fold(blocks, values, states, exact_numbers=True)
             if not fits.all():
-                repeating = find_repeating_state(self.template)
+                repeating = find_repeating_variable(self.template)
                 if repeating is not None and numbers == 1:
                     return [self.count_with_large(repeating, blocks, small[:, 0], fits)]
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
+        elif sums_exactly(self.steps_of(blocks, numbers)):
+            found, _, _ = self.run(blocks, python_integers(values, digits), states, Numbers.EXACT)
+            return [found[:, k] for k in range(numbers)]
         elif values is not None and self.likely_fits(blocks, values, states):
-            small, fits, _ = self.run(blocks, values[:, None, :], states, SUM, 1, 61, numbers)
+            small, fits, _ = self.run(blocks, values[:, None, :], states, Numbers.INT64)
             pending = np.flatnonzero(~fits)
         columns = [small[:, k] for k in range(numbers)]
         if pending.size == 0:
@@ -218,7 +253,7 @@ class Engine:
         if values is not None:
             bits = exact.value_bits(values)
             if bits <= 31:
-                at_most = 61 - max(bits, 1)
+                at_most = INT64_BITS - max(bits, 1)
                 digits = values[:, None, :]
             else:
                 digits = exact.to_digits(values, -(-bits // exact.DIGIT_BITS))
@@ -229,9 +264,9 @@ class Engine:
             keep[pending] = True
             positions = positions[np.repeat(keep, blocks.lanes)]
             blocks = select_blocks(blocks, pending)
-            blocks = narrow_blocks(blocks, self.rows, self.lanes_with_limbs(numbers, limbs))
+            blocks = narrow_blocks(blocks, self.rows, self.lanes_for(numbers * LIMBS_EXPECTED))
             self.check_memory(blocks, numbers * limbs)
-            wide, fits, bits = self.run(blocks, digits, states, SUM, limbs, at_most, numbers)
+            wide, fits, bits = self.run(blocks, digits, states, Numbers.LIMBS, limbs, at_most)
             done = np.repeat(fits, blocks.lanes)
             bits = np.repeat(bits, blocks.lanes)[done]
             for k in range(numbers):
@@ -243,10 +278,15 @@ class Engine:
             limbs *= MORE_LIMBS
         return columns
 
-    def count_with_large(self, state: OneState, blocks, small: np.ndarray, fits: np.ndarray) -> np.ndarray:
+    def steps_of(self, blocks, components: int) -> int:
+        """About how many steps a pass over the given blocks takes."""
+        plan, _ = self.plan(True)
+        return count_steps(blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
+
+    def count_with_large(self, variable: int, blocks, small: np.ndarray, fits: np.ndarray) -> np.ndarray:
         """The given counts, and large ones where these do not fit."""
         counts, large = small.astype(object), np.flatnonzero(~fits)
-        words, starts = count_large(state, self.rows, blocks, ~fits)
+        words, starts = count_large(variable, self.rows, blocks, ~fits)
         counts[large] = exact.from_words(words, np.append(starts[large], starts[-1]), signed=False)
         return counts
 
@@ -255,13 +295,14 @@ class Engine:
         if blocks.lanes.size < MANY_BLOCKS:
             return True
         some = select_blocks(blocks, np.linspace(0, blocks.lanes.size - 1, SAMPLE_BLOCKS + 2).astype(int)[1:-1])
-        _, fits, _ = self.run(some, values[:, None, :], states, SUM, 1, 61, 1 + states.shape[0])
+        _, fits, _ = self.run(some, values[:, None, :], states, Numbers.INT64)
         return 2 * int(fits.sum()) > SAMPLE_BLOCKS
 
     def check_memory(self, blocks, components: int) -> None:
         """Refuse, naming the window, before memory runs out."""
         cells = (blocks.row_end - blocks.row_start) * blocks.lanes
-        stores = int((self.program(True)[0].stores.way != RUNNING).sum())
+        plan, _ = self.plan(True)
+        stores = sum(plan.kinds[kind].method is not Way.RUNNING for kind in plan.store_kind)
         worst = int(cells.argmax())
         window = int(blocks.window[worst]) // (1 if self.queries is None else self.queries.count)
         if int(cells[worst]) * components * 8 * stores > self.memory_limit:
@@ -275,13 +316,41 @@ class Engine:
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         if self.sums_totals:
-            out, _ = sum_unconditional(self.rows, self.template, blocks, self.overlap, Measures(values, states), None)
+            out, _ = self.fold(blocks, values, states, exact_numbers=False)
         else:
-            out, _, _ = self.run(blocks, values[:, None, :], states, SUM, 1, None, numbers)
+            out, _, _ = self.run(blocks, values[:, None, :], states, Numbers.FLOAT64)
         return [out[:, k] for k in range(numbers)]
 
     def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
         """The largest code per window; NO_TREND or NO_VALUE where there is none."""
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(max(1, len(codes))))
-        out, _, _ = self.run(blocks, codes[:, None, :], states, EXTREMUM, 1, 61, len(codes))
+        out, _, _ = self.run(blocks, codes[:, None, :], states, Numbers.LARGEST)
         return [out[:, k] for k in range(len(codes))]
+
+    def latest_starts(self) -> np.ndarray:
+        """Per row the latest tick at which a trend that ends with it began; NO_TREND where none does."""
+        best = np.full(self.count, NO_TREND, np.int64)
+        states = np.zeros((1, len(self.template.state_variable)), np.bool_)
+        nothing = np.zeros((1, 1, self.count), np.int64)
+        self.run(cut_blocks(self.rows, 1), nothing, states, Numbers.LATEST, row_results=best)
+        return best
+
+
+def sums_exactly(steps: int) -> bool:
+    """Whether whole numbers of a pass are Python's own, of any size, as its loop is interpreted."""
+    return is_interpreted(steps)
+
+
+def limb_bits(blocks, states: int, at_most: int) -> np.ndarray:
+    """Bits per limb of each block, such that the sum over all vertices stays below 2**62."""
+    vertices = (blocks.row_end - blocks.row_start) * states + 1
+    return np.minimum(INT64_BITS - np.floor(np.log2(vertices)).astype(np.int64) - 1, at_most)
+
+
+def python_integers(values: np.ndarray | None, digits: np.ndarray | None) -> np.ndarray:
+    """Values, or what their digits stand for, as Python's integers: object[k, 1, n]."""
+    if values is not None:
+        return values[:, None, :].astype(object)
+    assert digits is not None, "values come in one of two forms"
+    scale = np.array([1 << exact.DIGIT_BITS * digit for digit in range(digits.shape[1])], object)
+    return (digits.astype(object) * scale[:, None]).sum(axis=1, keepdims=True)

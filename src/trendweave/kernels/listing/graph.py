@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.program import CONTIGUOUS, NEXT
 from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.inputs import CONTIGUOUS, NEXT
 from trendweave.kernels.listing.steps import accepts, guard_at, transition_between
 from trendweave.kernels.searching import first_not_below
 

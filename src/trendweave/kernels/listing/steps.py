@@ -6,10 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates.passes import normalise_conditions
-from trendweave.kernels.aggregates.scan import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined_late
-from trendweave.kernels.inputs import OPERATORS, Selection, Template
+from trendweave.kernels.inputs import (
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    OPERATORS,
+    Selection,
+    Template,
+)
 from trendweave.kernels.pair_test import pair_holds
 from trendweave.kernels.searching import first_not_below
 

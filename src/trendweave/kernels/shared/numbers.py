@@ -13,8 +13,8 @@ Indexes are unsigned: Numba checks signed ones for being negative.
 
 import numpy as np
 
-from trendweave.kernels.aggregates.vectors import NO_TREND, NO_VALUE
 from trendweave.kernels.compiling import inner
+from trendweave.kernels.inputs import NO_TREND, NO_VALUE
 
 LINEAR = 0
 EXTREMUM = 1

@@ -171,15 +171,15 @@ def _kernels(plan: Plan) -> list[tuple[str, str]]:
             whom = with_keys if not plan.is_conjunction else f"{title}: {with_keys}" if every else title
             served.setdefault(piece.kernel, []).append(whom)
     rows = [
-        ("kernel", kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})")
+        ("loop", kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})")
         for kernel, whom in served.items()
     ]
-    if finds_extrema(plan) and set(served) != {Kernel.BLOCKS}:
-        rows.append(("MIN and MAX", Kernel.BLOCKS.value))
+    if finds_extrema(plan) and set(served) != {Kernel.PROPAGATE}:
+        rows.append(("MIN and MAX", Kernel.PROPAGATE.value))
     if isinstance(plan.window, MovingWindow) and plan.window.by == "time":
-        rows.append(("row times", "blocks: times at which a trend ends that began inside the window"))
+        rows.append(("row times", "propagate: times at which a trend ends that began inside the window"))
     if plan.negations:
-        rows.append(("negations", "blocks: the latest start of a match, per negated pattern"))
+        rows.append(("negations", "propagate: the latest start of a match, per negated pattern"))
     return rows
 
 

@@ -302,7 +302,7 @@ class PartitionTask:
             ExecutionError: A sum of finite floats is beyond all floats.
         """
         results = None
-        if piece.kernel is Kernel.LANE_SUMS:
+        if piece.kernel is Kernel.FOLD_BY_VALUE:
             # Distinct values are looked for among copies, and a card knows nothing else.
             summed = self.options.way is None and not any(column.distinct for column in self.plan.aggregates)
             summed = summed and self.options.device != "gpu"

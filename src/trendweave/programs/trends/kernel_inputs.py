@@ -43,12 +43,11 @@ WAYS = {
     Way.SCAN: KernelWay.SCAN,
 }
 KERNELS = {
-    Kernel.STATE_SUMS: KernelCode.TOTALS,
-    Kernel.SLIDING_SUMS: KernelCode.TOTALS,
-    Kernel.NEIGHBOUR_SUMS: KernelCode.BLOCKS,  # what takes its place; by itself it is no kernel of `aggregate`
-    Kernel.LANE_SUMS: KernelCode.BLOCKS,
-    Kernel.RANKED_BLOCKS: KernelCode.RANKED_BLOCKS,
-    Kernel.BLOCKS: KernelCode.BLOCKS,
+    Kernel.FOLD: KernelCode.FOLD,
+    Kernel.SLIDE: KernelCode.FOLD,
+    Kernel.NEIGHBOURS: KernelCode.PROPAGATE,  # what takes its place; by itself it is no kernel of `aggregate`
+    Kernel.FOLD_BY_VALUE: KernelCode.PROPAGATE,
+    Kernel.PROPAGATE: KernelCode.PROPAGATE,
 }
 
 
@@ -83,7 +82,7 @@ class KernelInputs:
         found = []
         for part in plan_pieces(self.plan, template):
             piece = Piece(part.template, self._segments(part), part.kernel, part.lanes)
-            summed = part.kernel is Kernel.LANE_SUMS and not in_lanes
+            summed = part.kernel is Kernel.FOLD_BY_VALUE and not in_lanes
             found.append(piece if summed or part.lanes is None else self.copy_into_lanes(piece))
         return found
 
@@ -97,7 +96,7 @@ class KernelInputs:
 
     def copy_into_lanes(self, piece: Piece) -> Piece:
         """The piece with a copy of each row per lane that it may stand in."""
-        return replace(piece, segments=self._lanes(piece).copy(piece.segments), kernel=Kernel.BLOCKS)
+        return replace(piece, segments=self._lanes(piece).copy(piece.segments), kernel=Kernel.PROPAGATE)
 
     def lane_inputs(self, piece: Piece) -> LaneInputs:
         """What the kernel that sums lanes reads of a piece whose rows are not copied."""

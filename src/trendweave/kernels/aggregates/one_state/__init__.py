@@ -1,1 +1,0 @@
-"""Loops for the most common template: one state that repeats (`S+`)."""

@@ -1,0 +1,98 @@
+"""Run a loop that was written: interpreted for little work, compiled for more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from trendweave.kept_code import kernel
+from trendweave.kept_code.kernel import Kernel, load_text
+from trendweave.stopping import heed_stop
+
+#: Steps (events x windows x transitions, about) up to which a loop is interpreted: as long as compiling one takes.
+MOST_INTERPRETED = 400_000
+_IMPORTS = """from trendweave.kernels.packs import (
+    add, all_bits, any_set, join_bits, keep_between, keep_bits, larger, load, magnitude_bits, raise_others,
+    shift_down, spread, store, times
+)
+from trendweave.kernels.stopping import heed_stop
+
+
+"""
+_texts: ContextVar[list[str] | None] = ContextVar("_texts", default=None)
+
+
+@contextmanager
+def recorded_texts() -> Iterator[list[str]]:
+    """The texts of the loops that run in the block."""
+    texts = list[str]()
+    token = _texts.set(texts)
+    try:
+        yield texts
+    finally:
+        _texts.reset(token)
+
+
+def is_interpreted(work: int) -> bool:
+    """Whether a loop with so many steps is interpreted."""
+    if kernel.never_compiles():
+        return True
+    return work <= MOST_INTERPRETED and not kernel.compiles_always()
+
+
+def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, Any], interpreted: bool) -> None:
+    """Run a loop over the arrays that it takes; what it writes is in them.
+
+    Interpreted loops read and write lists, so that their numbers are Python's own: integers of any size.
+    """
+    heed_stop()
+    if (texts := _texts.get()) is not None and text not in texts:
+        texts.append(text)
+    if not interpreted:
+        _compiled(text, name).compiled(*(values[one] for one in takes))
+        heed_stop()
+        return
+    lists = {one: _as_list(values[one]) for one in takes}
+    _interpreted(text, name)(*lists.values())
+    for one, value in lists.items():
+        if one in WRITTEN:
+            values[one][:] = value
+    heed_stop()
+
+
+def run_kernel(function: Kernel, reads: tuple[Any, ...], writes: tuple[np.ndarray, ...], interpreted: bool) -> None:
+    """Run a loop that is the same for every plan, over what it reads and the arrays that it writes."""
+    heed_stop()
+    if not interpreted:
+        function.compiled(*reads, *writes)
+    else:
+        lists = [_as_list(one) for one in writes]
+        function.interpret([*(_as_list(one) for one in reads), *lists])
+        for array, values in zip(writes, lists, strict=True):
+            array[:] = values
+    heed_stop()
+
+
+#: The arrays that results are written to; all else is read, or scratch memory.
+WRITTEN = ("results", "fits", "row_results")
+
+
+def _as_list(value: Any) -> Any:
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else value
+
+
+@lru_cache(maxsize=256)
+def _interpreted(text: str, name: str) -> Any:
+    scope: dict[str, Any] = {"heed_stop": heed_stop, "loop": lambda one: one, "called": lambda one: one}
+    exec(compile(text, f"<{name}>", "exec"), scope)
+    return scope[name]
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str, name: str) -> Kernel:
+    return load_text(_IMPORTS + text, name, _nrt=False, no_cfunc_wrapper=True)

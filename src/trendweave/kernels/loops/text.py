@@ -1,0 +1,39 @@
+"""Python text that is written line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager as Context
+from contextlib import contextmanager, nullcontext
+
+INDENT = "    "
+
+
+class Text:
+    """Lines of Python, indented by the blocks that are open."""
+
+    def __init__(self) -> None:
+        self._lines = list[str]()
+        self._depth = 0
+
+    def put(self, *lines: str) -> None:
+        """Add lines to the block that is open."""
+        self._lines += [INDENT * self._depth + line if line else "" for line in lines]
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """Lines below a header such as `if a < b`. One to which nothing is added does nothing."""
+        self.put(f"{header}:")
+        begin = len(self._lines)
+        self._depth += 1
+        yield
+        if len(self._lines) == begin:
+            self.put("pass")
+        self._depth -= 1
+
+    def block_if(self, condition: str | None) -> Context[None]:
+        """Lines that stand below an `if`; None adds them to the block that is open."""
+        return nullcontext() if condition is None else self.block(f"if {condition}")
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines) + "\n"
