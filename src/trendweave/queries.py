@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
@@ -139,6 +139,7 @@ class Query:
         rows: int | None = None,
         time: str = "time",
         type: TypeColumn = AUTO,
+        loop: bool = False,
         **options: Unpack[Options],
     ) -> str:
         """Explain the plan: what is computed, and how. For a store also the access path; with events also the estimated
@@ -151,12 +152,20 @@ class Query:
             rows: The same for a number of unknown events.
             time: With events, as in `run`.
             type: With events, as in `run`.
+            loop: Return the loops that are written for this query: Python text, as it is compiled for large tables. The
+                types of columns are those of `events`; without events columns are numbers, or texts where they must be.
             **options: With a store or events, those of `run`.
 
         Raises:
             OptionError: The format or an option is unknown.
             DataError: The query does not fit the store.
         """
+        if loop:
+            from trendweave.runners.written_loops import without_local_conditions
+
+            relaxed = replace(self, plan=without_local_conditions(self.plan))
+            asked, more = (query._asked(events, time, type) for query in (self, relaxed))
+            return places.explain_loops(asked, more, self.plan, events, options)
         if places.is_store(format):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)

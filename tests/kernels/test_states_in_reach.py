@@ -6,7 +6,7 @@ import pytest
 import trendweave
 from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Selection, Template, aggregate
 from trendweave.kernels.inputs import furthest_states
-from trendweave.kernels.loops import plan, propagate
+from trendweave.kernels.loops import plan, vectors
 
 # A{3} and five events: ten trends
 STATES, EVENTS, TRENDS = 3, 5, 10
@@ -37,7 +37,7 @@ def test_the_furthest_state_behind_each_and_the_last_that_begins():
 )
 def test_no_state_out_of_reach_is_looked_at(given, further, monkeypatch):
     """A bound that says that nothing follows a start is believed: beyond it, no state is read."""
-    monkeypatch.setattr(propagate, "MOST_UNROLLED", 0)
+    monkeypatch.setattr(vectors, "MOST_UNROLLED", 0)
     expected = 3 if "selection" in further else TRENDS
     assert aggregate(ROWS, CHAIN, **given, **further).count.tolist() == [expected]
     monkeypatch.setattr(plan, "furthest_states", _nothing_follows)

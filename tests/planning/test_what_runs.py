@@ -15,7 +15,7 @@ from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.lanes import sums as lane_sums
-from trendweave.kernels.loops.propagate import Numbers
+from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.contiguous import counts as contiguous_counts
 from trendweave.programs.trends.contiguous import lists as contiguous_lists
@@ -30,7 +30,6 @@ SUM, EXTREMUM, LATEST_START = "sums", "extrema", "latest starts"
 PASSES = {Numbers.LARGEST: EXTREMUM, Numbers.LATEST: LATEST_START}
 #: Loops that no pass runs, under the names that `explain` gives them.
 OTHER_LOOPS: tuple[tuple[Any, str, str], ...] = (
-    (lane_sums, "sum_lanes", "fold by anchor value"),
     (contiguous_counts, "count_runs", "neighbours"),
     (contiguous_lists, "count_runs", "neighbours"),
 )
@@ -57,7 +56,8 @@ class Recorder:
         self._choose, self._run, self._run_loop = passes.choose_methods, passes.Engine.run, passes.run_loop
         patch.setattr(passes, "choose_methods", self.choose)
         patch.setattr(passes.Engine, "run", lambda engine, *arguments, **named: self.run(engine, *arguments, **named))
-        patch.setattr(passes, "run_loop", self.run_loop)
+        for module in (passes, lane_sums):
+            patch.setattr(module, "run_loop", self.run_loop)
         for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))
 

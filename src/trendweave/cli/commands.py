@@ -148,15 +148,35 @@ def explain(
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     param: Parameters = None,
+    loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are written for a query.")] = False,
+    schema: Annotated[
+        Path | None, typer.Option(help="With --loop: a table with the columns that loops are written for.")
+    ] = None,
 ) -> None:
     """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
     queries = load_queries(file, text, parameters=param)
+    if loop:
+        print(_explain_loops(queries, schema, time, type or None))
+        return
     if store is None:
         print(queries.explain(format.value))
         return
     from trendweave.cli.run_store import open_any
 
     print(queries.explain(open_any(store, time, type or None)))
+
+
+def _explain_loops(queries: Query | Workload, table: Path | None, time: str, type_: str | None) -> str:
+    if isinstance(queries, Workload):
+        raise typer.BadParameter("--loop is for a single query")
+    if table is None:
+        return queries.explain(time=time, type=type_, loop=True)
+    from trendweave.cli.files import read_schema
+
+    columns = read_schema(table)
+    return queries.explain(
+        events=columns.empty_table(), time=time, type=choose_type_column(queries, type_, columns.names), loop=True
+    )
 
 
 @app.command()

@@ -36,6 +36,8 @@ _NEVER_COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 #: Flags of arrays that compiled code depends on: all but whether they own their memory (4).
 _LAYOUT = ~4
 _always_compile = ContextVar("_always_compile", default=False)
+_recorded = ContextVar[list[str] | None]("_recorded", default=None)
+_only_writes = ContextVar("_only_writes", default=False)
 
 
 class _Here(local):
@@ -85,6 +87,8 @@ class Kernel:
         self._spent = dict[Any, float]()
 
     def __call__(self, *arguments: Any) -> Any:
+        if self.text is not None:
+            record_text(self.text)
         deadline = _here.deadline
         if deadline is not None:  # a kernel that is interpreted calls this one
             heed_stop()
@@ -203,6 +207,30 @@ def always_compile() -> Iterator[None]:
         yield
     finally:
         _always_compile.reset(token)
+
+
+@contextmanager
+def recorded_texts(only_write: bool = False) -> Iterator[list[str]]:
+    """The texts of loops that run in the block, each once; or only those that would run, as they are compiled."""
+    texts = list[str]()
+    tokens = _recorded.set(texts), _only_writes.set(only_write)
+    try:
+        yield texts
+    finally:
+        _recorded.reset(tokens[0])
+        _only_writes.reset(tokens[1])
+
+
+def record_text(text: str) -> None:
+    """Note the text of a loop that runs, where somebody asks for it."""
+    texts = _recorded.get()
+    if texts is not None and text not in texts:
+        texts.append(text)
+
+
+def only_writes() -> bool:
+    """Whether loops are written and not run."""
+    return _only_writes.get()
 
 
 def load_text(text: str, name: str, **options: Any) -> Kernel:

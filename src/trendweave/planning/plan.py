@@ -193,7 +193,7 @@ class Kernel(Enum):
         "propagate where events of a partition share a time, or numbers pass 53 bits"
     )
     FOLD_BY_VALUE = (
-        "fold by anchor value: a number per state and value, one window after the other; "
+        "fold_by_value: a number per state and anchor value, one window after the other; "
         "propagate, with events copied per value, where numbers pass 61 bits or floats are summed"
     )
     PROPAGATE = "propagate: predecessors are found per transition; windows side by side share the search"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
+from trendweave.kernels.inputs import Rows
 
 
 class Blocks(NamedTuple):
@@ -23,113 +23,74 @@ class Blocks(NamedTuple):
     offset: np.ndarray
 
 
-class FewerBlocks(NamedTuple):
-    """Those parts of blocks that loops for common programs read."""
-
-    row_start: np.ndarray
-    row_end: np.ndarray
-    window: np.ndarray
-    lanes: np.ndarray
-    offset: np.ndarray
-
-
-@inner
-def cut_segments(segment_starts, first, last, most_lanes, segment, row_start, row_end, window, lanes):
-    """Write the blocks of all segments; with empty arrays only count them."""
-    count = 0
-    writing = segment.size > 0
-    for s in range(segment_starts.size - 1):
-        row = segment_starts[s]
-        end = segment_starts[s + 1]
-        stop = row
-        reached = np.int64(-(2**62))  # windows before this one are done
-        while True:
-            while row < end and (last[row] < reached or first[row] > last[row]):
-                row += 1
-            if row >= end:
-                break
-            low = max(first[row], reached)
-            high = low + most_lanes - 1
-            if stop < row:
-                stop = row
-            while stop < end and first[stop] <= high:
-                stop += 1
-            high = min(high, last[stop - 1]) if last[stop - 1] >= low else low
-            if writing:
-                segment[count] = s
-                row_start[count] = row
-                row_end[count] = stop
-                window[count] = low
-                lanes[count] = high - low + 1
-            count += 1
-            reached = high + 1
-    return count
-
-
-@inner
-def find_longest_overlap(first, last):
+def find_longest_overlap(first: np.ndarray, last: np.ndarray) -> int:
     """The largest number of windows that hold one row."""
-    most = np.int64(1)
-    for row in range(first.size):
-        most = max(most, last[row] - first[row] + 1)
-    return most
+    return int((last - first).max(initial=0)) + 1
 
 
-@inner
-def split_blocks(row_start, row_end, window, lanes, first, last, most_lanes, parent, starts, ends, low, width):
-    """Cut each block into blocks of at most most_lanes windows; with empty arrays only count them."""
-    count = 0
-    for b in range(window.size):
-        row = row_start[b]
-        stop = row
-        w = window[b]
-        while w < window[b] + lanes[b]:
-            wide = min(most_lanes, window[b] + lanes[b] - w)
-            while row < row_end[b] and last[row] < w:
-                row += 1
-            stop = max(stop, row)
-            while stop < row_end[b] and first[stop] < w + wide:
-                stop += 1
-            if parent.size > 0:
-                parent[count] = b
-                starts[count] = row
-                ends[count] = stop
-                low[count] = w
-                width[count] = wide
-            count += 1
-            w += wide
-    return count
+def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
+    """All blocks of at most `most_lanes` windows, counted from the first window of each segment."""
+    # Runs of rows of one segment that lie in the same windows, without those in none.
+    first, last = rows.window_first, rows.window_last
+    begins = np.zeros(first.size + 1, bool)
+    begins[rows.segment_starts] = True
+    begins = begins[:-1]
+    begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
+    start = np.flatnonzero(begins)
+    end = np.append(start[1:], first.size)
+    inside = first[start] <= last[start]
+    start, end = start[inside], end[inside]
+    segment = np.searchsorted(rows.segment_starts, start, "right") - 1
+    first, last = first[start], last[start]
+    if most_lanes == 1 and (first == last).all():  # windows that only rows in none come between
+        joins = np.zeros(start.size, bool)
+        joins[1:] = (segment[1:] == segment[:-1]) & (first[1:] == first[:-1])
+        at = np.flatnonzero(~joins)
+        ends = end[np.append(at[1:], start.size) - 1] if at.size else at
+        return Blocks(segment[at], start[at], ends, first[at], np.ones(at.size, np.int64), np.arange(at.size + 1))
+    # The part of its segment, so many windows each, in which a run begins and ends.
+    alone = np.ones(start.size, bool)
+    alone[1:] = segment[1:] != segment[:-1]
+    base = np.repeat(first[alone], np.diff(np.append(np.flatnonzero(alone), start.size)))
+    low, high = (first - base) // most_lanes, (last - base) // most_lanes
+    before = np.where(alone, -1, np.concatenate([[-1], high])[:-1])
+    after = np.where(np.append(alone, True)[1:], high + 1, np.append(low, 0)[1:])
+    opening, part = _count_up(np.maximum(low, before + 1), high)
+    closing, _ = _count_up(low, np.minimum(high, after - 1))
+    window = base[opening] + part * most_lanes
+    lanes = np.minimum(window + most_lanes - 1, last[closing]) - np.maximum(window, first[opening]) + 1
+    window = np.maximum(window, first[opening])
+    return Blocks(segment[opening], start[opening], end[closing], window, lanes, number_results(lanes))
 
 
-def cut_blocks(rows, most_lanes: int) -> Blocks:
-    """All blocks of at most `most_lanes` windows."""
-    none = np.empty(0, np.int64)
-    arguments = (rows.segment_starts, rows.window_first, rows.window_last, most_lanes)
-    count = cut_segments(*arguments, none, none, none, none, none)
-    columns = [np.empty(count, np.int64) for _ in range(5)]
-    if count:
-        cut_segments(*arguments, *columns)
-    return Blocks(*columns, number_results(columns[4]))
+def _count_up(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers from low to high of each entry, and the entries that they are of."""
+    counts = np.maximum(high - low + 1, 0)
+    entry = np.repeat(np.arange(low.size), counts)
+    return entry, low[entry] + np.arange(entry.size) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def narrow_blocks(blocks: Blocks, rows, most_lanes: int) -> Blocks:
+def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:
     """The same windows in blocks of at most `most_lanes`; results keep their order."""
     if blocks.lanes.size == 0 or blocks.lanes.max() <= most_lanes:
         return blocks
-    none = np.empty(0, np.int64)
-    old = (
-        blocks.row_start,
-        blocks.row_end,
-        blocks.window,
-        blocks.lanes,
-        rows.window_first,
-        rows.window_last,
-        most_lanes,
-    )
-    count = split_blocks(*old, none, none, none, none, none)
-    columns = [np.empty(count, np.int64) for _ in range(5)]
-    split_blocks(*old, *columns)
-    return Blocks(blocks.segment[columns[0]], *columns[1:], number_results(columns[4]))
+    parent, part = _count_up(np.zeros_like(blocks.lanes), (blocks.lanes - 1) // most_lanes)
+    window = blocks.window[parent] + part * most_lanes
+    lanes = np.minimum(most_lanes, blocks.window[parent] + blocks.lanes[parent] - window)
+    rows_of = (blocks.row_start[parent], blocks.row_end[parent])
+    start = _find_first(rows.window_last, *rows_of, window)
+    end = np.maximum(start, _find_first(rows.window_first, *rows_of, window + lanes))
+    return Blocks(blocks.segment[parent], start, end, window, lanes, number_results(lanes))
+
+
+def _find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The first row of each range whose number is not below the wanted one, by bisection; the range's end if none."""
+    while (low < high).any():
+        middle = (low + high) // 2
+        below = column[np.minimum(middle, column.size - 1)] < wanted
+        searched = low < high
+        low, high = np.where(searched & below, middle + 1, low), np.where(searched & ~below, middle, high)
+    return low
 
 
 def select_blocks(blocks: Blocks, chosen: np.ndarray) -> Blocks:
@@ -145,25 +106,8 @@ def number_results(lanes: np.ndarray) -> np.ndarray:
     return offset
 
 
-@inner
-def write_found(blocks_segment, blocks_window, lanes, total, found, segment, window):
-    """The results that are not 0, with their segment and window."""
-    number = 0
-    count = 0
-    for b in range(lanes.size):
-        for lane in range(lanes[b]):
-            if total[number] != 0:
-                found[count] = number
-                segment[count] = blocks_segment[b]
-                window[count] = blocks_window[b] + lane
-                count += 1
-            number += 1
-
-
-def find_windows(blocks: Blocks, total: np.ndarray) -> tuple:
+def find_windows(blocks: Blocks, total: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(result number, segment, window) of every window with at least one trend."""
-    some = np.ascontiguousarray(total != 0)
-    count = int(np.count_nonzero(some))
-    found, segment, window = (np.empty(count, np.int64) for _ in range(3))
-    write_found(blocks.segment, blocks.window, blocks.lanes, some, found, segment, window)
-    return found, segment, window
+    found = np.flatnonzero(total != 0)
+    block = np.repeat(np.arange(blocks.lanes.size), blocks.lanes)[found]
+    return found, blocks.segment[block], blocks.window[block] + found - blocks.offset[block]

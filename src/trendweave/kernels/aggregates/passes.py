@@ -20,11 +20,12 @@ from trendweave.kernels.inputs import (
     Selection,
     Way,
 )
-from trendweave.kernels.loops.fold import FoldShape, write_fold, write_slide
+from trendweave.kernels.loops.fold import fold_shape, write_fold, write_slide
 from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
-from trendweave.kernels.loops.propagate import Numbers, Shape, write_propagate
+from trendweave.kernels.loops.propagate import write_propagate
 from trendweave.kernels.loops.run import is_interpreted, run_loop
+from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
@@ -51,6 +52,14 @@ def normalise_rows(rows: Rows) -> Rows:
         *(make_writable(np.ascontiguousarray(a, np.int64)) for a in rows[:4]),
         make_writable(np.ascontiguousarray(letters, np.uint64)),
     )
+
+
+def shut_out_rows(rows: Rows) -> Rows:
+    """Let rows in no window be read as no variable: they take part in nothing but the time that passes."""
+    outside = rows.window_first > rows.window_last
+    if not outside.any():
+        return rows
+    return rows._replace(letters=np.where(outside[:, None], np.uint64(0), rows.letters))
 
 
 def normalise_conditions(conditions: Sequence | None, transitions: int) -> list[Condition]:
@@ -80,10 +89,7 @@ class Engine:
         memory_limit=0, kernel=None, queries=None,
     ):  # fmt: skip
         self.queries = queries
-        self.rows = normalise_rows(rows)
-        outside = self.rows.window_first > self.rows.window_last
-        if outside.any():  # they take part in nothing but the time that passes
-            self.rows = self.rows._replace(letters=np.where(outside[:, None], np.uint64(0), self.rows.letters))
+        self.rows = shut_out_rows(normalise_rows(rows))
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
         self.selection = Selection(selection)
@@ -190,23 +196,12 @@ class Engine:
         self, blocks, values: np.ndarray, states: np.ndarray, exact_numbers: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Totals of all windows and whether they fit, for a template without conditions."""
-        template, overlapping = self.template, self.overlap > 1
-        before: list[list[int]] = [[] for _ in template.state_variable]
-        for source, target in zip(template.source, template.target, strict=True):
-            before[int(target)].append(int(source))
-        for state in np.flatnonzero(template.is_start):
-            before[state].append(len(before))
-        steps = (
-            int((blocks.row_end - blocks.row_start).sum()) * (len(before) + sum(map(len, before))) * (1 + len(states))
-        )
-        numbers = Numbers.FLOAT64
+        shape = fold_shape(self.template, states, Numbers.FLOAT64, self.rows.letters.shape[1])
+        steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
+        steps *= shape.past + sum(map(len, shape.sources))
         if exact_numbers:
-            numbers = Numbers.EXACT if sums_exactly(steps) else Numbers.INT64
-        shape = FoldShape(
-            numbers, tuple(map(int, template.state_variable)), tuple(map(tuple, before)),
-            tuple(np.flatnonzero(template.is_final).tolist()),
-            tuple(tuple(map(bool, of_states)) for of_states in states), self.rows.letters.shape[1],
-        )  # fmt: skip
+            shape = replace(shape, numbers=Numbers.EXACT if sums_exactly(steps) else Numbers.INT64)
+        numbers, overlapping = shape.numbers, self.overlap > 1
         kind = NUMBER_TYPES.get(numbers, np.int64)
         results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
         fits = np.ones(results.shape[0], np.bool_)
@@ -215,11 +210,12 @@ class Engine:
         if not overlapping and not shape.is_written:  # too large to be written out: as any other template
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
-        write, name, arguments = (
-            (write_slide, "slide", slide_arguments) if overlapping else (write_fold, "fold", fold_arguments)
-        )
-        text, takes = write(shape)
-        more = arguments(takes, shape, self.rows, blocks, values)
+        text, takes = write_slide(shape) if overlapping else write_fold(shape)
+        if overlapping:
+            more = slide_arguments(takes, shape, self.rows, blocks, values)
+        else:
+            more = fold_arguments(takes, self.rows, blocks, values)
+        name = "slide" if overlapping else "fold"
         run_loop(name, text, takes, {**more, "results": results.reshape(-1), "fits": fits}, is_interpreted(steps))
         return results, fits
 

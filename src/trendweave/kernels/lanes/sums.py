@@ -1,24 +1,20 @@
-"""Conditions on one earlier event, and no others: a vector of totals per state, one for each value of that event.
-
-Between anchoring events all lanes undergo the same steps, side by side in memory, so a row costs a few additions per
-lane, in loops that the compiler makes wide. Lane 0 is that of trends that remember nothing. Windows are gone over one
-by one."""
+"""Conditions on one earlier event, and no others: see `loops/by_value.py`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from trendweave.kernels.aggregates.blocks import cut_blocks, find_windows
 from trendweave.kernels.aggregates.entry import read_linear, sort_out, tidy
-from trendweave.kernels.aggregates.passes import normalise_rows
-from trendweave.kernels.aggregates.state_steps import build_steps, note, note_product, reads, too_large
-from trendweave.kernels.compiling import inlined, outer
-from trendweave.kernels.inputs import OPERATORS, Aggregate, Results, Rows, Template
-from trendweave.kernels.stopping import is_to_stop
-
-# places in OPERATORS
-LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL = range(5)
+from trendweave.kernels.aggregates.passes import normalise_rows, shut_out_rows, sums_exactly
+from trendweave.kernels.inputs import Aggregate, Results, Rows, Template
+from trendweave.kernels.loops.by_value import ByValueShape, write_by_value
+from trendweave.kernels.loops.fold import fold_shape
+from trendweave.kernels.loops.memory import NUMBER_TYPES, fold_arguments
+from trendweave.kernels.loops.run import is_interpreted, run_loop
+from trendweave.kernels.loops.vectors import Numbers
 
 
 class LaneTest(NamedTuple):
@@ -41,225 +37,6 @@ class LaneInputs(NamedTuple):
     tests: tuple
 
 
-class LaneTables(NamedTuple):
-    """The same as arrays: per state whether it sets the lane and whether it asks for it, and its tests."""
-
-    sets: np.ndarray  # bool[q]
-    asks: np.ndarray  # bool[q]
-    first_test: np.ndarray  # int64[q]: its tests are first:end
-    end_test: np.ndarray  # int64[q]
-    operator: np.ndarray  # int64[t]
-    previous: np.ndarray  # int64[t, n]
-    following: np.ndarray  # int64[t, n]
-    value: np.ndarray  # int64[n]
-
-
-class LaneTotals(NamedTuple):
-    """Totals per state, number and lane; what the rows of a tick add; and room for one row."""
-
-    total: np.ndarray  # [q, parts, lanes]
-    change: np.ndarray
-    count: np.ndarray  # [lanes]
-    amount: np.ndarray  # [lanes]
-    open: np.ndarray  # [lanes]: 1 where all tests hold
-    code: np.ndarray  # int64[t, lanes]: the anchor's codes
-    lane_of: np.ndarray  # int64[values + 1]
-
-
-@inlined
-def open_lanes(tables, work, state, row, used):
-    """Mark the lanes in which all tests of a state hold for a row."""
-    opened = work.open
-    for lane in range(used):
-        opened[lane] = 1
-    for t in range(tables.first_test[state], tables.end_test[state]):
-        code, right, operator = work.code[t], tables.following[t, row], tables.operator[t]
-        if right < 0:
-            for lane in range(1, used):
-                opened[lane] = 0
-        elif operator == LESS:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] < right)
-        elif operator == LESS_EQUAL:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] <= right)
-        elif operator == GREATER:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] > right)
-        elif operator == GREATER_EQUAL:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] >= right)
-        elif operator == EQUAL:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] == right)
-        else:
-            for lane in range(1, used):
-                opened[lane] *= (code[lane] >= 0) & (code[lane] != right)
-
-
-@inlined
-def read_row(steps, tables, measures, work, to, state, row, used, checked):
-    """Add what a row read as a state adds; returns remembered bits and the lanes now in use.
-
-    Every loop over lanes does one thing, so that it is compiled to wide instructions. Lanes that are not open are
-    selected away, not multiplied: infinity times nothing is no number."""
-    total, count, amount, opened = work.total, work.count, work.amount, work.open
-    states = steps.variable.size
-    zero = total.dtype.type(0)
-    seen = np.int64(0)
-    tested = tables.first_test[state] < tables.end_test[state]
-    if tested:
-        open_lanes(tables, work, state, row, used)
-    count[:used] = zero
-    for j in range(steps.source_from[state], steps.source_from[state + 1]):
-        source = steps.sources[j]
-        if source == states:
-            count[0] += 1
-        else:
-            before = total[source, 0]
-            for lane in range(used):
-                count[lane] += before[lane]
-    if tested:
-        for lane in range(used):
-            count[lane] = count[lane] if opened[lane] != 0 else zero
-    whole = zero
-    largest = zero
-    for lane in range(used):
-        whole += count[lane]
-        largest = max(largest, count[lane])
-        seen = note(seen, count[lane], checked)
-    keeps = tables.asks[state] and not tables.sets[state]
-    target = 0
-    if tables.sets[state]:
-        value = tables.value[row]
-        if work.lane_of[value] == 0:
-            work.lane_of[value] = used
-            for t in range(tables.operator.size):
-                work.code[t, used] = tables.previous[t, row]
-            used += 1
-            count[used - 1] = zero
-            opened[used - 1] = zero
-        target = work.lane_of[value]
-    for k in range(1, 1 + measures.states.shape[0]):
-        amount[:used] = zero
-        for j in range(steps.source_from[state], steps.source_from[state + 1]):
-            source = steps.sources[j]
-            if source != states:
-                before = total[source, k]
-                for lane in range(used):
-                    amount[lane] += before[lane]
-        if tested:
-            for lane in range(used):
-                amount[lane] = amount[lane] if opened[lane] != 0 else zero
-        for lane in range(used):
-            seen = note(seen, amount[lane], checked)
-        value = measures.values[k - 1, row]
-        if measures.states[k - 1, state] and value != 0:
-            seen |= note_product(np.int64(0), value, largest, checked)
-            for lane in range(used):
-                amount[lane] += value * count[lane] if count[lane] != 0 else zero
-                seen = note(seen, amount[lane], checked)
-        if keeps:
-            after = to[state, k]
-            for lane in range(used):
-                after[lane] += amount[lane]
-                seen = note(seen, after[lane], checked)
-        else:
-            summed = zero
-            for lane in range(used):
-                summed += amount[lane]
-                seen = note(seen, summed, checked)
-            to[state, k, target] += summed
-            seen = note(seen, to[state, k, target], checked)
-    if keeps:
-        after = to[state, 0]
-        for lane in range(used):
-            after[lane] += count[lane]
-            seen = note(seen, after[lane], checked)
-    else:
-        seen = note(seen, whole, checked)
-        to[state, 0, target] += whole
-        seen = note(seen, to[state, 0, target], checked)
-    return seen, used
-
-
-@inlined
-def add_window(steps, tables, rows, measures, work, row, row_end, checked):
-    """Go over the rows of a window, tick by tick; returns remembered bits and the lanes in use."""
-    states = steps.variable.size
-    parts = 1 + measures.states.shape[0]
-    seen = np.int64(0)
-    used = 1
-    while row < row_end and not is_to_stop():
-        end = row + 1
-        while end < row_end and rows.tick[end] == rows.tick[row]:
-            end += 1
-        readings = 0
-        for r in range(row, end):
-            if rows.window_first[r] <= rows.window_last[r]:
-                for state in range(states):
-                    readings += reads(rows.letters, r, steps.variable[state])
-        for r in range(row, end):
-            if rows.window_first[r] > rows.window_last[r]:
-                continue
-            for state in range(states):
-                if not reads(rows.letters, r, steps.variable[state]):
-                    continue
-                # Alone at its time, a row is added at once: a lane is read before it is written.
-                to = work.total if readings == 1 else work.change
-                more, used = read_row(steps, tables, measures, work, to, state, r, used, checked)
-                seen |= more
-        if readings > 1:
-            for state in range(states):
-                for k in range(parts):
-                    for lane in range(used):
-                        work.total[state, k, lane] += work.change[state, k, lane]
-                        seen = note(seen, work.total[state, k, lane], checked)
-                        work.change[state, k, lane] = 0
-        row = end
-        if too_large(seen):
-            break
-    return seen, used
-
-
-@outer
-def sum_lanes(steps, tables, rows, blocks, measures, most_lanes, results, fits, checked):
-    """One window per block: results[b, 0] the number of trends, then the linear aggregates."""
-    states = steps.variable.size
-    parts = 1 + measures.states.shape[0]
-    highest = np.int64(0)
-    for i in range(tables.value.size):
-        highest = max(highest, tables.value[i])
-    work = LaneTotals(
-        np.zeros((states, parts, most_lanes), results.dtype),
-        np.zeros((states, parts, most_lanes), results.dtype),
-        np.zeros(most_lanes, results.dtype),
-        np.zeros(most_lanes, results.dtype),
-        np.zeros(most_lanes, results.dtype),
-        np.zeros((max(1, tables.operator.size), most_lanes), np.int64),
-        np.zeros(highest + 1, np.int64),
-    )
-    for b in range(blocks.row_start.size):
-        seen, used = add_window(steps, tables, rows, measures, work, blocks.row_start[b], blocks.row_end[b], checked)
-        for f in range(steps.final.size):
-            for k in range(parts):
-                for lane in range(used):
-                    results[b, k] += work.total[steps.final[f], k, lane]
-                    seen = note(seen, results[b, k], checked)
-        fits[b] = not too_large(seen)
-        work.total[:, :, :used] = 0
-        work.change[:, :, :used] = 0
-        for row in range(blocks.row_start[b], blocks.row_end[b]):
-            work.lane_of[tables.value[row]] = 0
-
-
-class LaneMeasures(NamedTuple):
-    """Values of linear aggregates per row, and the states that they are measured of."""
-
-    values: np.ndarray
-    states: np.ndarray
-
-
 def aggregate_in_lanes(
     rows: Rows, template: Template, lanes: LaneInputs, aggregates: Sequence[Aggregate], numbers: str
 ) -> Results | None:
@@ -274,19 +51,24 @@ def aggregate_in_lanes(
 
     Returns:
         As `aggregate` gives them; None where this kernel cannot: 64 bits do not hold the numbers, floats are to be
-        summed beside exact counts, or extrema are asked for.
+        summed beside exact counts, extrema are asked for, or the template is too large to be written out.
     """
     linear, floats, extrema, places = sort_out(aggregates, numbers)
     if floats.parts or extrema:
         return None
-    rows = normalise_rows(rows)
+    rows = shut_out_rows(normalise_rows(rows))
     blocks = cut_blocks(rows, 1)
     job = _Job(rows, blocks, template, lanes, linear.states(template))
+    if not job.fold.is_written:
+        return None
     if numbers == "float64":
-        results, _ = job.run(linear.matrix(rows.tick.size, np.float64), None)
+        results, _ = job.run(linear.matrix(rows.tick.size, np.float64), Numbers.FLOAT64)
     else:
         values = linear.matrix(rows.tick.size, np.int64)
-        results, fits = job.run(values, True)
+        if sums_exactly(job.steps):
+            results, fits = job.run(values.astype(object), Numbers.EXACT)
+        else:
+            results, fits = job.run(values, Numbers.INT64)
         if not fits.all():
             results = job.beyond_64_bits(values)
         if results is None:
@@ -303,24 +85,53 @@ def aggregate_in_lanes(
 
 
 class _Job:
-    """One call's rows and tables, ready for several passes."""
+    """One call's rows, blocks and shape, ready for several passes."""
 
     def __init__(self, rows: Rows, blocks, template: Template, lanes: LaneInputs, states: np.ndarray) -> None:
-        self.rows, self.blocks, self.states = rows, blocks, states
-        self.steps, self.tables = build_steps(template), _tables(template, lanes)
+        self.rows, self.blocks, self.lanes = rows, blocks, lanes
+        variables = [int(variable) for variable in template.state_variable]
+        self.tests = [test for variable in variables for test in lanes.tests if test.variable == variable]
+        numbers = iter(range(len(self.tests)))
+        self.fold = fold_shape(template, states, Numbers.INT64, rows.letters.shape[1])
+        self.shape = ByValueShape(
+            self.fold,
+            tuple(variable == lanes.variable for variable in variables),
+            tuple(variable in lanes.asks for variable in variables),
+            tuple(
+                tuple((next(numbers), test.operator) for test in lanes.tests if test.variable == variable)
+                for variable in variables
+            ),
+            True,
+        )
         word, bit = rows.letters[:, lanes.variable // 64], np.uint64(lanes.variable % 64)
         sets = np.bitwise_and(word >> bit, np.uint64(1)).astype(bool)
-        self.most_lanes = 2 + np.unique(lanes.value[sets]).size
+        self.places = 2 + np.unique(lanes.value[sets]).size
+        self.steps = int((blocks.row_end - blocks.row_start).sum()) * self.places * self.fold.components
 
-    def run(self, values: np.ndarray, checked) -> tuple[np.ndarray, np.ndarray]:
+    def run(self, values: np.ndarray, numbers: Numbers, checked: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Totals per window, of the type of the values, and whether they fit."""
-        results = np.zeros((int(self.blocks.offset[-1]), 1 + values.shape[0]), values.dtype)
-        fits = np.ones(results.shape[0], np.bool_)
-        if self.blocks.lanes.size:
-            measures = LaneMeasures(values, self.states)
-            sum_lanes(
-                self.steps, self.tables, self.rows, self.blocks, measures, self.most_lanes, results, fits, checked
-            )
+        checked &= numbers is Numbers.INT64
+        fold = replace(self.fold, numbers=numbers)
+        shape = replace(self.shape, fold=fold, is_checked=checked)
+        kind = NUMBER_TYPES.get(numbers, np.int64)
+        results = np.zeros((int(self.blocks.offset[-1]), fold.components), kind)
+        fits = np.full(results.shape[0], not checked)
+        if not self.blocks.lanes.size:
+            return results, fits
+        text, takes = write_by_value(shape)
+        room = fold.past * fold.components * self.places
+        given = fold_arguments(takes, self.rows, self.blocks, values) | {
+            "places": self.places, "value_of": np.ascontiguousarray(self.lanes.value, np.int64).copy(),
+            "place_of": np.zeros(int(self.lanes.value.max(initial=0)) + 1, np.int64),
+            "total": np.zeros(2 * room, kind), **{name: np.zeros(self.places, kind) for name in ("count", "amount")},
+            "codes": np.zeros(len(self.tests) * self.places, np.int64),
+            "previous": _stack([test.previous for test in self.tests]),
+            "following": _stack([test.next for test in self.tests]),
+            "results": results.reshape(-1), "fits": fits,
+        }  # fmt: skip
+        wraps = numbers is Numbers.INT64 and not checked  # which Python's integers do not
+        interpreted = numbers is Numbers.EXACT or (not wraps and is_interpreted(self.steps))
+        run_loop("fold_by_value", text, takes, given, interpreted)
         return results, fits
 
     def beyond_64_bits(self, values: np.ndarray) -> np.ndarray | None:
@@ -330,11 +141,11 @@ class _Job:
         negative, apart from the sign of values; so the relative error of each is at most half a unit in the last place
         per operation that it went through, and that of signed sums is bounded by the sums of magnitudes.
         """
-        wrapped, _ = self.run(values, None)
-        near, _ = self.run(values.astype(np.float64), None)
-        bound = near if (values >= 0).all() else self.run(np.abs(values.astype(np.float64)), None)[0]
+        wrapped, _ = self.run(values, Numbers.INT64, checked=False)
+        near, _ = self.run(values.astype(np.float64), Numbers.FLOAT64)
+        bound = near if (values >= 0).all() else self.run(np.abs(values.astype(np.float64)), Numbers.FLOAT64)[0]
         longest = int((self.blocks.row_end - self.blocks.row_start).max())
-        operations = (longest + 1) * (self.steps.sources.size + self.most_lanes + 4.0)
+        operations = (longest + 1) * (sum(map(len, self.fold.sources)) + self.places + 4.0)
         off = bound * (operations * 2.0**-52)
         if not (off < 2.0**61).all():
             return None
@@ -345,26 +156,5 @@ class _Job:
         return exact
 
 
-def _tables(template: Template, lanes: LaneInputs) -> LaneTables:
-    variables = [int(variable) for variable in template.state_variable]
-    tests: list[LaneTest] = []
-    first, end = [], []
-    for variable in variables:
-        first.append(len(tests))
-        tests += [test for test in lanes.tests if test.variable == variable]
-        end.append(len(tests))
-    count = lanes.value.size
-
-    def stack(columns: list[np.ndarray]) -> np.ndarray:
-        return np.stack(columns).astype(np.int64) if columns else np.empty((0, count), np.int64)
-
-    return LaneTables(
-        np.array([variable == lanes.variable for variable in variables], np.bool_),
-        np.array([variable in lanes.asks for variable in variables], np.bool_),
-        np.array(first, np.int64),
-        np.array(end, np.int64),
-        np.array([OPERATORS.index(test.operator) for test in tests], np.int64),
-        stack([test.previous for test in tests]),
-        stack([test.next for test in tests]),
-        np.ascontiguousarray(lanes.value, np.int64).copy(),
-    )
+def _stack(columns: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(columns).astype(np.int64) if columns else np.empty(0, np.int64)

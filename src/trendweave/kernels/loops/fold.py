@@ -17,8 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from trendweave.kernels.loops.propagate import Numbers
+import numpy as np
+
+from trendweave.kernels.inputs import Template
 from trendweave.kernels.loops.text import Text
+from trendweave.kernels.loops.vectors import Numbers
 
 #: Numbers and additions that are written one by one in `fold`; larger templates are propagated.
 MOST_WRITTEN = 48
@@ -68,6 +71,23 @@ class FoldShape:
         return f"{mask} >> {number % 64} & 1" if number % 64 else f"{mask} & 1"
 
 
+def fold_shape(template: Template, states: np.ndarray, numbers: Numbers, words: int) -> FoldShape:
+    """The shape of a template, and per component the states whose rows count."""
+    before: list[list[int]] = [[] for _ in template.state_variable]
+    for source, target in zip(template.source, template.target, strict=True):
+        before[int(target)].append(int(source))
+    for state in np.flatnonzero(template.is_start):
+        before[state].append(len(before))
+    return FoldShape(
+        numbers,
+        tuple(map(int, template.state_variable)),
+        tuple(map(tuple, before)),
+        tuple(np.flatnonzero(template.is_final).tolist()),
+        tuple(tuple(map(bool, of_states)) for of_states in states),
+        words,
+    )
+
+
 def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     """The text of `fold`, and the names of what it takes."""
     takes = ("row_start", "row_end", "tick", "letters", "values", "results", "fits")
@@ -91,8 +111,7 @@ def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
         if shape.is_checked:
             text.put(f"seen |= {number} ^ ({number} >> 63)" if part else f"seen |= {number}")
 
-    text.put("@loop")
-    with text.block(f"def fold({', '.join(takes)})"):
+    with text.block_of("fold", takes):
         text.put("n = len(tick)")
         with text.block("for b in range(len(row_start))"):
             text.put("heed_stop()", *(["seen = 0"] if shape.is_checked else []))
@@ -180,8 +199,7 @@ class _Slide:
         takes += ["results", *(["fits"] if shape.is_checked else [])]
         if not shape.is_written:
             takes += ["variable", "sources", "source_from", "final", *(["counted"] if shape.counted else [])]
-        text.put("@loop")
-        with text.block(f"def slide({', '.join(takes)})"):
+        with text.block_of("slide", tuple(takes)):
             text.put("n = len(tick)", "middle = 0", "end = 0", "older_from = 0", "bad_before = -1", "seen = 0")
             with text.block("for b in range(len(row_start))"):
                 text.put("begin = row_start[b]", "stop = row_end[b]")

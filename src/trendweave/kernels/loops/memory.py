@@ -11,12 +11,12 @@ from trendweave.kernels.columns import make_writable
 from trendweave.kernels.inputs import NO_TREND, Rows, Way
 from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.plan import Columns, LoopPlan
-from trendweave.kernels.loops.propagate import Numbers, Shape
 from trendweave.kernels.loops.ranking import rank_rows
+from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import QueryMasks
 
 #: Types of arrays, where they are not int64.
-NUMBER_TYPES = {Numbers.EXACT: object, Numbers.FLOAT64: np.float64}
+NUMBER_TYPES: dict[Numbers, Any] = {Numbers.EXACT: object, Numbers.FLOAT64: np.float64}
 
 
 def count_steps(blocks, plan: LoopPlan, shape: Shape) -> int:
@@ -51,8 +51,8 @@ def arguments_for(
     given: dict[str, Any] = {}
     if plan.rankings:
         given["places_from"] = np.concatenate([[0], np.cumsum(blocks.row_end - blocks.row_start)])
-        for number, ranking in enumerate(plan.rankings):
-            given |= rank_rows(number, ranking, codes, blocks.row_start, blocks.row_end, interpreted)
+        for place, ranking in enumerate(plan.rankings):
+            given |= rank_rows(place, ranking, codes, blocks.row_start, blocks.row_end, interpreted)
     sizes = _sizes(plan, shape, rows, blocks, limbs, given)
     number: Any = NUMBER_TYPES.get(shape.numbers, np.int64)
 
@@ -76,7 +76,7 @@ def arguments_for(
         "start_guards": matrix(columns.start_guards), "final_guards": matrix(columns.final_guards),
         "values": lambda: make_writable(np.ascontiguousarray(values).reshape(-1)),
         "variable": table(plan.variable), "start_guard": table(plan.start), "final_guard": table(plan.final),
-        "source": table(plan.source), "store": table(plan.store), "step": table(plan.step),
+        "source": table(plan.source), "store": table(plan.store), "step_kind": table(plan.step),
         "incoming": table(plan.incoming), "outgoing": table(plan.outgoing), "listed": table(plan.lists),
         "store_source": table(plan.store_source), "store_kind": table(plan.store_kind),
         "furthest": table(plan.furthest), "counted": lambda: np.asarray(states).reshape(-1).astype(np.int64),
@@ -102,8 +102,8 @@ def arguments_for(
     return given | {name: tables[name]() for name in takes if name in tables}
 
 
-def fold_arguments(takes: tuple[str, ...], shape: FoldShape, rows: Rows, blocks, values: np.ndarray) -> dict[str, Any]:
-    """What `fold` takes, by name."""
+def fold_arguments(takes: tuple[str, ...], rows: Rows, blocks, values: np.ndarray) -> dict[str, Any]:
+    """What loops that fold take, by name."""
     given = {"row_start": blocks.row_start, "row_end": blocks.row_end, "tick": rows.tick}
     given["letters"] = rows.letters.reshape(-1).view(np.int64)
     if "values" in takes:
@@ -117,7 +117,7 @@ def slide_arguments(takes: tuple[str, ...], shape: FoldShape, rows: Rows, blocks
     numbers = (shape.past + 1) * shape.components
     longest = int((blocks.row_end - blocks.row_start).max())
     bounds = np.cumsum([0, *map(len, shape.sources)])
-    return fold_arguments(takes, shape, rows, blocks, values) | {
+    return fold_arguments(takes, rows, blocks, values) | {
         "segment": blocks.segment, "first_window": blocks.window, "windows": blocks.lanes, "offset": blocks.offset,
         "window_first": rows.window_first, "window_last": rows.window_last,
         **{name: np.zeros(numbers * (shape.past + 1), number) for name in ("newer", "matrix", "change")},

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,22 +22,12 @@ from trendweave.kernels.stopping import heed_stop
 
 
 """
-_texts: ContextVar[list[str] | None] = ContextVar("_texts", default=None)
-
-
-@contextmanager
-def recorded_texts() -> Iterator[list[str]]:
-    """The texts of the loops that run in the block."""
-    texts = list[str]()
-    token = _texts.set(texts)
-    try:
-        yield texts
-    finally:
-        _texts.reset(token)
 
 
 def is_interpreted(work: int) -> bool:
     """Whether a loop with so many steps is interpreted."""
+    if kernel.only_writes():
+        return False
     if kernel.never_compiles():
         return True
     return work <= MOST_INTERPRETED and not kernel.compiles_always()
@@ -51,8 +39,11 @@ def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, 
     Interpreted loops read and write lists, so that their numbers are Python's own: integers of any size.
     """
     heed_stop()
-    if (texts := _texts.get()) is not None and text not in texts:
-        texts.append(text)
+    kernel.record_text(text)
+    if kernel.only_writes():
+        if "fits" in takes:
+            values["fits"][:] = True
+        return
     if not interpreted:
         _compiled(text, name).compiled(*(values[one] for one in takes))
         heed_stop()
@@ -68,7 +59,7 @@ def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, 
 def run_kernel(function: Kernel, reads: tuple[Any, ...], writes: tuple[np.ndarray, ...], interpreted: bool) -> None:
     """Run a loop that is the same for every plan, over what it reads and the arrays that it writes."""
     heed_stop()
-    if not interpreted:
+    if not interpreted and not kernel.only_writes():
         function.compiled(*reads, *writes)
     else:
         lists = [_as_list(one) for one in writes]

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager as Context
 from contextlib import contextmanager, nullcontext
+from textwrap import indent, wrap
 
 INDENT = "    "
+WIDTH = 110
+
+
+def write_signature(name: str, takes: tuple[str, ...]) -> str:
+    """The line of a definition; several where it takes much."""
+    lines = wrap(", ".join(takes), WIDTH)
+    if len(lines) == 1:
+        return f"def {name}({lines[0]}):\n"
+    return f"def {name}(\n{indent(chr(10).join(lines), INDENT)},\n):\n"
 
 
 class Text:
@@ -29,6 +39,14 @@ class Text:
         yield
         if len(self._lines) == begin:
             self.put("pass")
+        self._depth -= 1
+
+    @contextmanager
+    def block_of(self, name: str, takes: tuple[str, ...]) -> Iterator[None]:
+        """The lines of a loop."""
+        self.put("@loop", *write_signature(name, takes).rstrip("\n").split("\n"))
+        self._depth += 1
+        yield
         self._depth -= 1
 
     def block_if(self, condition: str | None) -> Context[None]:

@@ -1,0 +1,186 @@
+"""Vectors of a loop: where their numbers lie, and how a line is written for each of them.
+
+A vector has a number per component and lane, component by component. Lanes are windows side by side (or queries and
+windows); without them vectors are local variables. Numbers of the kind "limbs" are signed digits of so many bits, limb
+by limb in place of the components.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from trendweave.kernels.inputs import Selection
+from trendweave.kernels.loops.plan import LoopPlan
+from trendweave.kernels.loops.text import Text
+
+#: Transitions and states that are written one by one; more are gone over in a loop over tables.
+MOST_UNROLLED = 16
+
+
+class Numbers(StrEnum):
+    """What vectors hold."""
+
+    EXACT = "exact"  # Python's integers: interpreted only
+    INT64 = "int64"  # checked: blocks whose numbers do not fit are told
+    LIMBS = "limbs"
+    FLOAT64 = "float64"
+    LARGEST = "largest"  # the largest value so far, as a code
+    LATEST = "latest"  # the latest time at which a trend began
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What else the text of a loop depends on.
+
+    `counted` says per component beside the first (per component, for the largest) and state whether the state's rows
+    count; with queries side by side masks say it.
+    """
+
+    numbers: Numbers
+    components: int
+    counted: tuple[tuple[bool, ...], ...]
+    selection: Selection
+    words: int = 1  # of a variable mask
+    lanes: bool = False
+    queries: bool = False
+    digits: int = 1  # of a value that is multiplied with limbs
+    per_row: bool = False  # the best of each row is wanted
+    packs: bool = False  # lanes are gone over eight at a time, in vector registers (`kernels.packs`): compiled only
+
+    @property
+    def sums(self) -> bool:
+        """Whether vectors are added, and not compared."""
+        return self.numbers not in (Numbers.LARGEST, Numbers.LATEST)
+
+    @property
+    def values(self) -> int:
+        """Number of the first component that rows add to."""
+        return 1 if self.sums else 0
+
+
+class Vectors:
+    """What the parts of a loop have in common. States, transitions and stores are written one by one, or gone over in a
+    loop where they are many: their numbers are texts, digits or the name of a variable."""
+
+    def __init__(self, plan: LoopPlan, shape: Shape) -> None:
+        self.plan, self.shape = plan, shape
+        self.text = Text()
+        self.used = dict[str, None]()
+        self.unrolled = max(len(plan.step), len(plan.variable), len(plan.store_kind)) <= MOST_UNROLLED
+        self.arrays = shape.lanes or shape.numbers is Numbers.LIMBS
+        self.limbs = shape.numbers is Numbers.LIMBS
+        self.zero = {"float64": "0.0", "largest": "NO_TREND", "latest": "NO_TREND"}.get(shape.numbers, "0")
+
+    def use(self, name: str) -> str:
+        """An array or number that the loop takes."""
+        self.used[name] = None
+        return name
+
+    def at(self, name: str, index: str) -> str:
+        """An entry of an array that the loop takes."""
+        return f"{self.use(name)}[{index}]"
+
+    @cached_property
+    def has_lists(self) -> bool:
+        return any(kind.is_listed for kind in self.plan.kinds)
+
+    def matrix(self, name: str, number: int | str, row: str) -> str:
+        """An entry of a matrix whose rows are columns of events."""
+        return self.at(name, row if number == 0 else f"{number} * n + {row}")
+
+    def add(self, target: str, source: str) -> str:
+        return f"{target} += {source}" if self.shape.sums else f"{target} = max({target}, {source})"
+
+    def each(self, line: str, low: str = "low", high: str = "high", mask: str | None = None) -> None:
+        """A line for every number of a vector, or of some lanes: `{x}` is the vector at hand, `{o}` the place in one.
+        A mask says for which queries."""
+        if not self.arrays:
+            for k in range(self.shape.components):
+                self.text.put(line.format(x=f"x{k}", o=k if k else "0").replace(" + 0]", "]"))
+            return
+        if self.shape.packs and mask is None and high == "high" and "-=" not in line:
+            self.each_pack(line)
+            return
+        with self.over_components(f"for i in range({low}, {high})") as offsets:
+            with self.text.block_if(None if mask is None else f"{mask} >> {self.at('query', 'i')} & 1"):
+                self.text.put(*(line.format(x=f"pending[at + {o}]", o=o) for o in offsets))
+
+    def each_pack(self, line: str) -> None:
+        """The same eight lanes at a time: all of them that the row is in, and others that hold nothing."""
+        target, operator, source = re.split(" ([+]?=) ", line.format(x="pending[at + {o}]", o="{o}"))
+        if source.startswith("max("):
+            operator, source = "max", source.removeprefix("max(").removesuffix(")").split(", ")[1]
+        with self.over_components("for i in range(low & -8, high, 8)") as offsets:
+            for o in offsets:
+                value = "nothing" if source == self.zero else f"load(nothing, {self.place(source, o)})"
+                if operator != "=":
+                    before = f"load(nothing, {self.place(target, o)})"
+                    value = f"{self.plus}({before}, {value})"
+                self.text.put(f"store({self.place(target, o)}, {value})")
+
+    @staticmethod
+    def place(entry: str, offset: str) -> str:
+        """An entry of an array as two arguments."""
+        return entry.replace("[", ", ").removesuffix("]").format(o=offset)
+
+    @property
+    def plus(self) -> str:
+        """What adds packs."""
+        return "add" if self.shape.sums else "larger"
+
+    @contextmanager
+    def over_components(self, header: str) -> Iterator[list[str]]:
+        """A loop over lanes `i`; what is found are the places of all components in a vector."""
+        if self.limbs:
+            lanes = "lanes" if self.shape.lanes else "1"
+            with self.text.block(f"for c in range(0, limbs * {self.shape.components} * {lanes}, {lanes})"):
+                with self.text.block(header):
+                    yield ["c + i"]
+            return
+        with self.text.block(header):
+            yield ["i", "lanes + i", *(f"{k} * lanes + i" for k in range(2, self.shape.components))][
+                : self.shape.components
+            ]
+
+    def x(self, component: int) -> str:
+        """A component of the vector at hand; in lane i, with lanes."""
+        if not self.arrays:
+            return f"x{component}"
+        at = {0: "at + i", 1: "at + lanes + i"}.get(component, f"at + {component} * lanes + i")
+        return f"pending[{at}]"
+
+    @property
+    def width(self) -> str:
+        """Numbers of a vector."""
+        return "width" if self.arrays else str(self.shape.components)
+
+    def whole(self, line: str) -> None:
+        """A line for every number of a vector that is in use."""
+        if not self.arrays:
+            self.each(line)
+            return
+        end = f"limbs * {self.shape.components} * lanes" if self.limbs else "width"
+        with self.text.block(f"for i in range({end})"):
+            self.text.put(line.format(o="i"))
+
+    def over_stores(self):
+        """Every store: its number, and the block that its lines stand in."""
+        if self.unrolled:
+            for s in range(len(self.plan.store_kind)):
+                yield str(s), self.text.block_if(None)
+        else:
+            yield "s", self.text.block(f"for s in range({len(self.plan.store_kind)})")
+
+    def dispatch_kind(self, s: str):
+        """The kinds that a store may be of, and the block that lines for it stand in."""
+        if self.unrolled:
+            yield self.plan.kinds[self.plan.store_kind[int(s)]], self.text.block_if(None)
+            return
+        for number, kind in enumerate(self.plan.kinds):
+            asked = None if len(self.plan.kinds) == 1 else f"{self.at('store_kind', s)} == {number}"
+            yield kind, self.text.block_if(asked)

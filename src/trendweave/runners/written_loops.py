@@ -1,0 +1,102 @@
+"""The loops that are written for a query, as text: what `explain(loop=True)` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from trendweave.errors import DataError, OptionError, Problem
+from trendweave.kept_code.kernel import recorded_texts
+from trendweave.planning.plan import Plan
+from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+
+if TYPE_CHECKING:
+    from trendweave.places import Asked
+    from trendweave.programs.program import Program
+
+#: Events of each type that are made up, a second after each other.
+_EVENTS_PER_TYPE = 3
+_NONE = "No loop is written for this query: what runs is the same for all of its kind."
+
+
+def explain_loops(program: Program, events: pa.Table) -> str:
+    """The text of each loop that many such events would be gone over with, in the order in which they run."""
+    with recorded_texts(only_write=True) as texts:
+        rows, _ = program.prepare(events)
+        for _ in program.compute(rows).batches:
+            pass
+    return "\n\n".join(texts) or _NONE
+
+
+def without_local_conditions(plan: QueryPlan) -> QueryPlan:
+    """The plan for which any event of its type can be read as a variable: its loops are the same."""
+    match plan:
+        case SituatedPlan():
+            return replace(plan, trend=_read_all(plan.trend))
+        case Plan():
+            return _read_all(plan)
+    return plan
+
+
+def _read_all(plan: Plan) -> Plan:
+    return replace(plan, variables=tuple(replace(variable, local=()) for variable in plan.variables))
+
+
+def make_events(asked: Asked, plan: QueryPlan, time: str, type_: str | None, schema: pa.Schema | None) -> pa.Table:
+    """A few events of every type of a query. Without a schema its columns are numbers, or texts where they must be.
+
+    Raises:
+        OptionError: Numbers and texts do not fit the query.
+    """
+    trend = plan.trend if isinstance(plan, SituatedPlan) else plan
+    needed = trend.needed_columns if isinstance(trend, Plan) else ()
+    types = [columns.type or "A" for columns in needed] * _EVENTS_PER_TYPE
+    if schema is None:
+        if not needed or any(len(path) > 1 for columns in needed for path in columns.paths):
+            raise _needs_events()
+        names = {path[0] for columns in needed for path in columns.paths} - {time, type_}
+        schema = _choose_types(asked, time, type_, sorted(names))
+    columns = {}
+    for field in schema:
+        numbers = pa.array([index % 4 for index in range(len(types))], pa.int64())
+        if field.name == type_:
+            columns[field.name] = pa.array(types).cast(field.type)
+        elif field.name == time:
+            columns[field.name] = pa.array(range(len(types)), pa.int64()).cast(field.type)
+        elif pa.types.is_string(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            columns[field.name] = numbers.cast(field.type)
+        else:
+            columns[field.name] = pa.nulls(len(types), field.type)
+    return pa.table(columns, schema)
+
+
+def _choose_types(asked: Asked, time: str, type_: str | None, names: list[str]) -> pa.Schema:
+    """Columns that fit the query: one after the other is a text, where that makes fewer problems."""
+    types: dict[str, pa.DataType] = {time: pa.timestamp("s")}
+    if type_ is not None:
+        types[type_] = pa.string()
+    types |= dict.fromkeys(names, pa.int64())
+    problems = _count_problems(asked, types)
+    for name in names:
+        changed = types | {name: pa.string()}
+        if problems and (left := _count_problems(asked, changed)) < problems:
+            types, problems = changed, left
+    if problems:
+        raise _needs_events()
+    return pa.schema(types)
+
+
+def _count_problems(asked: Asked, types: dict[str, pa.DataType]) -> int:
+    try:
+        asked.check(pa.schema(types))
+    except DataError as error:
+        return len(error.problems)
+    return 0
+
+
+def _needs_events() -> OptionError:
+    message = "loops depend on the types of columns, which cannot be told from this query"
+    hint = "give events, whose columns have types: explain(loop=True, events=...)"
+    return OptionError([Problem("TW414", message, hint)])
