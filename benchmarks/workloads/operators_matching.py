@@ -12,7 +12,6 @@ from benchmarks.devices import device_rows, least_seconds, seconds_per_device, s
 from benchmarks.registry import ResultRow, workload
 from benchmarks.thesis_events import make_events, repeated, sequence
 from trendweave.gpu.card import has_card
-from trendweave.programs.trends.linked.choice import always_linking
 
 ANY, NEXT = "skip-till-any-match", "skip-till-next-match"
 #: Partial matches at which a card must be so many times as fast as one core; the thesis' integrated GPU reached 5.
@@ -52,11 +51,6 @@ def _measure(name: str, query: trendweave.Query, window: int, repeat: int) -> li
 @workload("operators-matching")
 def operators_matching(repeat: int) -> list[ResultRow]:
     """Sequences of 2 to 8 symbols and A B+ C by both strategies that skip, windows of 2^10 to 2^17 events."""
-    with always_linking():
-        return _measure_all(repeat)
-
-
-def _measure_all(repeat: int) -> list[ResultRow]:
     rows: list[ResultRow] = []
     largest = sized(1 << 17, 1 << 14)
     for exponent in range(10, largest.bit_length(), 2 if largest < FULL_WINDOW else 1):

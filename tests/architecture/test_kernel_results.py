@@ -66,6 +66,6 @@ def test_python_is_handed_no_named_tuples() -> None:
 
     assert len(kernels) > 300, "kernels are marked in another way than this test knows"
     assert len(called & {kernel.name for kernel in kernels}) > 50
-    assert len(builders) > 5
+    assert builders
     bad = [kernel.name for kernel in kernels if kernel.name in called and returned_names(kernel) & (named | builders)]
     assert not bad

@@ -6,8 +6,6 @@ import pytest
 import trendweave
 from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Selection, Template, aggregate
 from trendweave.kernels.inputs import furthest_states
-from trendweave.kernels.listing import steps as listing_steps
-from trendweave.kernels.listing.build_graph import build_graph
 from trendweave.kernels.loops import plan, vectors
 
 # A{3} and five events: ten trends
@@ -44,14 +42,6 @@ def test_no_state_out_of_reach_is_looked_at(given, further, monkeypatch):
     assert aggregate(ROWS, CHAIN, **given, **further).count.tolist() == [expected]
     monkeypatch.setattr(plan, "furthest_states", _nothing_follows)
     assert aggregate(ROWS, CHAIN, **given, **further).count.tolist() == []
-
-
-def test_graphs_have_no_room_for_states_out_of_reach():
-    steps = listing_steps.flatten_steps(CHAIN, None, Selection.ANY, EVENTS)
-    # Two events must come before the third state, one before the second.
-    assert len(build_graph(ROWS, CHAIN, steps, {}, {}, 0, 1_000).row) == 5 + 4 + 3
-    steps = steps._replace(furthest=_nothing_follows(CHAIN))
-    assert len(build_graph(ROWS, CHAIN, steps, {}, {}, 0, 1_000).row) == 5
 
 
 def test_states_are_numbered_by_their_distance_from_the_beginning():

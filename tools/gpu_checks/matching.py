@@ -11,7 +11,6 @@ import pyarrow as pa
 import trendweave
 from benchmarks.thesis_events import make_events, repeated, sequence
 from trendweave.gpu.card import Card
-from trendweave.programs.trends.linked.choice import always_linking
 
 #: Takes the name of a figure or a check, and numbers with their names.
 Report = Callable[..., None]
@@ -70,17 +69,15 @@ def measure(card: Card, report: Report, scale: float = 1.0) -> None:
 
 def _on_both(query: trendweave.Query, events: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The rows of one core, whose links are found by compiled loops, and those of the card."""
-    with always_linking():
-        return query.run(events, type=None, device="cpu"), query.run(events, type=None, device="gpu")
+    return query.run(events, type=None, device="cpu"), query.run(events, type=None, device="gpu")
 
 
 def _seconds_on_core(query: trendweave.Query, events: pa.Table) -> float:
     """One call, after one of few events that compiles."""
-    with always_linking():
-        query.run(events.slice(0, 100), type=None, device="cpu")
-        began = time.perf_counter()
-        query.run(events, type=None, device="cpu")
-        return time.perf_counter() - began
+    query.run(events.slice(0, 100), type=None, device="cpu")
+    began = time.perf_counter()
+    query.run(events, type=None, device="cpu")
+    return time.perf_counter() - began
 
 
 def _seconds(query: trendweave.Query, events: pa.Table) -> float:

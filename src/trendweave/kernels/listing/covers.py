@@ -165,9 +165,3 @@ def make_covers(graph: TrendGraph, pair: np.ndarray, partition: np.ndarray, dept
         np.searchsorted(partition[together], partition, side="right"),
         together,
     )
-
-
-def no_covers() -> Covers:
-    """For walks that are not checked."""
-    none, bits = np.empty(0, np.int64), np.empty(0, np.uint64)
-    return Covers(none, none, none, none, bits, none, np.empty((0, 0), np.uint8), none, none, none)

@@ -105,8 +105,11 @@ def last_before(graph, v, low):
 
 @inlined_late
 def step_back(graph, steps, v, cursor, low):
-    """The next earlier vertex with an edge to v, as (cursor, vertex); vertex -1 where there is none in the window."""
-    if graph.edge_starts.size:
+    """The next earlier vertex with an edge to v, as (cursor, vertex); vertex -1 where there is none in the window.
+
+    Where edges are listed `steps` is None, and what tests vertices one by one is not compiled.
+    """
+    if steps is None:
         cursor -= 1
         if cursor < graph.edge_starts[v]:
             return cursor, np.int64(-1)

@@ -2,15 +2,31 @@
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
-from trendweave.kernels.listing.graph import last_before, step_back
-from trendweave.kernels.stopping import heed_stop
+from trendweave.kernels.compiling import inner, outer
+from trendweave.kernels.listing.graph import NO_WINDOW, last_before, step_back
+from trendweave.kernels.stopping import heed_stop, is_to_stop
 
 #: Which paths are trends to show: all of them, those of the reduced graph, or those that pass a check at each step.
 ALL, COMPLETE, CHECKED = 0, 1, 2
 #: Bits of a vertex: a trend begins or ends there, a way from a beginning leads there, from one before it, to an end
 #: behind it.
 BEGIN, FINISH, ALIVE, BEGIN_BEFORE, END_BEHIND = 1, 2, 4, 8, 16
+
+
+@outer
+def latest_windows(edge_starts, edges, start_from, window_last):
+    """Per vertex the last window of the latest beginning that leads to it, itself included; -NO_WINDOW where none does.
+
+    Edges lead from smaller vertices to larger ones; nothing begins where `start_from` is beyond `window_last`."""
+    begun = np.empty(start_from.size, np.int64)
+    for v in range(begun.size):
+        if is_to_stop():
+            break
+        latest = window_last[v] if start_from[v] <= window_last[v] else np.int64(-NO_WINDOW)
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            latest = max(latest, begun[edges[i]])
+        begun[v] = latest
+    return begun
 
 
 @inner

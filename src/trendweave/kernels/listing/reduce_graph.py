@@ -6,8 +6,14 @@ from trendweave.kernels.compiling import outer
 from trendweave.kernels.stopping import is_to_stop
 
 
+def reduce_edges(edge_starts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """See `_reduce_edges`."""
+    starts, used, kept = _reduce_edges(edge_starts, edges)
+    return starts, kept[:used].copy()
+
+
 @outer
-def reduce_edges(edge_starts, edges):
+def _reduce_edges(edge_starts, edges):
     """Only the edges p -> e for which no path leads from p to e over a third vertex (CET, Definition 4: events that
     are adjacent in a complete trend).
 
@@ -15,9 +21,12 @@ def reduce_edges(edge_starts, edges):
     back as far as the earliest candidate.
     """
     count = edge_starts.size - 1
-    kept_starts = np.zeros(count + 1, np.int64)
+    kept_starts = np.empty(count + 1, np.int64)
+    kept_starts[0] = 0
     kept = np.empty(edges.size, np.int32)
-    seen = np.full(count, -1, np.int32)
+    seen = np.empty(count, np.int32)
+    for v in range(count):
+        seen[v] = -1
     waiting = np.empty(count, np.int32)
     used = 0
     for e in range(count):
@@ -47,6 +56,7 @@ def reduce_edges(edge_starts, edges):
                             seen[u] = e
                             waiting[size] = u
                             size += 1
-            kept[first:used] = kept[first:used][::-1].copy()
+            for i in range((used - first) // 2):
+                kept[first + i], kept[used - 1 - i] = kept[used - 1 - i], kept[first + i]
         kept_starts[e + 1] = used
-    return kept_starts, kept[:used].copy()
+    return kept_starts, used, kept

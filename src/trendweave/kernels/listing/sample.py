@@ -42,7 +42,7 @@ class WindowSampler:
     """Draws trends of one window of one segment. `unit` is the error of a step; tests make it large."""
 
     def __init__(
-        self, graph: TrendGraph, steps: Steps, bounds: Bounds, walk: Walk, ways: Ways, free: bool, unit: float
+        self, graph: TrendGraph, steps: Steps | None, bounds: Bounds, walk: Walk, ways: Ways, free: bool, unit: float
     ) -> None:
         self.graph, self.steps, self.bounds, self.walk = graph, steps, bounds, walk
         self.ways, self.free, self.unit = ways, free, unit
@@ -93,16 +93,17 @@ class WindowSampler:
         if self.exact is None:
             low, graph = self.bounds.low, self.graph
             exact: list[int] = []
-            sums = [0] * self.steps.variable.size
+            steps = self.steps
+            sums = [0] * self.ways.state.number.size
             done = low
             for v in range(low, self.bounds.high):
                 ways = int(bool(self.walk.marks[v - self.bounds.base] & BEGIN))
-                if self.free:
+                if self.free and steps is not None:
                     while graph.tick[done] < graph.tick[v]:
                         sums[graph.state[done]] += exact[done - low]
                         done += 1
-                    first, end = self.steps.incoming_starts[graph.state[v] :][:2]
-                    ways += sum(sums[s] for s in self.steps.source[self.steps.incoming[first:end]])
+                    first, end = steps.incoming_starts[graph.state[v] :][:2]
+                    ways += sum(sums[s] for s in steps.source[steps.incoming[first:end]])
                 else:
                     ways += sum(exact[u - low] for u in self._list_before(v))
                 exact.append(ways)
@@ -111,13 +112,13 @@ class WindowSampler:
 
 
 def make_sampler(
-    graph: TrendGraph, steps: Steps, segment: int, window: int, mode: int, walk: Walk, unit: float = EPSILON
+    graph: TrendGraph, steps: Steps | None, segment: int, window: int, mode: int, walk: Walk, unit: float = EPSILON
 ) -> WindowSampler:
     """Mark a window of a segment, and count the ways to its vertices."""
     bounds = Bounds(*(int(number) for number in find_bounds(graph, segment, window)))
     mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
-    ways = new_ways(walk.marks.size, steps.variable.size)
-    free = not graph.is_listed and is_free(steps)
+    ways = new_ways(walk.marks.size, 0 if steps is None else steps.variable.size)
+    free = steps is not None and is_free(steps)
     count_ways(graph, steps, bounds, free, walk.marks, ways)
     return WindowSampler(graph, steps, bounds, walk, ways, free, unit)
 

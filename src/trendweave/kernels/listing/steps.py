@@ -17,13 +17,9 @@ from trendweave.kernels.inputs import (
     OPERATORS,
     Selection,
     Template,
-    furthest_states,
 )
 from trendweave.kernels.pair_test import pair_holds
 from trendweave.kernels.searching import first_not_below
-
-#: Values are chained by codes up to so many times as large as there are rows, and somewhat larger where rows are few.
-_CODES_PER_ROW, _FEW_CODES = 4, 1024
 
 
 class Tests(NamedTuple):
@@ -42,10 +38,7 @@ class Steps(NamedTuple):
     outgoing: np.ndarray  # int64[m]: transitions sorted by source, then target
     outgoing_starts: np.ndarray  # int64[q+1]
     outgoing_targets: np.ndarray  # int64[m]: where those lead
-    place: np.ndarray  # int64[m]: the place of a transition among those that leave its source
-    furthest: np.ndarray  # int64[q+1]: see `furthest_states`
     source: np.ndarray  # int64[m]
-    equality: np.ndarray  # int64[m]: the first test for equality, or -1
     first_test: np.ndarray  # int64[m]
     end_test: np.ndarray  # int64[m]
     guard: np.ndarray  # int64[m]: a line of `guards`, or -1
@@ -67,12 +60,8 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
     parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
     for condition in conditions:
         first = len(tests)
-        equal = -1
         for comparison in condition.comparisons:
             sides = comparison.previous, comparison.next
-            if comparison.operator == "=" and equal < 0:
-                equal = len(tests)
-                sides = small_codes(*sides)
             tests.append((*map(codes.number, sides), OPERATORS.index(comparison.operator)))
         tested = -1
         if condition.pair_test is not None:
@@ -82,23 +71,18 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
             answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
             used += answers[-1].size
         guarded = -1 if condition.guard is None else guards.number(condition.guard)
-        parts.append((equal, first, len(tests), guarded, tested))
-    equality, first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 5).T.copy()
+        parts.append((first, len(tests), guarded, tested))
+    first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 4).T.copy()
     source, target = np.asarray(template.source, np.int64), np.asarray(template.target, np.int64)
     incoming, outgoing = np.lexsort((source, target)), np.lexsort((target, source))
     outgoing_starts = np.searchsorted(source[outgoing], np.arange(states + 1))
-    place = np.empty(source.size, np.int64)
-    place[outgoing] = np.arange(source.size) - outgoing_starts[source[outgoing]]
     return Steps(
         incoming,
         np.searchsorted(target[incoming], np.arange(states + 1)),
         outgoing,
         outgoing_starts,
         target[outgoing],
-        place,
-        furthest_states(template),
         source,
-        equality,
         first_test,
         end_test,
         guard,
@@ -113,33 +97,12 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
     )
 
 
-def small_codes(previous: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes that are equal where the given ones are, and hardly larger than there are rows: vertices of equal values
-    are chained, and there is a place for each value."""
-    both = previous if previous is following else np.concatenate([previous, following])
-    if both.max(initial=0) < _CODES_PER_ROW * both.size + _FEW_CODES:
-        return previous, following
-    values, places = np.unique(both, return_inverse=True)
-    if values[0] < 0:  # NULL
-        places = places - 1
-    return (places, places) if previous is following else (places[: previous.size], places[previous.size :])
-
-
 @inlined_late
 def transition_between(steps, source, target):
     """The transition from a state to a state, or -1."""
     end = steps.outgoing_starts[source + 1]
     at = first_not_below(steps.outgoing_targets, steps.outgoing_starts[source], end, target)
     return steps.outgoing[at] if at < end and steps.outgoing_targets[at] == target else np.int64(-1)
-
-
-@inlined_late
-def most_outgoing(steps):
-    """The transitions that leave the state that has the most of them."""
-    most = 0
-    for state in range(steps.variable.size):
-        most = max(most, steps.outgoing_starts[state + 1] - steps.outgoing_starts[state])
-    return most
 
 
 @inlined_late

@@ -1,7 +1,8 @@
 """Trends one by one: a depth-first walk from their last events back to their first ones.
 
-This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end, because a pass over
-the window marks the vertices that some beginning leads to. What it finds goes into buffers of fixed size; when they are
+This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end: of each vertex it is
+known how late the beginnings are that lead to it or, where that is not enough, a pass over the window marks those that
+some beginning leads to. What it finds goes into buffers of fixed size; when they are
 full the walk stops, and goes on from there with the next call.
 
 Complete trends come in two ways. Where an event read as a variable is one vertex, they are the paths of the reduced
@@ -17,8 +18,10 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.covers import cover_end, cover_step, is_complete
 from trendweave.kernels.listing.graph import Bounds, TrendGraph, last_before, step_back, window_bounds
 from trendweave.kernels.listing.marks import ALIVE, BEGIN, CHECKED, FINISH, mark_window
+from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop
 
+_NOTHING = np.empty(0, np.int64)
 NEW = -1  # the depth of an entry that was not looked at yet
 
 
@@ -38,7 +41,7 @@ class Entries(NamedTuple):
 class Walk(NamedTuple):
     """Room for a walk. Arrays per vertex are as long as the largest segment; of a checked walk, as all of them."""
 
-    marks: np.ndarray  # uint8, per vertex of the segment
+    marks: np.ndarray  # uint8, per vertex of the segment, or empty where nothing is marked
     longest: np.ndarray  # int32: most vertices on a way from a beginning; only where lengths matter
     path: np.ndarray  # int32, from the last vertex back
     cursor: np.ndarray  # int64
@@ -68,12 +71,12 @@ class Found(NamedTuple):
     vertices: np.ndarray
 
 
-def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False) -> Walk:
+def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False, marks: bool = True) -> Walk:
     """Make room for a walk over a graph; `lengths`: it minds them, `checked`: it sees all segments at once."""
     sizes = np.diff(graph.segment_starts)
     largest = int(sizes.sum() if checked else sizes.max()) if sizes.size else 0
     return Walk(
-        np.zeros(largest, np.uint8),
+        np.zeros(largest if marks else 0, np.uint8),
         np.zeros(largest if lengths else 0, np.int32),
         np.zeros(largest + 1, np.int32),
         np.zeros(largest + 1, np.int64),
@@ -90,7 +93,7 @@ def entry_bounds(graph, entries, entry, mode):
 @inner
 def mark_entry(graph, steps, entries, entry, mode, covers, walk):
     """Mark the window of an entry; a checked walk needs it in all segments of the partition."""
-    if mode != CHECKED:
+    if covers is None:
         mark_window(graph, steps, entry_bounds(graph, entries, entry, mode), mode, walk.marks, walk.longest)
         return
     segment, window = entries.segment[entry], entries.window[entry]
@@ -101,31 +104,6 @@ def mark_entry(graph, steps, entries, entry, mode, covers, walk):
 
 
 @inlined_late
-def next_end(walk, bounds, end, least, left_out):
-    """The next vertex, from `end` on, at which a trend of enough events ends, and the longest that was left out."""
-    while end < bounds.high:
-        mark = walk.marks[end - bounds.base]
-        if mark & FINISH and mark & ALIVE:
-            if walk.longest.size == 0 or walk.longest[end - bounds.base] >= least:
-                break
-            left_out = max(left_out, walk.longest[end - bounds.base])
-        end += 1
-    return end, left_out
-
-
-@inlined_late
-def is_wanted(entries, entry, depth, shown, shortest, seen):
-    """Whether the next trend, of this length, is among those to show."""
-    if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
-        return False
-    if entries.pick_starts.size == 0:
-        return True
-    # Picks come in order, and one was used for each trend that was shown.
-    at = entries.pick_starts[entry] + shown
-    return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
-
-
-@inlined_late
 def write_path(path, depth, vertices, used):
     """The path, which leads back, in order of time."""
     for i in range(depth):
@@ -133,40 +111,63 @@ def write_path(path, depth, vertices, used):
 
 
 @inner
-def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
-    marks, longest, path, cursors = walk.marks, walk.longest, walk.path, walk.cursor
+def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress):
+    """See `walk_back`. `marks` are those of the walk, or None where `begun` tells. Branches on what is None are not
+    compiled, as they stand here and not in functions."""
+    longest, path, cursors = walk.longest, walk.path, walk.cursor
     entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
     shown, shortest, seen, left_out = progress.shown, progress.shortest, progress.seen, progress.left_out
     trends, used = 0, 0
     found.starts[0] = 0
     while entry < entries.segment.size:
         bounds = entry_bounds(graph, entries, entry, mode)
-        low, base, least = bounds.low, bounds.base, entries.min_length[entry]
+        window, low, base, least = bounds.window, bounds.low, bounds.base, entries.min_length[entry]
         if depth == NEW:
-            if entries.quota[entry] > 0:
-                mark_entry(graph, steps, entries, entry, mode, covers, walk)
             end, depth, arrived = low, 0, False
             shown, shortest, seen, left_out = 0, 0, 0, 0
+            if at_ends:
+                end = first_not_below(graph.window_first, low, bounds.high, window)
+            if marks is not None:
+                if entries.quota[entry] > 0:
+                    mark_entry(graph, steps, entries, entry, mode, covers, walk)
         while shown < entries.quota[entry]:
             heed_stop()
             if depth == 0:
-                end, left_out = next_end(walk, bounds, end, least, left_out)
                 if end == bounds.high:
                     break
                 v = end
                 end += 1
-                if mode != CHECKED or cover_end(graph, covers, bounds.window, v, marks):
+                if marks is None:
+                    is_end = graph.end_until[v] >= window and begun[v] >= window
+                else:
+                    is_end = marks[v - base] & FINISH != 0 and marks[v - base] & ALIVE != 0
+                if is_end and longest.size and longest[v - base] < least:
+                    left_out = max(left_out, longest[v - base])
+                    is_end = False
+                if covers is not None:
+                    is_end = is_end and cover_end(graph, covers, window, v, marks)
+                if is_end:
                     path[0], cursors[0] = v, last_before(graph, v, low)
                     depth, arrived = 1, True
                 continue
             v = np.int64(path[depth - 1])
             if arrived:
-                if marks[v - base] & BEGIN and depth < least:
+                if marks is None:
+                    begins = graph.start_from[v] <= window
+                else:
+                    begins = marks[v - base] & BEGIN != 0
+                if begins and depth < least:
                     left_out = max(left_out, depth)
-                elif marks[v - base] & BEGIN and (
-                    mode != CHECKED or is_complete(graph, covers, bounds.window, v, depth, marks)
-                ):
-                    if is_wanted(entries, entry, depth, shown, shortest, seen):
+                    begins = False
+                if covers is not None:
+                    begins = begins and is_complete(graph, covers, window, v, depth, marks)
+                if begins:
+                    wanted = depth != least or shortest < entries.shortest[entry]
+                    if wanted and entries.pick_starts.size:
+                        # Picks come in order, and one was used for each trend that was shown.
+                        at = entries.pick_starts[entry] + shown
+                        wanted = at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
+                    if wanted:
                         if trends == found.entry.size or used + depth > found.vertices.size:
                             return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
                         write_path(path, depth, found.vertices, used)
@@ -185,22 +186,35 @@ def _walk_back(graph, steps, entries, walk, found, mode, covers, progress):
             if u < 0:
                 depth -= 1
                 continue
-            if not marks[u - base] & ALIVE:
-                continue
-            if longest.size and depth + longest[u - base] < least:
+            if marks is None:
+                goes_on = begun[u] >= window
+            else:
+                goes_on = marks[u - base] & ALIVE != 0
+            if goes_on and longest.size and depth + longest[u - base] < least:
                 left_out = max(left_out, depth + longest[u - base])
-                continue
-            if mode == CHECKED and not cover_step(graph, covers, u, v, depth):
-                continue
-            path[depth], cursors[depth] = u, last_before(graph, u, low)
-            depth += 1
-            arrived = True
+                goes_on = False
+            if covers is not None:
+                goes_on = goes_on and cover_step(graph, covers, u, v, depth)
+            if goes_on:
+                path[depth], cursors[depth] = u, last_before(graph, u, low)
+                depth += 1
+                arrived = True
         entry += 1
         depth = NEW
     return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
 
 
-def walk_back(graph, steps, entries, walk, found, mode, covers, progress) -> tuple[int, Progress]:
-    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more."""
-    trends, reached = _walk_back(graph, steps, entries, walk, found, mode, covers, progress)
+def walk_back(
+    graph, steps, entries, walk, found, mode, covers, progress, begun=None, at_ends=False
+) -> tuple[int, Progress]:
+    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more.
+
+    Args:
+        begun: Per vertex the window up to which some way from a beginning leads there; None where that is not enough to
+            know, and windows are marked.
+        at_ends: Whether each window stands at the last event of its trends.
+    """
+    marks = walk.marks if begun is None else None
+    begun = _NOTHING if begun is None else begun
+    trends, reached = _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress)
     return trends, Progress(*reached)

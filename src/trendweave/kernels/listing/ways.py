@@ -80,6 +80,20 @@ def add_to_state(ways, state, place):
     sums.error[state] = max(sums.error[state], vertex.error[place]) + 1
 
 
+@inlined_late
+def sum_states(steps, state, sums, number):
+    """Add the sums of the states that lead to one."""
+    exponent, error, added = np.int64(0), np.int64(0), np.int64(1)
+    if steps is None:
+        return number, exponent, error, added
+    for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
+        s = steps.source[steps.incoming[i]]
+        number, exponent = add_scaled(number, exponent, sums.number[s], sums.exponent[s])
+        error = max(error, sums.error[s])
+        added += 1
+    return number, exponent, error, added
+
+
 @inner
 def count_ways(graph, steps, bounds, free, marks, ways):
     """Ways to each vertex of a window, and the total. `free`: sums per state do, edges are not looked at."""
@@ -97,12 +111,7 @@ def count_ways(graph, steps, bounds, free, marks, ways):
             while graph.tick[done] < graph.tick[v]:
                 add_to_state(ways, graph.state[done], done - base)
                 done += 1
-            state = graph.state[v]
-            for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
-                s = steps.source[steps.incoming[i]]
-                number, exponent = add_scaled(number, exponent, sums.number[s], sums.exponent[s])
-                error = max(error, sums.error[s])
-                added += 1
+            number, exponent, error, added = sum_states(steps, graph.state[v], sums, number)
         else:
             cursor = last_before(graph, v, low)
             while True:

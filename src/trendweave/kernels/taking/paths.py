@@ -174,9 +174,11 @@ def _take_paths(graph, follows, reach, taking, entries, ways, decisions, folds, 
                 at = stop
                 continue
             length = 0
-            if way >= 0:
-                length = find_candidate(graph, follows, reach, window, best, way, folds, path)
-            elif folds.kind.size == 0:
+            # What only conditions ask for is not compiled where there are none.
+            if reach is not None:
+                if way >= 0:
+                    length = find_candidate(graph, follows, reach, window, best, way, folds, path)
+            if way < 0 and folds.kind.size == 0:
                 if way == SEARCHED:
                     searches += 1
                     search_ways(graph, follows, best, window, taking.shortest, ways, searches)

@@ -102,7 +102,7 @@ def _shown(attribute: ShownAttribute) -> str:
 
 
 def _detection(plan: Plan) -> list[tuple[str, str]]:
-    """How trends are found, where that is done one by one; the kernel then counts them beforehand."""
+    """How trends are found, where that is done one by one."""
     if not plan.finds_trends:
         return []
     ways = {
@@ -158,6 +158,10 @@ def _is_countable(plan: Plan) -> bool:
     return not plan.complete or plan.reduced_graph_is_exact
 
 
+#: What goes over the events of a list, unless its graph has too many edges.
+_LINKS = "links: which events can follow which, transition by transition; paths are counted over the graph of them"
+
+
 def _kernels(plan: Plan) -> list[tuple[str, str]]:
     """What goes over the events: for counts and sums, then for whatever is found apart from them."""
     served: dict[Kernel, list[str]] = {}
@@ -170,10 +174,16 @@ def _kernels(plan: Plan) -> list[tuple[str, str]]:
             )
             whom = with_keys if not plan.is_conjunction else f"{title}: {with_keys}" if every else title
             served.setdefault(piece.kernel, []).append(whom)
+    over_links = plan.finds_trends and not steps_from_row_to_row(plan)
     rows = [
-        ("loop", kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})")
+        (
+            "large graph" if over_links else "loop",
+            kernel.value if len(served) == 1 else f"{kernel.value} ({', '.join(whom)})",
+        )
         for kernel, whom in served.items()
     ]
+    if over_links and served:
+        rows.insert(0, ("loop", _LINKS))
     if finds_extrema(plan) and set(served) != {Kernel.PROPAGATE}:
         rows.append(("MIN and MAX", Kernel.PROPAGATE.value))
     if isinstance(plan.window, MovingWindow) and plan.window.by == "time":

@@ -1,7 +1,5 @@
-"""How many trends each window of each segment has, before the first one is built.
-
-The aggregation kernels count them. Windows and groups are numbered here, and the lists of trends use the same numbers.
-"""
+"""How many trends each window of each segment has, before the first one is built, as the kernels of aggregates count
+them. Windows and groups are numbered here, and the lists of trends use the same numbers."""
 
 from __future__ import annotations
 

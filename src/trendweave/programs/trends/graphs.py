@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH
-from trendweave.kernels.listing.build_graph import build_graph
-from trendweave.kernels.listing.covers import Covers, make_covers, no_covers
-from trendweave.kernels.listing.graph import VERTEX_IN_EDGES, TrendGraph
-from trendweave.kernels.listing.marks import CHECKED, COMPLETE
+from trendweave.kernels.listing.covers import Covers, make_covers
+from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
+from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE, latest_windows
 from trendweave.kernels.listing.reduce_graph import reduce_edges
 from trendweave.kernels.listing.steps import Steps, flatten_steps
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.linked.ends import LinkedEnds
+from trendweave.programs.trends.linked.conditions import link_conditions
+from trendweave.programs.trends.linked.graph import Linker, LinkTask, keep_unlinked, link_graph
+from trendweave.programs.trends.linked.in_process import CompiledLinks
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
 
@@ -46,17 +47,20 @@ class TrendEdges:
 class SegmentGraph:
     """The graph of the segments from `first` on, and of its vertices the rows of the table and the variables.
 
-    `own_ends` are there where each trend lies in the window of its last event and can be walked from there alone.
+    `steps` are there where edges are not listed, and `covers` where trends are checked. `begun` are the
+    windows up to which a way from a beginning leads to vertices, where that is all that there is to know of them;
+    `at_ends`: each trend lies in the window of its last event.
     """
 
     first: int
     graph: TrendGraph
-    steps: Steps
+    steps: Steps | None
     row: np.ndarray
     variable: np.ndarray
-    covers: Covers
+    covers: Covers | None = None
     edges: TrendEdges | None = None
-    own_ends: LinkedEnds | None = None
+    begun: np.ndarray | None = None
+    at_ends: bool = False
 
     @property
     def end(self) -> int:
@@ -75,6 +79,7 @@ class SegmentGraphs:
     counted: CountedTrends
     mode: int
     memory: int
+    linker: Linker = field(default_factory=CompiledLinks)
     kept: tuple[SegmentGraph, ...] | None = None
 
     def parts(self) -> Iterator[SegmentGraph]:
@@ -111,24 +116,47 @@ class SegmentGraphs:
     def _build_piece(self, number: int, room: int) -> Iterator[SegmentGraph]:
         counted, task = self.counted, self.counted.task
         piece, windows = counted.pieces[number], counted.windows
-        segments = piece.segments
+        segments, template = piece.segments, task.inputs.kernel_template(piece.template)
         tick, owner = segments.take(task.rows.tick), of_rows(counted.groups[number], segments, windows)
-        rows = task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner))
-        template = task.inputs.kernel_template(piece.template)
-        conditions = task.inputs.conditions(piece)
-        steps = flatten_steps(template, conditions, SELECTION[task.plan.strategy], tick.size)
-        start_guards = guard_starts(task.inputs, piece, windows, tick, owner)
-        end_guards = guard_ends(task.inputs, piece, windows, tick, owner)
+        links = LinkTask(
+            task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner)),
+            template,
+            link_conditions(task.inputs, piece),
+            SELECTION[task.plan.strategy],
+            guard_starts(task.inputs, piece, windows, tick, owner),
+            guard_ends(task.inputs, piece, windows, tick, owner),
+            self.mode != ALL,
+        )
         variable = np.asarray(template.state_variable, np.int32)
-        offset, first = int(counted.first_segments[number]), 0
+        moves = isinstance(windows, TrendNumbers)
+        offset, first, size = int(counted.first_segments[number]), 0, max(segments.count, 1)
         while first < segments.count:
-            graph = build_graph(rows, template, steps, start_guards, end_guards, first, room)
+            end = min(first + size, segments.count)
+            part, steps = links.cut(first, end), None
+            graph = link_graph(part, self.linker, room)
+            if graph is None and end - first > 1:
+                size = (end - first) // 2
+                continue
+            if graph is None:
+                graph = keep_unlinked(part, self.linker)
+                steps = flatten_steps(template, task.inputs.conditions(piece), links.selection, tick.size)
+            graph = graph._replace(row=graph.row + segments.starts[first])
             if self.mode == COMPLETE:
                 graph = self._reduce(graph)
-            row = segments.row[graph.row]
-            edges = self._find_edges(piece, graph) if isinstance(windows, TrendNumbers) else None
-            yield SegmentGraph(offset + first, graph, steps, row, variable[graph.state], no_covers(), edges)
-            first += graph.segment_starts.size - 1
+            edges = self._find_edges(piece, graph) if moves else None
+            row, begun = segments.row[graph.row], self._find_begun(graph)
+            at_ends = begun is not None and isinstance(windows, TrendNumbers) and not windows.from_first
+            yield SegmentGraph(offset + first, graph, steps, row, variable[graph.state], None, edges, begun, at_ends)
+            first = end
+
+    def _find_begun(self, graph: TrendGraph) -> np.ndarray | None:
+        """None where some trend begins only in later windows than its first event: NOT at the beginning, or windows
+        that stand at first events."""
+        if self.mode != ALL or not graph.is_listed:
+            return None
+        if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
+            return None
+        return latest_windows(graph.edge_starts, graph.edges, graph.start_from, graph.window_last)
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))
@@ -166,7 +194,7 @@ class SegmentGraphs:
         partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])
         covers = make_covers(graph, pair.astype(np.int64), partition, int(sizes.max()) + 1 if sizes.size else 1)
         edges = _join_edges([part.edges for part in parts if part.edges is not None])
-        return SegmentGraph(0, graph, parts[0].steps, row, variable, covers, edges)
+        return SegmentGraph(0, graph, None, row, variable, covers, edges)
 
     def _too_large(self) -> Problem:
         message = f"the graph of complete trends does not fit into {self.memory // 2**20:,} MB"

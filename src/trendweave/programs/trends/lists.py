@@ -1,7 +1,7 @@
 """Trends one by one: prepared rows of some partitions in, trends in batches out.
 
-The number of trends is known before the first one is built. Then the graph of as many segments as fit into memory is
-built, walked for each window, and dropped.
+The graph of as many segments as fit into memory is built, and its trends are counted before the first one is shown.
+Then it is walked for each window, and dropped.
 """
 
 from __future__ import annotations
@@ -16,27 +16,17 @@ import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.listing.contiguous import RunFolds
-from trendweave.kernels.listing.count import count_paths
-from trendweave.kernels.listing.marks import CHECKED, COMPLETE
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.listing.marks import CHECKED
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
 from trendweave.programs.trends.contiguous.folds import NO_FOLDS, tabulate_folds
-from trendweave.programs.trends.counting import (
-    UNKNOWN,
-    CountedTrends,
-    WindowEntries,
-    choose_mode,
-    count_trends,
-    join_arrays,
-    lay_out,
-)
+from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.linked.choice import link_trends
+from trendweave.programs.trends.linked.counting import find_graphs
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
 from trendweave.programs.trends.listed.judging import Demands
@@ -44,7 +34,7 @@ from trendweave.programs.trends.listed.selection import Selector
 from trendweave.programs.trends.listed.taking import find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
-from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, take_entries, walk_trends
+from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, walk_trends
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
@@ -301,16 +291,9 @@ def list_trends(
     task = PartitionTask(plan, preparation, table, options)
     layout = lay_out(task)
     entries = find_entries(task, layout) if takes_directly(plan) else None
-    graphs = link_trends(task, layout, detection.memory, entries)
-    if graphs is None:
-        counted = count_trends(task, layout) if entries is None else layout.with_entries(task, entries)
-        graphs = SegmentGraphs(counted, mode, detection.memory)
+    graphs = find_graphs(task, layout, mode, detection.memory, entries)
     counted = graphs.counted
     once = EachOnce.of(counted, mode)
-    if mode == COMPLETE:
-        counts, graphs = _count_complete(graphs, counted.entries)
-        counted = replace(counted, entries=replace(counted.entries, counts=counts))
-        graphs = replace(graphs, counted=counted)
     seeds: list[str] = []
     share = share_all(counted.entries.size)
     if plan.choice is not None and is_counted(plan, mode, once):
@@ -328,22 +311,6 @@ def list_trends(
     else:
         _check_number_to_look_at(listing)
     return listing
-
-
-def _count_complete(graphs: SegmentGraphs, entries: WindowEntries) -> tuple[np.ndarray, SegmentGraphs]:
-    """Count the paths of the reduced graph; UNKNOWN where 64 bits cannot tell."""
-    counts = np.zeros(entries.size, np.int64)
-
-    def count(part: SegmentGraph) -> None:
-        inside = entries.find_segments(part.first, part.end)
-        walk = new_walk(part.graph)
-        paths = np.empty(inside.size, np.int64)
-        local = take_entries(entries, inside, part.first, share_all(inside.size), np.arange(inside.size))
-        count_paths(part.graph, part.steps, local, COMPLETE, walk, paths, np.empty(walk.marks.size, np.int64))
-        counts[inside] = paths
-
-    graphs = graphs.visit(count)
-    return counts, graphs
 
 
 def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:

@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.covers import no_covers
 from trendweave.kernels.listing.graph import TrendGraph, find_bounds
 from trendweave.kernels.listing.graphlets import (
     BYTES_PER_PIECE,
@@ -37,7 +36,7 @@ class Finder:
     """Finds trends of one graph; `memory` is for pieces of trends."""
 
     graph: TrendGraph
-    steps: Steps
+    steps: Steps | None
     mode: int
     memory: int
     buffers: Found
@@ -64,9 +63,9 @@ class Finder:
 
     def _walk(self, entries: Entries, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         walk, local = new_walk(self.graph), _take_entries(entries, chosen)
-        progress, covers = START, no_covers()
+        progress = START
         while True:
-            trends, progress = walk_back(self.graph, self.steps, local, walk, self.buffers, self.mode, covers, progress)
+            trends, progress = walk_back(self.graph, self.steps, local, walk, self.buffers, self.mode, None, progress)
             if trends == 0:
                 return
             yield chosen[self.buffers.entry[:trends]], trends

@@ -69,19 +69,16 @@ def walk_trends(
         for numbers, trends in finder.find(local, strategy):
             yield _read_buffers(buffers, trends, inside[numbers])
         return
-    if part.own_ends is not None and share.shows_all:
-        chosen, place = part.own_ends.places(local.segment, local.window)
-        entry_of = np.zeros(part.own_ends.segment.size, np.int64)
-        entry_of[chosen] = inside[place]
-        for vertices, starts, end in part.own_ends.find(chosen):
-            yield FoundTrends(vertices, starts, entry_of[end])
-        return
-    walk = new_walk(part.graph, bool(share.min_length.any()), mode == CHECKED)
+    lengths = bool(share.min_length.any())
+    begun = None if lengths else part.begun
+    walk = new_walk(part.graph, lengths, mode == CHECKED, begun is None)
     progress = START
     while True:
         if share.closes:
             local.quota[:] = share.quota[inside]
-        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+        trends, progress = walk_back(
+            part.graph, part.steps, local, walk, buffers, mode, part.covers, progress, begun, part.at_ends
+        )
         if trends == 0:
             return
         yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])

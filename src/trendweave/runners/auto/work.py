@@ -14,7 +14,6 @@ from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
 from trendweave.programs.operators.joins.pair_tests import FEW
 from trendweave.programs.operators.joins.ways import NARROW
-from trendweave.programs.trends.linked.choice import MANY_PAIRS
 from trendweave.programs.trends.linked.served import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
@@ -111,7 +110,7 @@ def _of_trends(plan: Plan, sample: Sample, kept: float) -> Task:
             # Events of one type are compared with those of another in each window.
             types = len({variable.type for variable in plan.variables})
             pairs = kept * events / 2 * transitions / max(1, types) ** 2
-            return Task("links", pairs * (_SLOW_LINKS if pairs < MANY_PAIRS else 1), refused, pairs)
+            return Task("links", pairs, refused, pairs)
         return Task("trends one by one", kept, refused or "trends are found faster on a core")
     refused = "skip-till-next-match" if plan.strategy == "skip-till-next-match" else None
     if ways & _SCANNED:

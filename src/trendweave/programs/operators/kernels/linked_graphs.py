@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trendweave.kernels.columns import read_only
-from trendweave.kernels.compiling import outer
+from trendweave.kernels.compiling import inner, outer
 
 
 @outer
@@ -42,3 +42,27 @@ def mark_ways(edge_starts: np.ndarray, edges: np.ndarray, begins: np.ndarray, en
         bool[v].
     """
     return _mark_ways(read_only(edge_starts), read_only(edges), read_only(begins), read_only(ends))
+
+
+@inner
+def _deal(keys, values, place, dealt):
+    for i in range(keys.size):
+        dealt[place[keys[i]]] = values[i]
+        place[keys[i]] += 1
+
+
+def deal(keys: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Order values by their keys; those of one key stay in their order.
+
+    Args:
+        keys: int64, below `count`.
+        values: int64.
+        count: How many keys there are.
+
+    Returns:
+        Where those of each key begin, with the end of the last, and the values.
+    """
+    starts, dealt = np.zeros(count + 1, np.int64), np.empty(keys.size, np.int32)
+    np.cumsum(np.bincount(keys, minlength=count), out=starts[1:])
+    _deal(keys, values, starts[:-1].copy(), dealt)
+    return starts, dealt

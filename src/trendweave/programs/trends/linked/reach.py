@@ -21,23 +21,6 @@ class Reach:
     later: np.ndarray
     beyond: np.ndarray
 
-    def bounds(self, sources: np.ndarray, begun: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the rows that sources can be followed by begin and end among targets.
-
-        Args:
-            sources: Row numbers.
-            begun: Per source, the row that must lie in a window together with what follows.
-            targets: Row numbers, sorted.
-
-        Returns:
-            Per source, the place of its first target and the place after its last.
-        """
-        before = np.zeros(self.later.size + 1, np.int64)
-        before[targets + 1] = 1
-        before = np.cumsum(before)
-        low = before[self.later[sources]]
-        return low, np.maximum(low, before[self.beyond[begun]])
-
 
 def find_reach(rows: Rows) -> Reach:
     """Find how far each row reaches.
@@ -56,14 +39,27 @@ def find_reach(rows: Rows) -> Reach:
     begins[1:] = (rows.tick[1:] != rows.tick[:-1]) | (segment[1:] != segment[:-1])
     starts = np.append(np.flatnonzero(begins), count)
     later = starts[np.cumsum(begins)]
-    first, last = rows.window_first, rows.window_last
-    if sizes.size > 1 and count:
-        # One search for all segments: windows of a segment are numbered after those of all before it.
-        low = min(int(first.min()), int(last.min()))
-        width = max(int(first.max()), int(last.max())) - low + 2
-        if width * sizes.size >= _MOST:
-            numbers = different_numbers(np.concatenate([first, last]))
-            first, last = np.searchsorted(numbers, first), np.searchsorted(numbers, last)
-            low, width = 0, numbers.size + 1
-        first, last = segment * width + (first - low), segment * width + (last - low)
+    first, last = number_in_segments(rows.segment_starts, rows.window_first, rows.window_last)
     return Reach(np.minimum(later, ends), np.minimum(np.searchsorted(first, last, side="right"), ends))
+
+
+def number_in_segments(starts: np.ndarray, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of numbers so that those of a segment come after those of all before it: one search does for all.
+
+    Args:
+        starts: Where segments begin, and the end of the last.
+        one: A number per row.
+        other: Another one.
+
+    Returns:
+        Both, in their order inside of a segment.
+    """
+    if starts.size <= 2 or not one.size:
+        return one, other
+    segment = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    low = min(int(one.min()), int(other.min()))
+    width = max(int(one.max()), int(other.max())) - low + 2
+    if width * starts.size >= _MOST:
+        numbers = different_numbers(np.concatenate([one, other]))
+        one, other, low, width = np.searchsorted(numbers, one), np.searchsorted(numbers, other), 0, numbers.size + 1
+    return segment * width + (one - low), segment * width + (other - low)

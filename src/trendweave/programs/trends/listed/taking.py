@@ -90,7 +90,8 @@ def take_trends(
     ahead = new_folding(graph.row.size, folds.kind.size)
     folded = new_folding(folds.kind.size, buffers.entry.size)
     path = new_path(part.largest_segment, folds.kind.size)
-    reach, judge, decisions = Reach(np.empty(0, np.int64), np.empty(0, np.bool_)), None, NO_DECISIONS
+    reach: Reach | None = None
+    judge, decisions = None, NO_DECISIONS
     if demands is not None:
         reach = _find_reach(graph, follows)
         judge = Judge.of(part, follows, reach, taking, local, demands)
