@@ -18,6 +18,11 @@ from trendweave.kernels.loops import ranking, run, vectors
 COMPILED_CASES = 6
 
 
+def interpreted_loop(text, name):
+    """The text that would be compiled, as Python over arrays."""
+    return lambda *arguments: run.written_loop(text, name).interpret(arguments)
+
+
 @pytest.fixture(autouse=True, scope="module", params=["Python's integers", "checked", "packs"])
 def tier(request):
     """Loops are interpreted: with Python's integers, with checked words, or with the very text that is compiled."""
@@ -30,7 +35,7 @@ def tier(request):
             patch.setattr(passes, "sums_exactly", lambda steps: False)
         if request.param == "packs":
             patch.setattr(run, "MOST_INTERPRETED", -1)
-            patch.setattr(run, "compiled_loop", lambda text, name: run.written_loop(text, name).interpret)
+            patch.setattr(run, "compiled_loop", interpreted_loop)
             patch.setattr(run, "run_kernel", lambda function, reads, writes, _: function.interpret([*reads, *writes]))
             patch.setattr(ranking, "run_kernel", run.run_kernel)
         yield request.param
