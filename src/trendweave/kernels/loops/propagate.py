@@ -194,7 +194,6 @@ class _Writer(Stores):
             if self.arrays:
                 self.use("pending")
                 put("at = used * width")
-            self.each(f"{{x}} = {self.zero}")
             self.predecessors(q)
             if shape.packs:  # of earlier windows, which the row is not in
                 with self.over_components("for i in range(low & -8, low)") as offsets:

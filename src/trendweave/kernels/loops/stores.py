@@ -19,6 +19,9 @@ _COMPARISONS = {"<": "{} < {}", "<=": "{} <= {}", ">": "{} > {}", ">=": "{} >= {
 class Stores(Vectors):
     """The parts of a loop that read and write stores."""
 
+    #: The vector at hand holds nothing yet, and what is read next is what it begins with.
+    is_new = False
+
     def empty_stores(self) -> None:
         """The stores of a new block."""
         put, plan, shape = self.text.put, self.plan, self.shape
@@ -60,15 +63,29 @@ class Stores(Vectors):
     def predecessors(self, q: str) -> None:
         plan = self.plan
         if q != "q":
-            for t in range(plan.incoming[int(q)], plan.incoming[int(q) + 1]):
+            transitions = range(plan.incoming[int(q)], plan.incoming[int(q) + 1])
+            self.is_new = self.shape.packs and any(self.is_plain(plan.steps[plan.step[t]]) for t in transitions[:1])
+            if not self.is_new:
+                self.each(f"{{x}} = {self.zero}")
+            for t in transitions:
                 self.read(str(t), str(plan.store[t]), plan.steps[plan.step[t]])
+                self.is_new = False
             return
+        self.each(f"{{x}} = {self.zero}")
         with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
             self.text.put(f"s = {self.at('store_of', 't')}")
             for number, step in enumerate(plan.steps):
                 asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
                 with self.text.block_if(asked):
                     self.read("t", "s", step)
+
+    def is_plain(self, step: StepKind) -> bool:
+        """Whether a read is so simple that it can be what a vector begins with."""
+        kind = step.store
+        if kind.guard is not None or self.shape.selection is Selection.CONTIGUOUS:
+            return False
+        ranked = kind.ranking is not None and self.plan.rankings[kind.ranking].order is not None
+        return kind.method is Way.RUNNING or (kind.method is Way.RANKED and ranked)
 
     def read(self, t: str, s: str, step: StepKind) -> None:
         """The vector at hand += what the row may follow along a transition."""
@@ -90,7 +107,8 @@ class Stores(Vectors):
                 self.read_ranked(s, kind)
                 return
             put(f"node = {self.at('start', s)}")
-            self.each(self.add("{x}", f"{self.use('nodes')}[node + {{o}}]"))
+            node = f"{self.use('nodes')}[node + {{o}}]"
+            self.each(f"{{x}} = {node}" if self.is_new else self.add("{x}", node))
             if kind.method is Way.QUEUE:
                 with self.text.block(f"if {self.at('head', s)} < {self.at('turn', s)}"):
                     put(f"old = ({self.list_at(s)} + head[{s}]) * {self.width}")
@@ -111,7 +129,7 @@ class Stores(Vectors):
         assert kind.ranking is not None
         ranking = self.plan.rankings[kind.ranking]
         put(f"j = {self.places(kind, 'bound', 'shift + row')}")
-        with self.text.block("if j > 0"):
+        with self.text.block_if(None if self.is_new else "j > 0"):
             node = self.at("start", s)
             if ranking.equal is not None:
                 node += f" + {self.places(kind, 'from', 'shift + row')} * {self.width}"
@@ -136,7 +154,7 @@ class Stores(Vectors):
         put = self.text.put
         with self.over_components("for i in range(low & -8, high, 8)") as offsets:
             for o in offsets:
-                put(f"x = load(nothing, pending, at + {o})", "k = j")
+                put("x = nothing" if self.is_new else f"x = load(nothing, pending, at + {o})", "k = j")
                 with self.text.block("while k > 0"):
                     put(f"x = {self.plus}(x, load(nothing, {self.use('nodes')}, tree + k * width + {o}))", "k &= k - 1")
                 put(f"store(pending, at + {o}, x)")
