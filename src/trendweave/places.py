@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from trendweave.devices.choosing import Choice
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
-    from trendweave.planning.situated_plan import QueryPlan
     from trendweave.programs.program import Program
     from trendweave.rows.table_kinds.unknown_types import TypedQuery
     from trendweave.runners.given import Given
@@ -208,13 +207,12 @@ def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping
     return explain_device(estimate_devices(asked, events, rows, options))
 
 
-def explain_loops(asked: Asked, relaxed: Asked, plan: QueryPlan, events: Any, options: Mapping[str, Any]) -> str:
+def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[str, Any]) -> str:
     """The text of the loops that are written for events, or for made-up ones.
 
     Args:
         asked: The query.
         relaxed: The query without conditions on single events, so that made-up events meet them.
-        plan: Its plan.
         events: Events; None to make some up, also where there are columns and no events.
         options: The keyword arguments of the call.
     """
@@ -223,12 +221,12 @@ def explain_loops(asked: Asked, relaxed: Asked, plan: QueryPlan, events: Any, op
     from trendweave.runners.written_loops import explain_loops, make_events
 
     settings = asked.settings(Place.RUN, options, None)
-    (time, *_), type_ = asked.time_columns, asked.queries()[0][1]
+    query, time = asked.queries()[0], asked.time_columns[0]
     if events is None:
-        events = make_events(asked, plan, time, type_, None)
+        events = make_events(asked.check, query, time, None)
     table, _ = _read_here(asked, events, settings)
     if not table.num_rows:
-        table = make_events(asked, plan, time, type_, table.schema)
+        table = make_events(asked.check, query, time, table.schema)
     return explain_loops(relaxed.bind(table.schema, settings), table)
 
 

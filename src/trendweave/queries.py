@@ -165,7 +165,7 @@ class Query:
 
             relaxed = replace(self, plan=without_local_conditions(self.plan))
             asked, more = (query._asked(events, time, type) for query in (self, relaxed))
-            return places.explain_loops(asked, more, self.plan, events, options)
+            return places.explain_loops(asked, more, events, options)
         if places.is_store(format):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)

@@ -108,7 +108,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 # A kernel is arrays in, arrays out. `typing` is there for NamedTuples of arrays.
 ALLOWED_IN_KERNELS = {
-    *("__future__", "collections.abc", "enum", "functools", "itertools", "math", "typing"),
+    *("__future__", "collections.abc", "dataclasses", "enum", "functools", "itertools", "math", "typing"),
+    *("contextlib", "re", "textwrap"),  # for loops that are written as text
     *("llvmlite", "numba", "numpy"),
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -13,9 +14,11 @@ from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 
 if TYPE_CHECKING:
-    from trendweave.places import Asked
     from trendweave.programs.program import Program
+    from trendweave.rows.table_kinds.unknown_types import TypedQuery
 
+#: Raises all that does not fit some columns.
+Check: TypeAlias = Callable[[pa.Schema], None]
 #: Events of each type that are made up, a second after each other.
 _EVENTS_PER_TYPE = 3
 _NONE = "No loop is written for this query: what runs is the same for all of its kind."
@@ -44,12 +47,13 @@ def _read_all(plan: Plan) -> Plan:
     return replace(plan, variables=tuple(replace(variable, local=()) for variable in plan.variables))
 
 
-def make_events(asked: Asked, plan: QueryPlan, time: str, type_: str | None, schema: pa.Schema | None) -> pa.Table:
+def make_events(check: Check, query: TypedQuery, time: str, schema: pa.Schema | None) -> pa.Table:
     """A few events of every type of a query. Without a schema its columns are numbers, or texts where they must be.
 
     Raises:
         OptionError: Numbers and texts do not fit the query.
     """
+    plan, type_ = query
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
     needed = trend.needed_columns if isinstance(trend, Plan) else ()
     types = [columns.type or "A" for columns in needed] * _EVENTS_PER_TYPE
@@ -57,7 +61,7 @@ def make_events(asked: Asked, plan: QueryPlan, time: str, type_: str | None, sch
         if not needed or any(len(path) > 1 for columns in needed for path in columns.paths):
             raise _needs_events()
         names = {path[0] for columns in needed for path in columns.paths} - {time, type_}
-        schema = _choose_types(asked, time, type_, sorted(names))
+        schema = _choose_types(check, time, type_, sorted(names))
     columns = {}
     for field in schema:
         numbers = pa.array([index % 4 for index in range(len(types))], pa.int64())
@@ -72,25 +76,25 @@ def make_events(asked: Asked, plan: QueryPlan, time: str, type_: str | None, sch
     return pa.table(columns, schema)
 
 
-def _choose_types(asked: Asked, time: str, type_: str | None, names: list[str]) -> pa.Schema:
+def _choose_types(check: Check, time: str, type_: str | None, names: list[str]) -> pa.Schema:
     """Columns that fit the query: one after the other is a text, where that makes fewer problems."""
     types: dict[str, pa.DataType] = {time: pa.timestamp("s")}
     if type_ is not None:
         types[type_] = pa.string()
     types |= dict.fromkeys(names, pa.int64())
-    problems = _count_problems(asked, types)
+    problems = _count_problems(check, types)
     for name in names:
         changed = types | {name: pa.string()}
-        if problems and (left := _count_problems(asked, changed)) < problems:
+        if problems and (left := _count_problems(check, changed)) < problems:
             types, problems = changed, left
     if problems:
         raise _needs_events()
     return pa.schema(types)
 
 
-def _count_problems(asked: Asked, types: dict[str, pa.DataType]) -> int:
+def _count_problems(check: Check, types: dict[str, pa.DataType]) -> int:
     try:
-        asked.check(pa.schema(types))
+        check(pa.schema(types))
     except DataError as error:
         return len(error.problems)
     return 0
