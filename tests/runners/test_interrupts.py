@@ -57,13 +57,13 @@ from numba.core import event
 from tests.runners.interrupts import KINDS
 class Press(event.Listener):
     def on_start(self, begun):
-        if begun.data["name"] == "native_lowering [propagate_blocks]":
-            threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        if begun.data["name"] == "native_lowering [_take_paths]":
+            threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     def on_end(self, ended):
         pass
 event.register("numba:run_pass", Press())
 try:
-    KINDS["next match"]()
+    KINDS["after match"]()
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(7)

@@ -1,7 +1,7 @@
 """Passes over blocks of windows: what an aggregate query asks for, as sums and extrema, and what is done when a number
 does not fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from trendweave.kernels.loops.fold import fold_shape, write_fold, write_slide
 from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
 from trendweave.kernels.loops.propagate import write_propagate
-from trendweave.kernels.loops.run import is_interpreted, run_loop
+from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
 from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
@@ -178,7 +178,10 @@ class Engine:
             numbers, len(states) + sums, counted, self.selection, self.rows.letters.shape[1], lanes, masks is not None,
             values.shape[1], row_results is not None,
         )  # fmt: skip
-        interpreted = numbers is Numbers.EXACT or is_interpreted(count_steps(blocks, plan, shape))
+        steps = count_steps(blocks, plan, shape)
+        interpreted = numbers is Numbers.EXACT or is_interpreted(steps, plan)
+        if interpreted:
+            note_interpreted(steps, plan)
         shape = replace(shape, packs=lanes and not interpreted)
         bits = limb_bits(blocks, len(plan.variable), bits_at_most)
         kind = NUMBER_TYPES.get(numbers, np.int64)
@@ -199,8 +202,9 @@ class Engine:
         shape = fold_shape(self.template, states, Numbers.FLOAT64, self.rows.letters.shape[1])
         steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
         steps *= shape.past + sum(map(len, shape.sources))
+        key = shape
         if exact_numbers:
-            shape = replace(shape, numbers=Numbers.EXACT if sums_exactly(steps) else Numbers.INT64)
+            shape = replace(shape, numbers=Numbers.EXACT if sums_exactly(steps, key) else Numbers.INT64)
         numbers, overlapping = shape.numbers, self.overlap > 1
         kind = NUMBER_TYPES.get(numbers, np.int64)
         results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
@@ -215,8 +219,11 @@ class Engine:
             more = slide_arguments(takes, shape, self.rows, blocks, values)
         else:
             more = fold_arguments(takes, self.rows, blocks, values)
+        interpreted = shape.numbers is Numbers.EXACT or is_interpreted(steps, key)
+        if interpreted:
+            note_interpreted(steps, key)
         name = "slide" if overlapping else "fold"
-        run_loop(name, text, takes, {**more, "results": results.reshape(-1), "fits": fits}, is_interpreted(steps))
+        run_loop(name, text, takes, {**more, "results": results.reshape(-1), "fits": fits}, interpreted)
         return results, fits
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
@@ -236,7 +243,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(self.steps_of(blocks, numbers)):
+        elif sums_exactly(self.steps_of(blocks, numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, python_integers(values, digits), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
         elif values is not None and self.likely_fits(blocks, values, states):
@@ -332,9 +339,9 @@ class Engine:
         return best
 
 
-def sums_exactly(steps: int) -> bool:
+def sums_exactly(steps: int, shape: Hashable) -> bool:
     """Whether whole numbers of a pass are Python's own, of any size, as its loop is interpreted."""
-    return is_interpreted(steps)
+    return is_interpreted(steps, shape)
 
 
 def limb_bits(blocks, states: int, at_most: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from trendweave.kernels.inputs import Aggregate, Results, Rows, Template
 from trendweave.kernels.loops.by_value import ByValueShape, write_by_value
 from trendweave.kernels.loops.fold import fold_shape
 from trendweave.kernels.loops.memory import NUMBER_TYPES, fold_arguments
-from trendweave.kernels.loops.run import is_interpreted, run_loop
+from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 
@@ -65,7 +65,7 @@ def aggregate_in_lanes(
         results, _ = job.run(linear.matrix(rows.tick.size, np.float64), Numbers.FLOAT64)
     else:
         values = linear.matrix(rows.tick.size, np.int64)
-        if sums_exactly(job.steps):
+        if sums_exactly(job.steps, job.shape):
             results, fits = job.run(values.astype(object), Numbers.EXACT)
         else:
             results, fits = job.run(values, Numbers.INT64)
@@ -130,7 +130,9 @@ class _Job:
             "results": results.reshape(-1), "fits": fits,
         }  # fmt: skip
         wraps = numbers is Numbers.INT64 and not checked  # which Python's integers do not
-        interpreted = numbers is Numbers.EXACT or (not wraps and is_interpreted(self.steps))
+        interpreted = numbers is Numbers.EXACT or (not wraps and is_interpreted(self.steps, self.shape))
+        if interpreted:
+            note_interpreted(self.steps, self.shape)
         run_loop("fold_by_value", text, takes, given, interpreted)
         return results, fits
 

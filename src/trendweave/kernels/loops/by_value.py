@@ -8,6 +8,7 @@ nothing; a value gets the next place when its first event comes. Windows are gon
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape
 from trendweave.kernels.loops.text import Text
@@ -33,6 +34,7 @@ class ByValueShape:
         return sum(map(len, self.tests))
 
 
+@lru_cache(maxsize=256)
 def write_by_value(shape: ByValueShape) -> tuple[str, tuple[str, ...]]:
     """The text of a loop, and the names of what it takes."""
     return _ByValue(shape).write()

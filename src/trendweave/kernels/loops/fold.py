@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -88,6 +89,7 @@ def fold_shape(template: Template, states: np.ndarray, numbers: Numbers, words: 
     )
 
 
+@lru_cache(maxsize=256)
 def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     """The text of `fold`, and the names of what it takes."""
     takes = ("row_start", "row_end", "tick", "letters", "values", "results", "fits")
@@ -165,6 +167,7 @@ def _add_product(text: Text, shape: FoldShape, part: int, row: str) -> None:
         text.put("y += value * x")
 
 
+@lru_cache(maxsize=256)
 def write_slide(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     """The text of `slide`, and the names of what it takes.
 

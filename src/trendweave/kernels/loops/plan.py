@@ -7,7 +7,7 @@ It serves all transitions that leave the state, find their sum by the same metho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -87,7 +87,7 @@ class LoopPlan:
     steps: tuple[StepKind, ...]
     kinds: tuple[StoreKind, ...]
     rankings: tuple[Ranking, ...]
-    furthest: np.ndarray
+    furthest: np.ndarray = field(compare=False)
     readers: tuple[int, ...]  # per store, the queries that read it, as a mask; -1 for all
     order: tuple[int, ...]  # the template's number of each transition
 

@@ -9,18 +9,20 @@ asks for it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from textwrap import indent
 
 from trendweave.kernels.inputs import Selection, Way
 from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED, LoopPlan
 from trendweave.kernels.loops.stores import Stores
 from trendweave.kernels.loops.text import INDENT, Text, write_signature
-from trendweave.kernels.loops.vectors import Numbers, Shape
+from trendweave.kernels.loops.vectors import Numbers, Shape, lanes_of
 
 #: Bits of a product from which on it is too large.
 LARGEST = "2.0**61"
 
 
+@lru_cache(maxsize=256)
 def write_propagate(plan: LoopPlan, shape: Shape) -> tuple[str, tuple[str, ...]]:
     """The text of a loop, and the names of what it takes."""
     return _Writer(plan, shape).write()
@@ -118,9 +120,9 @@ class _Writer(Stores):
             if shape.numbers in (Numbers.INT64, Numbers.LIMBS):
                 put(f"bits = {self.at('bits_of_limbs', 'b')}", "seen = 0")
             if self.limbs:
-                put("limbs = 1", f"width = {self.use('most_limbs')} * {shape.components} * lanes")
+                put("limbs = 1", f"width = {self.use('most_limbs')} * {lanes_of(shape.components)}")
             elif shape.lanes:
-                put(f"width = {shape.components} * lanes")
+                put(f"width = {lanes_of(shape.components)}")
             self.empty_stores()
             self.empty_result()
             if not self.unrolled:
@@ -128,9 +130,7 @@ class _Writer(Stores):
             put("row = row_start[b]")
             with self.text.block("while row < end"):
                 put("heed_stop()", "now = tick[row]")
-                if plan.kinds:
-                    put("used = 0")
-                elif self.arrays:
+                if plan.kinds or self.arrays:
                     put("used = 0")
                 self.tick()
             self.write_results()
@@ -139,7 +139,7 @@ class _Writer(Stores):
         if not self.arrays:
             self.text.put(*(f"total{k} = {self.zero}" for k in range(self.shape.components)))
             return
-        with self.text.block(f"for i in range({self.shape.components} * lanes)"):
+        with self.text.block(f"for i in range({lanes_of(self.shape.components)})"):
             self.text.put(f"{self.at('result', 'i')} = {self.zero}")
 
     def tick(self) -> None:
@@ -316,7 +316,7 @@ class _Writer(Stores):
         if checked and shape.packs:
             put("bits_of_all = nothing")
             with self.text.block("for i in range(low & -8, high, 8)"):
-                numbers = f"load(nothing, pending, at + {k} * lanes + i)"
+                numbers = f"load(nothing, pending, at + {lanes_of(k)} + i)"
                 put(f"bits_of_all = join_bits(bits_of_all, magnitude_bits({numbers}))")
             put("seen |= all_bits(bits_of_all)")
         elif checked:
@@ -343,7 +343,7 @@ class _Writer(Stores):
         """The same eight lanes at a time; what is added of a pack whose count is 0 is 0."""
         with self.text.block_if("value != 0" if self.shape.numbers is Numbers.FLOAT64 else None):
             with self.text.block("for i in range(low & -8, high, 8)"):
-                at = "at + i" if k == 0 else f"at + {k} * lanes + i"
+                at = "at + i" if k == 0 else f"at + {lanes_of(k)} + i"
                 if self.shape.sums:
                     product = "times(load(nothing, pending, at + i), value)"
                     self.text.put(f"store(pending, {at}, add(load(nothing, pending, {at}), {product}))")
@@ -353,7 +353,7 @@ class _Writer(Stores):
     def finish_limbs(self, q: str) -> None:
         """Carry, and multiply with the digits of values; `grown` is 0 where one more limb is needed than there are."""
         put, shape = self.text.put, self.shape
-        put(f"step = {shape.components} * lanes")
+        put(f"step = {lanes_of(shape.components)}")
         self.settle("at")
         certain = self.begins_always(q)
         if not certain:
@@ -368,7 +368,7 @@ class _Writer(Stores):
                     with self.text.block_if(asked):
                         for digit in range(shape.digits):
                             self.multiply(q, k, digit)
-                self.settle(f"at + {k} * lanes")
+                self.settle(f"at + {lanes_of(k)}")
             self.end(q)
             self.wait(q)
 
@@ -392,13 +392,13 @@ class _Writer(Stores):
                     ):
                         self.widen()
                 with self.text.block_if(f"limb + {digit} < limbs" if digit else None):
-                    put(f"to = at + {k} * lanes + (limb + {digit}) * step")
+                    put(f"to = at + {lanes_of(k)} + (limb + {digit}) * step")
                     with self.text.block("for i in range(low, high)"):
                         mask = f"counts >> {self.at('query', 'i')} & 1" if shape.queries else None
                         with self.text.block_if(mask):
                             put("pending[to + i] += value * pending[come + i]")
                 put("limb += 1")
-            self.settle(f"at + {k} * lanes")
+            self.settle(f"at + {lanes_of(k)}")
 
     def widen(self) -> None:
         """One more limb, 0 in all vectors; or a mark that there is none."""
@@ -494,7 +494,7 @@ class _Writer(Stores):
                     put(f"results[{index}] = total{k}")
                 return
             numbers = f"{shape.components} * most_limbs" if self.limbs else str(shape.components)
-            put(f"to = {self.at('offset', 'b')} * {numbers}")
+            put(f"to = {self.at('offset', 'b')}" + (f" * {numbers}" if numbers != "1" else ""))
             with self.text.block(f"for c in range({'limbs * ' if self.limbs else ''}{shape.components})"):
                 with self.text.block(f"for i in range({'here' if shape.lanes else '1'})"):
                     put(f"results[to + i * {numbers} + c] = result[c * lanes + i]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,11 @@ from trendweave.stopping import heed_stop
 
 #: Steps (events x windows x transitions, about) up to which a loop is interpreted: as long as compiling one takes.
 MOST_INTERPRETED = 400_000
+#: Steps that loops of one shape are interpreted for in this process, before one is compiled after all.
+PATIENCE = 1_000_000
+#: Shapes that this is remembered of.
+MOST_SHAPES = 10_000
+_interpreted_steps: dict[Hashable, int] = {}
 _IMPORTS = """from trendweave.kernels.packs import (
     add, all_bits, any_set, join_bits, keep_between, keep_bits, larger, load, magnitude_bits, raise_others,
     shift_down, spread, store, times
@@ -24,13 +29,22 @@ from trendweave.kernels.stopping import heed_stop
 """
 
 
-def is_interpreted(work: int) -> bool:
-    """Whether a loop with so many steps is interpreted."""
+def is_interpreted(steps: int, shape: Hashable) -> bool:
+    """Whether a loop with so many steps is interpreted: of one that is run again and again, only the first runs are."""
     if kernel.only_writes():
         return False
     if kernel.never_compiles():
         return True
-    return work <= MOST_INTERPRETED and not kernel.compiles_always()
+    if steps > MOST_INTERPRETED or kernel.compiles_always():
+        return False
+    return _interpreted_steps.get(shape, 0) + steps <= PATIENCE
+
+
+def note_interpreted(steps: int, shape: Hashable) -> None:
+    """Remember that a loop was interpreted."""
+    if len(_interpreted_steps) > MOST_SHAPES:
+        _interpreted_steps.clear()
+    _interpreted_steps[shape] = _interpreted_steps.get(shape, 0) + steps
 
 
 def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, Any], interpreted: bool) -> None:
@@ -45,8 +59,10 @@ def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, 
             values["fits"][:] = True
         return
     if not interpreted:
-        compiled_loop(text, name)(*(values[one] for one in takes))
-        heed_stop()
+        try:
+            compiled_loop(text, name)(*(values[one] for one in takes))
+        finally:
+            heed_stop()  # what ends a loop that was asked to stop
         return
     lists = {one: _as_list(values[one]) for one in takes}
     _interpreted(text, name)(*lists.values())
@@ -60,7 +76,10 @@ def run_kernel(function: Kernel, reads: tuple[Any, ...], writes: tuple[np.ndarra
     """Run a loop that is the same for every plan, over what it reads and the arrays that it writes."""
     heed_stop()
     if not interpreted and not kernel.only_writes():
-        function.compiled(*reads, *writes)
+        try:
+            function.compiled(*reads, *writes)
+        finally:
+            heed_stop()
     else:
         lists = [_as_list(one) for one in writes]
         function.interpret([*(_as_list(one) for one in reads), *lists])

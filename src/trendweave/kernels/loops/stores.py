@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from trendweave.kernels.inputs import Selection, Way
 from trendweave.kernels.loops.plan import StepKind, StoreKind
-from trendweave.kernels.loops.vectors import Vectors
+from trendweave.kernels.loops.vectors import Vectors, lanes_of
 
 FAR_BEFORE = -(2**62)
 _COMPARISONS = {"<": "{} < {}", "<=": "{} <= {}", ">": "{} > {}", ">=": "{} >= {}", "=": "{} == {}", "!=": "{} != {}"}
@@ -47,7 +47,7 @@ class Stores(Vectors):
         if methods != {Way.SCAN}:
             if self.arrays and self.limbs:
                 self.use("nodes")
-                put(f"clear(nodes, used_nodes, width, 0, {shape.components} * lanes)")
+                put(f"clear(nodes, used_nodes, width, 0, {lanes_of(shape.components)})")
             else:
                 with self.text.block(f"for i in range(used_nodes * {self.width})"):
                     put(f"{self.at('nodes', 'i')} = {self.zero}")

@@ -63,6 +63,11 @@ class Shape:
         return 1 if self.sums else 0
 
 
+def lanes_of(components: int) -> str:
+    """So many times the lanes: where a component begins, or how many numbers there are."""
+    return "lanes" if components == 1 else f"{components} * lanes"
+
+
 class Vectors:
     """What the parts of a loop have in common. States, transitions and stores are written one by one, or gone over in a
     loop where they are many: their numbers are texts, digits or the name of a variable."""
@@ -146,9 +151,7 @@ class Vectors:
                     yield ["c + i"]
             return
         with self.text.block(header):
-            yield ["i", "lanes + i", *(f"{k} * lanes + i" for k in range(2, self.shape.components))][
-                : self.shape.components
-            ]
+            yield ["i", *(f"{lanes_of(k)} + i" for k in range(1, self.shape.components))]
 
     def x(self, component: int) -> str:
         """A component of the vector at hand; in lane i, with lanes."""
@@ -167,7 +170,7 @@ class Vectors:
         if not self.arrays:
             self.each(line)
             return
-        end = f"limbs * {self.shape.components} * lanes" if self.limbs else "width"
+        end = f"limbs * {lanes_of(self.shape.components)}" if self.limbs else "width"
         if self.shape.packs:
             with self.text.block(f"for i in range(0, {end}, 8)"):
                 self.put_pack(line, "i")
