@@ -90,11 +90,12 @@ def interrupt(*_):
 signal.signal(signal.SIGALRM, interrupt)
 events = pa.table({"time": [1, 2, 3], "type": ["A"] * 3})
 query = trendweave.query("RETURN COUNT(*) AS n PATTERN A+")
-signal.setitimer(signal.ITIMER_REAL, 0.1)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
 try:
     query.run(events)
 except TimeoutError:
     print("interrupted")
+signal.setitimer(signal.ITIMER_REAL, 0)
 print(query.run(events)["n"].to_pylist())
 """
 
