@@ -29,7 +29,7 @@ from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
-LIMBS_EXPECTED = 4  # of them, when numbers have limbs
+LIMBS_EXPECTED = 8  # of them, when numbers have limbs
 FIRST_LIMBS = 8  # at most so many limbs in the first attempt with limbs
 MORE_LIMBS = 4  # times as many in the next one: each attempt goes over the rows again, and memory is for the most
 MANY_BLOCKS = 100  # from so many on, a few are tried first: they cost a twentieth of what a vain attempt would
