@@ -99,6 +99,7 @@ class Engine:
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
         self.plans: dict[bool, tuple[LoopPlan, Columns]] = {}
+        self.of_methods: dict[tuple[Way, ...], tuple[LoopPlan, Columns]] = {}
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
@@ -149,9 +150,11 @@ class Engine:
         if exact_sums not in self.plans:
             readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
             methods = choose_methods(self.template, self.conditions, self.selection, exact_sums, self.force_way)
-            self.plans[exact_sums] = make_plan(
-                self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
-            )
+            if methods not in self.of_methods:
+                self.of_methods[methods] = make_plan(
+                    self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
+                )
+            self.plans[exact_sums] = self.of_methods[methods]
         return self.plans[exact_sums]
 
     def run(self, blocks, values, states, numbers: Numbers, limbs=1, bits_at_most=INT64_BITS, row_results=None):

@@ -50,9 +50,12 @@ def arguments_for(
     codes = columns.codes.matrix(count) if plan.rankings or "codes" in takes else np.zeros((0, 0), np.int64)
     given: dict[str, Any] = {}
     if plan.rankings:
-        given["places_from"] = np.concatenate([[0], np.cumsum(blocks.row_end - blocks.row_start)])
-        for place, ranking in enumerate(plan.rankings):
-            given |= rank_rows(place, ranking, codes, blocks.row_start, blocks.row_end, interpreted)
+        of_blocks, given = columns.ranks.get(id(blocks), (None, {}))
+        if of_blocks is not blocks:
+            given = {"places_from": np.concatenate([[0], np.cumsum(blocks.row_end - blocks.row_start)])}
+            for place, ranking in enumerate(plan.rankings):
+                given |= rank_rows(place, ranking, codes, blocks.row_start, blocks.row_end, interpreted)
+            columns.ranks[id(blocks)] = blocks, given
     sizes = _sizes(plan, shape, rows, blocks, limbs, given)
     number: Any = NUMBER_TYPES.get(shape.numbers, np.int64)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -58,13 +59,15 @@ class StepKind:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that a loop reads, each a row of a matrix; tables of pair tests one after the other."""
+    """The columns that a loop reads, each a row of a matrix; tables of pair tests one after the other; and ranks that
+    were found for blocks, by the blocks' identity."""
 
     codes: ColumnList
     guards: ColumnList
     start_guards: ColumnList
     final_guards: ColumnList
     answers: list[np.ndarray]
+    ranks: dict[int, tuple[Any, dict[str, np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -120,14 +123,14 @@ def fitting_methods(condition: Condition, selection: Selection, exact_sums: bool
 
 def choose_methods(
     template: Template, conditions: Sequence[Condition], selection: Selection, exact_sums: bool, forced: str | None
-) -> list[Way]:
+) -> tuple[Way, ...]:
     """One method per transition: the one that its condition names, the cheapest one where it names none.
 
     Raises:
         ValueError: A named method cannot serve its transition.
     """
     if forced == "scan":
-        return [Way.SCAN] * len(conditions)
+        return (Way.SCAN,) * len(conditions)
     named = [condition.way if exact_sums else condition.inexact_way for condition in conditions]
     methods = []
     for number, (condition, method) in enumerate(zip(conditions, named, strict=True)):
@@ -142,7 +145,7 @@ def choose_methods(
                 if named[number] is not None:
                     raise ValueError(f"transition {number} must be scanned, as another one from its state is")
                 methods[number] = Way.SCAN
-    return methods
+    return tuple(methods)
 
 
 def _rank(condition: Condition, codes: ColumnList) -> Ranking:
@@ -185,7 +188,7 @@ def make_plan(
         readers: Per transition, the queries that have it, as a mask; -1 for all. Stores are for the same queries, but
             where they are scanned.
     """
-    columns = Columns(ColumnList(), ColumnList(), ColumnList(), ColumnList(), [])
+    columns = Columns(ColumnList(), ColumnList(), ColumnList(), ColumnList(), [], {})
     guard_of = [None if c.guard is None else columns.guards.number(c.guard) for c in conditions]
     rankings = dict[Ranking, int]()
     slots = dict[int, list[int]]()  # of the scanned store of each state
