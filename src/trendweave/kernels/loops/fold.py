@@ -196,7 +196,6 @@ class _Slide:
             *(["values"] if shape.counted else []),
             "newer",
             "matrix",
-            "change",
             "older",
         ]
         takes += ["results", *(["fits"] if shape.is_checked else [])]
@@ -257,28 +256,29 @@ class _Slide:
         if self.shape.is_checked:
             self.text.put(f"seen |= {number} ^ ({number} >> 63)" if part else f"seen |= {number}")
 
-    def tick(self, add_row: Callable[[str], None], limit: str, move: str) -> None:
-        """Add the rows of one time to `change`."""
-        text = self.text
-        text.put("now = tick[row]", "pending = False")
+    def tick(self, add_row: Callable[[str, str], None], matrix: str, limit: str, move: str, last: str) -> None:
+        """Add the rows of one time to a matrix: in its second half, until all are known. A row that is read once, and
+        the last of its time, is added at once: each number is read before it is written."""
+        text, words = self.text, self.shape.words
+        half = self.square * self.shape.components
+        text.put("now = tick[row]", "pending = False", f"to = {half}")
+        if words == 1 and len(set(self.shape.variable)) == self.shape.past:
+            text.put("mask = letters[row]")
+            with text.block(f"if ({last}) and mask & (mask - 1) == 0"):
+                text.put("to = 0")
         with text.block(f"while {limit} and tick[row] == now"):
-            with text.block("if window_first[row] <= window_last[row]"):
-                if self.shape.words == 1:
-                    text.put("mask = letters[row]")
-                for q in self.states():
-                    with text.block(f"if {self.shape.reads(int(q) if q != 'q' else q)}"):
-                        text.put("pending = True")
-                        with text.block(f"for i in range({self.size})"):
-                            add_row(q)
+            if words == 1:
+                text.put("mask = letters[row]")
+            for q in self.states():
+                with text.block(f"if {self.shape.reads(int(q) if q != 'q' else q)}"):
+                    text.put("pending = True")
+                    with text.block(f"for i in range({self.size})"):
+                        add_row(q, matrix)
             text.put(move)
-
-    def settle(self, matrix: str) -> None:
-        """matrix += change; change = 0."""
-        text = self.text
-        with text.block("if pending"):
+        with text.block("if pending and to != 0"):
             for part in range(self.shape.components):
                 with text.block(f"for i in range({part * self.square}, {(part + 1) * self.square})"):
-                    text.put(f"{matrix}[i] += change[i]", f"change[i] = {self.zero}")
+                    text.put(f"{matrix}[i] += {matrix}[{half} + i]", f"{matrix}[{half} + i] = {self.zero}")
                     self.watch(f"{matrix}[i]", part)
 
     def product(self, q: str, part: int) -> None:
@@ -290,38 +290,38 @@ class _Slide:
         with self.text.block(f"if counted[{(part - 1) * self.shape.past} + q]"):
             _add_product(self.text, self.shape, part, "row")
 
-    def change(self, part: int, state: str, amount: str) -> None:
-        to = f"change[{self.line(part, state)} + i]"
+    def change(self, matrix: str, part: int, state: str, amount: str) -> None:
+        to = f"{matrix}[to + {self.line(part, state)} + i]"
         self.text.put(f"{to} += {amount}")
         self.watch(to, part)
 
-    def append_row(self, q: str) -> None:
-        """What a row, read as a state, adds behind `newer`, to the ways from one state before."""
+    def append_row(self, q: str, matrix: str) -> None:
+        """What a row, read as a state, adds behind a matrix, to the ways from one state before."""
         for part, amount in enumerate("x" + "y" * len(self.shape.counted)):
             self.text.put(f"{amount} = {self.zero}")
             for source in self.sources(q):
-                self.text.put(f"{amount} += newer[{self.line(part, source)} + i]")
+                self.text.put(f"{amount} += {matrix}[{self.line(part, source)} + i]")
             if part:
                 self.product(q, part)
             self.watch(amount, part)
-            self.change(part, q, amount)
+            self.change(matrix, part, q, amount)
 
-    def prepend_row(self, q: str) -> None:
-        """What a row, read as a state, adds in front of `matrix`, to the ways to one state after."""
+    def prepend_row(self, q: str, matrix: str) -> None:
+        """What a row, read as a state, adds in front of a matrix, to the ways to one state after."""
         for part, amount in enumerate("x" + "y" * len(self.shape.counted)):
-            self.text.put(f"{amount} = matrix[{self.line(part, q)} + i]")
+            self.text.put(f"{amount} = {matrix}[{self.line(part, q)} + i]")
             if part:
                 self.product(q, part)
                 self.watch(amount, part)
             for source in self.sources(q):
-                self.change(part, source, amount)
+                self.change(matrix, part, source, amount)
 
     def append(self) -> None:
         """The rows from `end` to `reach` behind `newer`."""
         self.text.put("row = end")
         with self.text.block("while row < reach"):
-            self.tick(self.append_row, "row < reach", "row += 1")
-            self.settle("newer")
+            last = "row + 1 == reach or tick[row + 1] != now"
+            self.tick(self.append_row, "newer", "row < reach", "row += 1", last)
 
     def prepend(self) -> None:
         """All rows become old: from the last to the first in front of `matrix`, whose line of the empty past is kept
@@ -330,8 +330,8 @@ class _Slide:
         self.identity("matrix")
         text.put("bad_before = -1", "row = reach - 1", "seen = 0")
         with text.block("while row >= begin"):
-            self.tick(self.prepend_row, "row >= begin", "row -= 1")
-            self.settle("matrix")
+            last = "row == begin or tick[row - 1] != now"
+            self.tick(self.prepend_row, "matrix", "row >= begin", "row -= 1", last)
             if self.shape.is_checked:
                 with text.block(f"if bad_before < 0 and seen >> {CHECKED_BITS} != 0"):
                     text.put("bad_before = row + 1")

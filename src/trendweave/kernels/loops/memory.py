@@ -123,7 +123,7 @@ def slide_arguments(takes: tuple[str, ...], shape: FoldShape, rows: Rows, blocks
     return fold_arguments(takes, rows, blocks, values) | {
         "segment": blocks.segment, "first_window": blocks.window, "windows": blocks.lanes, "offset": blocks.offset,
         "window_first": rows.window_first, "window_last": rows.window_last,
-        **{name: np.zeros(numbers * (shape.past + 1), number) for name in ("newer", "matrix", "change")},
+        **{name: np.zeros(2 * numbers * (shape.past + 1), number) for name in ("newer", "matrix")},
         "older": np.zeros(longest * numbers, number),
         "variable": np.array(shape.variable, np.int64), "final": np.array(shape.final, np.int64),
         "sources": np.array([source for of_state in shape.sources for source in of_state], np.int64),
