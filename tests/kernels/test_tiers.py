@@ -50,6 +50,16 @@ def test_many_steps_are_compiled_at_once(ran, monkeypatch):
     assert ran == [False]
 
 
+def test_a_few_of_many_blocks_are_run_as_the_others(ran, monkeypatch):
+    """What is tried first, to see whether words hold the numbers, is not interpreted where all of it is compiled."""
+    monkeypatch.setattr(run, "MOST_INTERPRETED", 1_000)
+    rows, numbers = 1_200, np.arange(1_200)
+    given = Rows(np.array([0, rows]), numbers, numbers // 6, numbers // 6, np.ones(rows, np.uint64))
+    counts = aggregate(given, KLEENE, [Condition((Comparison(numbers, "<", numbers),))]).count
+    assert counts.tolist() == [63] * 200
+    assert ran == [False, False]
+
+
 def test_all_is_compiled_where_it_is_asked_for(ran):
     with always_compile():
         count(20)

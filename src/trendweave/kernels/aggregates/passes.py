@@ -181,7 +181,7 @@ class Engine:
             numbers, len(states) + sums, counted, self.selection, self.rows.letters.shape[1], lanes, masks is not None,
             values.shape[1], row_results is not None,
         )  # fmt: skip
-        steps = count_steps(blocks, plan, shape)
+        steps = count_steps(self.blocks, plan, shape)  # of all blocks: a few of many are run as the others will be
         interpreted = numbers is Numbers.EXACT or is_interpreted(steps, plan)
         if interpreted:
             note_interpreted(steps, plan)
@@ -246,7 +246,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(self.steps_of(blocks, numbers), self.plan(True)[0]):
+        elif sums_exactly(self.steps_of(numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, python_integers(values, digits), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
         elif values is not None and self.likely_fits(blocks, values, states):
@@ -284,10 +284,10 @@ class Engine:
             limbs *= MORE_LIMBS
         return columns
 
-    def steps_of(self, blocks, components: int) -> int:
-        """About how many steps a pass over the given blocks takes."""
+    def steps_of(self, components: int) -> int:
+        """About how many steps a pass of whole numbers takes."""
         plan, _ = self.plan(True)
-        return count_steps(blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
+        return count_steps(self.blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
 
     def count_with_large(self, variable: int, blocks, small: np.ndarray, fits: np.ndarray) -> np.ndarray:
         """The given counts, and large ones where these do not fit."""
