@@ -95,7 +95,11 @@ def test_products_whose_factors_enter_and_leave(factors, leave, twos):
 def with_packs(numbers, bits, first, end):
     eight = packs.load(packs.spread(numbers[0]), numbers, np.uint64(1))
     both = packs.add(eight, packs.spread(np.int64(5)))
-    packs.store(numbers, np.uint64(9), packs.keep_between(packs.shift_down(both, bits), 16, first, end))
+    packs.store(
+        numbers,
+        np.uint64(9),
+        packs.put_between(packs.shift_down(both, bits), 16, first, end, packs.spread(np.int64(0))),
+    )
     mask = (np.int64(1) << bits) - 1
     packs.store(numbers, np.uint64(17), packs.keep_bits(both, mask))
     packs.store(numbers, np.uint64(25), packs.add(packs.load(numbers[0], numbers, np.uint64(2)), numbers[0]))
