@@ -8,7 +8,7 @@ from trendweave.kernels.decimal_text import decimal_text
 from trendweave.kernels.folding import Measured, extend, finish, make_algebra, no_summaries
 from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
-from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
+from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.kernels.numbering import number_near, number_present, number_ticks
 from trendweave.kernels.query_masks import first_seen
@@ -110,12 +110,10 @@ def run_side_by_side() -> None:
 
 def count_steps(numbers: np.ndarray) -> None:
     """A+, contiguous."""
-    one, ends = np.zeros(1, np.int64), np.array([0, 1])
-    automaton = Automaton(np.zeros(1, np.int32), one, np.ones(1, bool), one, one, one, ends)
-    steps = NeighbourSteps(np.ones(ROWS, np.uint64), np.ones(ROWS, np.uint64))
     segment, window, low, high = np.empty((4, ROWS), np.int64)
     found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
-    count_runs(automaton, steps, Ranges(low[:found], high[:found], low[:found], low[:0]), np.zeros(found), True)
+    loop, bits = write_count(Automaton((0,), (0,), (0,), ((0, 0),)), True), np.ones(ROWS, np.uint8)
+    loop(bits, bits.copy(), low[:found], high[:found], np.zeros(found))
 
 
 def run_shared() -> None:

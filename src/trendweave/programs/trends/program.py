@@ -68,9 +68,9 @@ class TrendAggregates(BoundTrends):
         options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
         try:
             if self.way is None and self.device != "gpu" and steps_from_row_to_row(self.plan):
-                from trendweave.programs.trends.contiguous.counts import count_all_runs
+                from trendweave.programs.trends.contiguous.lists import count_contiguous
 
-                counted = count_all_runs(self.plan, self.preparation, rows, options)
+                counted = count_contiguous(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted
             find_distinct = DistinctValues(DEFAULTS.memory)
@@ -187,11 +187,11 @@ class TrendLists(BoundTrends):
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
-            from trendweave.programs.trends.contiguous.lists import list_runs
+            from trendweave.programs.trends.contiguous.lists import list_contiguous
 
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
-                return list_runs(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
+                return list_contiguous(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
         from trendweave.programs.trends.lists import WrittenTrends
 
         listing = count_and_list(self, rows, scope, self.detection)
