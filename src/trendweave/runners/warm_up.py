@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from trendweave.kept_code.cache import prefixes_of_kernels
-from trendweave.kept_code.folders import kernel_folder
-from trendweave.kept_code.kernel import always_compile
-from trendweave.kept_code.packs import list_kernels
+from trendweave.kernel_cache.cache import prefixes_of_kernels
+from trendweave.kernel_cache.folders import kernel_folder
+from trendweave.kernel_cache.kernel import always_compile
+from trendweave.kernel_cache.packs import list_kernels
 from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows
@@ -43,7 +43,7 @@ class WarmUp:
 
 
 def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]] = ()) -> WarmUp:
-    """Compile everything that runs need, or load it where this machine has compiled it before.
+    """Compile what is the same for all runs, and loops of common shapes; load what this machine has compiled before.
 
     Args:
         pack: A zip to write with all that was compiled, for other machines of the same kind.

@@ -20,11 +20,12 @@ from trendweave.kernels.inputs import (
     Selection,
     Way,
 )
-from trendweave.kernels.loops.fold import fold_shape, write_fold, write_slide
+from trendweave.kernels.loops.fold import fold_shape, write_fold
 from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
 from trendweave.kernels.loops.propagate import write_propagate
 from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.slide import write_slide
 from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 

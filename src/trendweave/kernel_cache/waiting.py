@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO
 
-from trendweave.kept_code.files import KERNELS
-from trendweave.kept_code.folders import kernel_folder, kernel_folders
+from trendweave.kernel_cache.files import KERNELS
+from trendweave.kernel_cache.folders import kernel_folder, kernel_folders
 from trendweave.stopping import Work, current_work, heed_stop
 
 try:
@@ -26,8 +26,8 @@ PATIENCE = 2.0
 _PAUSE = 5.0
 #: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
 _LONGEST_WAIT = 120.0
-#: The longest was seen for lists of trends with conditions on other events, on a busy machine.
-_RANGE = "5 seconds to 2 minutes"
+#: Measured: 2 seconds for a list of pairs, 12 for matches that conditions on the whole choose, more for many queries.
+_RANGE = "2 to 30 seconds of CPU time"
 #: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
 _VARIABLE = "TRENDWEAVE_PROGRESS"
 
