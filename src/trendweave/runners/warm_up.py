@@ -42,7 +42,7 @@ class WarmUp:
 
 
 def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]] = ()) -> WarmUp:
-    """Compile everything that runs need, or load it where this machine has compiled it before.
+    """Compile what is the same for all runs, and loops of common shapes; load what this machine has compiled before.
 
     Args:
         pack: A zip to write with all that was compiled, for other machines of the same kind.

@@ -1,0 +1,280 @@
+"""The writers of loops that fold rows onto matrices, and of the one that applies matrices to vectors.
+
+A stretch of rows is a matrix: the trends that were in a state before it (a line; the last one is that of the empty
+past) are afterwards in other states, in so many ways. With sums a matrix has, per component, such numbers, as dual
+numbers; for the largest value sums are maxima. `fold_on` adds rows behind many matrices: panes, what a stream carries.
+`apply` multiplies a vector that holds nothing but the empty past by some matrices, one after the other: a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
+from trendweave.kernels.loops.text import Text
+from trendweave.kernels.loops.vectors import Numbers
+
+_NAMES = "NO_TREND = -(2**63)\nNO_VALUE = NO_TREND + 1\n\n\n"
+
+
+@lru_cache(maxsize=256)
+def write_fold_on(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
+    """The text of `fold_on`, and the names of what it takes. Matrices lie one after the other in `results`, each of
+    them as [component, state after, line]."""
+    return _FoldOn(shape).write()
+
+
+@lru_cache(maxsize=256)
+def write_apply(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
+    """The text of `apply`, and the names of what it takes. Of windows that begin with the same matrix, which lie side
+    by side, the longer ones go on from the shorter ones."""
+    return _Apply(shape).write()
+
+
+class Matrices:
+    """What loops over matrices have in common. States are written one by one, or gone over in a loop where they are
+    many."""
+
+    def __init__(self, shape: FoldShape) -> None:
+        self.shape, self.text = shape, Text()
+        self.square = (shape.past + 1) * shape.lines
+        self.largest = shape.numbers is Numbers.LARGEST
+        self.zero, self.one = "0", "1"
+        if shape.numbers is Numbers.FLOAT64:
+            self.zero, self.one = "0.0", "1.0"
+        elif self.largest:
+            self.zero, self.one = "NO_TREND", "NO_VALUE"
+
+    def tables(self, *more: str) -> list[str]:
+        """What tells of states, where they are not written out."""
+        if self.shape.is_written:
+            return []
+        return ["variable", "sources", "source_from", *more, *(["counted"] if self.shape.counted else [])]
+
+    def states(self) -> Iterator[str]:
+        """The number of every state; the block of its lines is open."""
+        if self.shape.is_written:
+            yield from map(str, range(self.shape.past))
+        else:
+            with self.text.block(f"for q in range({self.shape.past})"):
+                yield "q"
+
+    def sources(self, q: str) -> Iterator[str]:
+        """What precedes a state; the block of its lines is open."""
+        if q != "q":
+            yield from map(str, self.shape.sources[int(q)])
+        else:
+            with self.text.block("for j in range(source_from[q], source_from[q + 1])"):
+                yield "sources[j]"
+
+    def finals(self) -> Iterator[str]:
+        """The states that end trends; the block of their lines is open."""
+        if self.shape.is_written:
+            yield from map(str, self.shape.final)
+        else:
+            with self.text.block("for f in final"):
+                yield "f"
+
+    def line(self, part: int, state: str) -> str:
+        """Where a line of a matrix begins."""
+        lines = self.shape.lines
+        if state.isdigit():
+            return str(part * self.square + int(state) * lines)
+        return f"{part * self.square} + {state} * {lines}" if part else f"{state} * {lines}"
+
+    def identity(self, matrix: str) -> None:
+        """The matrix of no rows."""
+        lines, size = self.shape.lines, self.square * self.shape.components
+        with self.text.block(f"for i in range({size})"):
+            self.text.put(f"{matrix}[i] = {self.zero}")
+        for begin in range(0, size if self.largest else self.square, self.square):
+            if self.shape.is_vector:
+                self.text.put(f"{matrix}[{begin + self.shape.past}] = {self.one}")
+                continue
+            with self.text.block(f"for i in range({begin}, {begin + self.square}, {lines + 1})"):
+                self.text.put(f"{matrix}[i] = {self.one}")
+
+    def watch(self, number: str, part: int) -> None:
+        if self.shape.is_checked:
+            self.text.put(f"seen |= {number} ^ ({number} >> 63)" if part else f"seen |= {number}")
+
+    def add(self, to: str, amount: str) -> str:
+        return f"{to} = max({to}, {amount})" if self.largest else f"{to} += {amount}"
+
+    def tick(self, add_row: Callable[[str, str], None], matrix: str, limit: str, move: str, last: str) -> None:
+        """Add the rows of one time to a matrix: in its second half, until all are known. A row that is read once, and
+        the last of its time, is added at once: each number is read before it is written."""
+        text, shape = self.text, self.shape
+        half = self.square * shape.components
+        text.put("now = tick[row]", "pending = False", f"to = {half}")
+        if shape.words == 1 and len(set(shape.variable)) == shape.past and not shape.resets:
+            text.put("mask = letters[row]")
+            with text.block(f"if ({last}) and mask & (mask - 1) == 0"):
+                text.put("to = 0")
+        text.put(*(f"reset{number} = False" for number, _ in enumerate(shape.resets)))
+        with text.block(f"while {limit} and tick[row] == now"):
+            if shape.words == 1:
+                text.put("mask = letters[row]")
+            for q in self.states():
+                with text.block(f"if {shape.reads(int(q) if q != 'q' else q)}"):
+                    text.put("pending = True")
+                    with text.block(f"for i in range({shape.lines})"):
+                        add_row(q, matrix)
+            for number, (_, variable) in enumerate(shape.resets):
+                with text.block(f"if {shape.reads_variable(variable)}"):
+                    text.put(f"reset{number} = True")
+            text.put(move)
+        for number, (state, _) in enumerate(shape.resets):
+            with text.block(f"if reset{number}"):
+                for part in range(shape.components):
+                    with text.block(f"for i in range({shape.lines})"):
+                        text.put(f"{matrix}[{self.line(part, str(state))} + i] = {self.zero}")
+        with text.block("if pending and to != 0"):
+            for part in range(shape.components):
+                with text.block(f"for i in range({part * self.square}, {(part + 1) * self.square})"):
+                    text.put(self.add(f"{matrix}[i]", f"{matrix}[{half} + i]"), f"{matrix}[{half} + i] = {self.zero}")
+                    self.watch(f"{matrix}[i]", part)
+
+    def product(self, q: str, part: int) -> None:
+        """y += value * x, where the rows of a state count; of the largest value, y = max(y, value)."""
+        place = part - (not self.largest)
+        counts = q == "q" or self.shape.counted[place][int(q)]
+        with self.text.block_if(f"counted[{place * self.shape.past} + q]" if q == "q" else None):
+            if counts and self.largest:
+                with self.text.block("if x != NO_TREND"):
+                    self.text.put(f"x = max(x, values[{f'{place} * n + ' if place else ''}row])")
+            elif counts:
+                add_product(self.text, self.shape, part, "row")
+
+    def change(self, matrix: str, part: int, state: str, amount: str) -> None:
+        to = f"{matrix}[to + {self.line(part, state)} + i]"
+        self.text.put(self.add(to, amount))
+        self.watch(to, part)
+
+    def append_row(self, q: str, matrix: str) -> None:
+        """What a row, read as a state, adds behind a matrix, to the ways from one state before."""
+        for part in range(self.shape.components):
+            amount = "x" if part == 0 or self.largest else "y"
+            self.text.put(f"{amount} = {self.zero}")
+            for source in self.sources(q):
+                self.text.put(self.add(amount, f"{matrix}[{self.line(part, source)} + i]"))
+            if part or self.largest:
+                self.product(q, part)
+            self.watch(amount, part)
+            self.change(matrix, part, q, amount)
+
+    def multiply(self, one: str, other: str, total: str) -> None:
+        """total += one * other, where none is 0: infinity times 0 is no number."""
+        with self.text.block(f"if {one} != {self.zero} and {other} != {self.zero}"):
+            self.text.put(self.add(total, f"max({one}, {other})" if self.largest else f"{one} * {other}"))
+            if self.shape.is_checked:
+                self.text.put(f"bound += abs(float({one}) * float({other}))")
+
+
+class _FoldOn(Matrices):
+    """The writer of the loop over runs of rows, one for each matrix."""
+
+    def write(self) -> tuple[str, tuple[str, ...]]:
+        shape, text = self.shape, self.text
+        parts, half = shape.components, self.square * shape.components
+        takes = ["row_start", "row_end", "tick", "letters", *(["values"] if shape.counted else []), "total", "results"]
+        takes += [*(["fits"] if shape.is_checked else []), *self.tables()]
+        kept = shape.past * shape.lines
+        with text.block_of("fold_on", tuple(takes)):
+            text.put("n = len(tick)")
+            with text.block(f"for i in range({half})"):
+                text.put(f"total[{half} + i] = {self.zero}")
+            with text.block("for b in range(len(row_start))"):
+                text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {parts * kept}")
+                text.put(*(["seen = 0"] if shape.is_checked else []))
+                self.identity("total")
+                self.copy("total[{here}] = results[{there}]")
+                with text.block("while row < end"):
+                    last = "row + 1 == end or tick[row + 1] != now"
+                    self.tick(self.append_row, "total", "row < end", "row += 1", last)
+                    if shape.is_checked:
+                        with text.block(f"if seen >> {CHECKED_BITS} != 0"):
+                            text.put("break")
+                if shape.is_checked:
+                    text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
+                with text.block_if("fits[b]" if shape.is_checked else None):
+                    self.copy("results[{there}] = total[{here}]")
+        return f"{_NAMES if self.largest else ''}{text}", tuple(takes)
+
+    def copy(self, line: str) -> None:
+        """A line for each number of a matrix, but for those of the empty past."""
+        kept = self.shape.past * self.shape.lines
+        for part in range(self.shape.components):
+            with self.text.block(f"for i in range({kept})"):
+                there, here = (f"{part * size} + i" if part else "i" for size in (kept, self.square))
+                self.text.put(line.format(here=here, there=f"at + {there}"))
+
+
+class _Apply(Matrices):
+    """The writer of the loop over windows, each some matrices one after the other: low[w] to high[w]."""
+
+    def write(self) -> tuple[str, tuple[str, ...]]:
+        shape, text, parts, size = self.shape, self.text, self.shape.components, self.shape.past + 1
+        takes = ["low", "high", "maps", "vector", "results", *(["fits"] if shape.is_checked else [])]
+        takes += ["final"] * (not shape.is_written)
+        with text.block_of("apply", tuple(takes)):
+            with text.block("for w in range(len(low))"):
+                text.put("heed_stop()")
+                with text.block("if w == 0 or low[w] != low[w - 1]"):
+                    text.put("reached = low[w]", *(["seen = 0"] if shape.is_checked else []))
+                    with text.block(f"for i in range({2 * parts * size})"):
+                        text.put(f"vector[i] = {self.zero}")
+                    for part in range(parts if self.largest else 1):
+                        text.put(f"vector[{part * size + shape.past}] = {self.one}")
+                with text.block("for number in range(reached, high[w])"):
+                    text.put(f"at = number * {parts * shape.past * shape.lines}")
+                    with text.block(f"for q in range({shape.past})"):
+                        for part in range(parts):
+                            self.follow(part)
+                    for part in range(parts):
+                        with text.block(f"for q in range({part * size}, {part * size + shape.past})"):
+                            text.put(f"vector[q] = vector[{parts * size} + q]")
+                    if shape.is_checked:
+                        with text.block(f"if seen >> {CHECKED_BITS} != 0"):
+                            text.put("break")
+                text.put("reached = max(reached, high[w])")
+                self.write_results()
+        return f"{_NAMES if self.largest else ''}{text}", tuple(takes)
+
+    def follow(self, part: int) -> None:
+        """What a component of a state is after one more matrix."""
+        shape, text, size = self.shape, self.text, self.shape.past + 1
+        text.put(f"total = {self.zero}", *(["bound = 0.0"] if shape.is_checked else []))
+        with text.block(f"for i in range({shape.lines})"):
+            before = "i" if not shape.is_vector else str(shape.past)
+
+            def ways(of_part: int) -> str:
+                return f"maps[at + {of_part * shape.past * shape.lines} + q * {shape.lines} + i]"
+
+            if self.largest:
+                text.put(f"left = vector[{part * size} + {before}]", f"right = {ways(part)}")
+                self.multiply("left", "right", "total")
+            else:
+                text.put(f"left = vector[{before}]", f"right = {ways(part)}")
+                self.multiply("left", "right", "total")
+                if part:
+                    text.put(f"left = vector[{part * size} + {before}]", f"right = {ways(0)}")
+                    self.multiply("left", "right", "total")
+        if shape.is_checked:
+            with text.block(f"if bound >= 2.0**{CHECKED_BITS}"):
+                text.put("seen |= 1 << 62")
+        text.put(f"vector[{(self.shape.components + part) * size} + q] = total")
+
+    def write_results(self) -> None:
+        shape, text, size = self.shape, self.text, self.shape.past + 1
+        for part in range(shape.components):
+            text.put(f"total{part} = {self.zero}")
+        for final in self.finals():
+            for part in range(shape.components):
+                text.put(self.add(f"total{part}", f"vector[{part * size} + {final}]"))
+        if shape.is_checked:
+            text.put(f"fits[w] = seen >> {CHECKED_BITS} == 0")
+        with text.block_if("fits[w]" if shape.is_checked else None):
+            for part in range(shape.components):
+                text.put(f"results[w * {shape.components} + {part}] = total{part}")
