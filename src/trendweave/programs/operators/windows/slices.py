@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.measured import Measured, measure
+from trendweave.programs.operators.ordering import OrderedRows
 from trendweave.programs.operators.partials import ColumnPart, Partials, choose, merge, summarise
 from trendweave.programs.operators.sums import Sums
 from trendweave.programs.operators.windows.edges import StepSpan
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows
 from trendweave.rows.codes import first_of_each, key_codes
 
 #: The column with the beginning of a slice, in steps, and that with how many events it has.

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from trendweave.programs.operators.windows.folded_steps import FoldedSteps
+from trendweave.programs.operators.steps import FoldedSteps
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, merge_slices
 from trendweave.rows.arrow_bytes import as_stream, from_stream
