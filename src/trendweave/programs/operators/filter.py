@@ -21,6 +21,7 @@ from trendweave.kernel_cache.kernel import load_text
 from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.operator_plans import FilterPlan
+from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.steps import UpToWatermark
 from trendweave.programs.program import (
     EVERYTHING,
@@ -29,16 +30,14 @@ from trendweave.programs.program import (
     Flag,
     Needs,
     Output,
-    PartialResults,
     Scope,
     Step,
-    TimeCut,
     Work,
 )
-from trendweave.results.types import ResultColumn, result_schema
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
+from trendweave.rows.times import as_steps, keep_rows_with_time
 
 #: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
 _WORTH_COMPILING = 250_000_000
@@ -139,17 +138,13 @@ _KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class KeptEvents:
+class KeptEvents(BoundOperator):
     """Events that a condition keeps, with all of their columns. A prepared row is an event that is kept."""
 
     plan: FilterPlan
     events: pa.Schema
     time: str
     device: str = "cpu"
-
-    @property
-    def text(self) -> str:
-        return self.plan.text
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -160,21 +155,9 @@ class KeptEvents:
         """None of them; on Spark, where it is asked, Spark SQL filters."""
         return "windows"
 
-    @property
-    def moment(self) -> pa.DataType:
-        return self.events.field(self.time).type
-
-    @property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return tuple(ResultColumn(field.name, field.type, (field.name,)) for field in self.events)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def needs(self) -> Needs:
@@ -224,20 +207,11 @@ class KeptEvents:
             return rows
         return rows.take(pa.array(np.argsort(steps, kind="stable")))
 
-    def partials(self) -> PartialResults | None:
-        return None
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
-
     def steps(self, in_parts: bool = False, early: bool = False) -> FilterSteps:
         return FilterSteps(self)
 
     def problems_of_early_rows(self) -> list[Problem]:
         return [Problem("TW409", "a filter returns events at once; there are no early rows", "remove early=")]
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        return "(none)"
 
 
 @dataclass(frozen=True, slots=True)

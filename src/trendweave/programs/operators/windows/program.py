@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import Problem
-from trendweave.expressions.arrow.evaluate import column_of
-from trendweave.language import syntax_tree as st
 from trendweave.language.durations import duration_text
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
 from trendweave.planning.plan import Path
+from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.ordering import OrderedRows, order_rows, order_windows, rank_keys
 from trendweave.programs.operators.steps import CountSteps, FoldedSteps
 from trendweave.programs.operators.windows.aggregates import Windowed, moving, read_column, write_aggregate
@@ -29,23 +28,21 @@ from trendweave.programs.operators.windows.edges import (
 )
 from trendweave.programs.operators.windows.outputs import END, START, Outputs, read_outputs, result_columns
 from trendweave.programs.operators.windows.slices import foldable
-from trendweave.programs.program import EVERYTHING, TRENDS, Needs, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut, Work
 from trendweave.programs.trends.steps import TrendSteps
-from trendweave.results.types import Numbers, ResultColumn, column_type, result_schema
+from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.rows.encoded import CHUNK
 from trendweave.rows.ordering import sort_by, take_rows
-from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, as_steps, as_times, keep_rows_with_time, steps_of, time_type
+from trendweave.rows.times import TimeType, as_steps, as_times, steps_of, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.
 _CHUNK = 9
 
 
 @dataclass(frozen=True)
-class WindowAggregates:
+class WindowAggregates(BoundOperator):
     """Aggregates of windows of time or of events, bound to the columns of events.
 
     Attributes:
@@ -67,10 +64,6 @@ class WindowAggregates:
     device: str = "cpu"
 
     @property
-    def text(self) -> str:
-        return self.plan.text
-
-    @property
     def facts(self) -> tuple[str, ...]:
         asked = (repr(self.plan.window), repr(self.plan.outputs), *self.plan.keys, "by", *self.plan.order_by)
         # States of windows of time hold sums of floats, where earlier ones held limbs.
@@ -82,20 +75,8 @@ class WindowAggregates:
         return "windows"
 
     @cached_property
-    def moment(self) -> pa.DataType:
-        return column_type(self.events, (self.time,))
-
-    @cached_property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
-    @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_columns(self.plan, self.outputs, self.events, self.time)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     # Prepared rows
 
@@ -125,35 +106,6 @@ class WindowAggregates:
             return None
         measured = [name for path, name in self.columns.items() if path in {one.path for one in self.outputs.asked}]
         return tuple(dict.fromkeys([*(self.columns[(name,)] for name in self.ties_first), *measured]))
-
-    @cached_property
-    def needs(self) -> Needs:
-        return Needs(
-            time=self.time,
-            type=None,
-            read=tuple(dict.fromkeys([self.time, *self._read_columns()])),
-            columns=tuple((name, st.value_at(path)) for path, name in self.columns.items()),
-            together=tuple((name,) for name in self.keys),
-        )
-
-    def _read_columns(self) -> list[str]:
-        return [column[0] for path in self.columns for column in sorted(st.columns_at(path))]
-
-    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows = events.num_rows
-        events, missing = keep_rows_with_time(events, self.time)
-        columns = {TIME: events.column(self.time)}
-        columns |= {name: _plain(column_of(events, path)) for path, name in self.columns.items()}
-        return pa.table(columns), Dropped(rows, missing)
-
-    def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone."""
-        rows = adopt_rows(rows, self.moment, ())
-        for path, name in self.columns.items():
-            wanted, place = column_type(self.events, path), rows.schema.get_field_index(name)
-            if rows.schema.field(place).type != wanted:
-                rows = rows.set_column(place, name, rows.column(place).cast(wanted))
-        return rows
 
     # All at once
 
@@ -228,9 +180,6 @@ class WindowAggregates:
 
     # In parts, and piece by piece
 
-    def partials(self) -> None:
-        return None
-
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk of time owns the windows that begin in it."""
         if isinstance(self.window, RowCount):
@@ -279,10 +228,6 @@ class WindowAggregates:
 
     # In words
 
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        names = zip(self.plan.keys, self.keys, strict=True)
-        return ", ".join(f"{shown}={rows.column(name)[row].as_py()}" for shown, name in names) or "(none)"
-
     def describe(self) -> list[str]:
         """What is done, in plain words."""
         per_key = f" of each {', '.join(self.plan.keys)}" if self.plan.keys else ""
@@ -298,11 +243,6 @@ class WindowAggregates:
         each = "a row for each slice between the edges of windows" if self.folds else "the events"
         kept = f"kept on a stream: {each}{per_key}, while windows are open"
         return [f"windows of {length}{per_key}, every {every}", kept]
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Values instead of a dictionary of them."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def bind_windows(
