@@ -155,7 +155,7 @@ class FoldedSteps(UpToWatermark):
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         program, columns = self.program, self.program.folded_columns
-        several = [Slices.read(carry[_SLICES], program.keys, len(columns))] if _SLICES in carry else []
+        several = [Slices.read(carry[_SLICES], program.keys)] if _SLICES in carry else []
         if rows.num_rows:
             several.append(self.fold(rows))
         if not several:

@@ -140,7 +140,7 @@ class MergeTask:
             for payload in batch.column("payload"):
                 table = from_stream(payload.as_py())
                 if BEGIN in table.column_names:
-                    slices.append(Slices.read(table, self.program.keys, columns))
+                    slices.append(Slices.read(table, self.program.keys))
                 else:
                     rows.append(table)
         if not slices and not rows:
