@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.kernels.shared.cases import cases, to_answers, to_measures, to_rows, to_template
 from tests.profiles import examples
 from tests.reference.merged_templates import answers, answers_by_listing
-from trendweave.kernels.shared.entry import aggregate_shared
+from trendweave.kernels.many_queries import aggregate_shared
 
 SETTINGS = ["auto", "always", "never"]
 

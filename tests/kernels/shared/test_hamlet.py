@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.kernels.shared import sharing_plans
 from tests.kernels.shared.sharing_plans import Burst
 from trendweave.kernels.shared import decision
-from trendweave.kernels.shared.inputs import MergedTemplate, SharedMeasures, SharedRows, Sharing
+from trendweave.kernels.many_queries import MergedTemplate, SharedMeasures, SharedRows, Sharing
 from trendweave.kernels.shared.passes import Passes
 
 A, B, C, B_OF_Q2 = 0, 1, 2, 3

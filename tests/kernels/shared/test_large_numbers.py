@@ -6,8 +6,7 @@ import pytest
 from tests.kernels.shared.cases import to_answers, to_measures, to_rows, to_template
 from tests.reference.merged_templates import Case, answers
 from trendweave.kernels import CountTooLargeError
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import LinearMeasure, SharedMeasures
+from trendweave.kernels.many_queries import LinearMeasure, SharedMeasures, aggregate_shared
 
 SETTINGS = ["auto", "always", "never"]
 X, T, Y, U = 1, 0, 2, 70  # U in the second word
