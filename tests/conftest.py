@@ -17,7 +17,7 @@ from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest
 from tests.streaming import kafka_setup
-from trendweave.kept_code import cache, kernel
+from trendweave.kernel_cache import cache, kernel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -425,7 +425,7 @@ def _given(events: Any, settings: Settings) -> Given | None:
 
 def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple[Program, DataFrame]:
     """The program, and the events as it takes them."""
-    from trendweave.kept_code.waiting import tell_driver
+    from trendweave.kernel_cache.waiting import tell_driver
     from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
     from trendweave.runners.spark.sessions.worker_python import check_python

@@ -27,29 +27,29 @@ ROOMS: dict[str, set[str]] = {
     "events": {"errors"},
     "table_files": {"errors"},
     "devices": {"errors", "stopping"},
-    "language": {"errors", "kept_code"},
+    "language": {"errors", "kernel_cache"},
     "planning": {"errors", "events", "language", "pictures"},
     "sharing": {"errors", "language", "pictures", "planning"},
-    "expressions": {"errors", "events", "language", "planning.plan", "kept_code"},
-    "kept_code": {"interruptible", "stopping"},
-    "kernels": {"kept_code", "stopping"},
+    "expressions": {"errors", "events", "language", "planning.plan", "kernel_cache"},
+    "kernel_cache": {"interruptible", "stopping"},
+    "kernels": {"kernel_cache", "stopping"},
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels", "table_files"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
     "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
     "programs": {
         *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
-        *("devices", "gpu", "kept_code", "progress"),
+        *("devices", "gpu", "kernel_cache", "progress"),
     },
     "runners": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results"),
-        *("programs", "devices", "gpu", "kept_code", "pictures", "progress", "stopping", "interruptible"),
+        *("programs", "devices", "gpu", "kernel_cache", "pictures", "progress", "stopping", "interruptible"),
     },
     "store": {
         *("errors", "events", "language", "planning", "expressions", "kernels", "rows", "results", "programs"),
         *("runners", "devices", "pictures", "progress", "interruptible"),
     },
     "places": {
-        *("errors", "devices", "kept_code", "pictures", "progress", "rows", "programs", "runners", "store"),
+        *("errors", "devices", "kernel_cache", "pictures", "progress", "rows", "programs", "runners", "store"),
         "interruptible",
     },
     "queries": {"errors", "events", "language", "planning", "programs", "runners", "store", "places"},
@@ -88,7 +88,7 @@ ROOMS: dict[str, set[str]] = {
     # What a version of Spark lacks is asked for in one place; far times of its rows are told of as elsewhere.
     "cli": {
         *("__init__", "consoles", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
-        *("rows.given_times", "runners.spark.versions", "kept_code.waiting"),
+        *("rows.given_times", "runners.spark.versions", "kernel_cache.waiting"),
     },
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
@@ -115,9 +115,9 @@ ALLOWED_IN_KERNELS = {
 
 # Imported where something is compiled or loaded, and not before.
 MAY_IMPORT_NUMBA = (
-    "kept_code/cache.py",
-    "kept_code/machine.py",
-    "kept_code/mended.py",
+    "kernel_cache/cache.py",
+    "kernel_cache/machine.py",
+    "kernel_cache/mended.py",
     "kernels/numba_packs.py",
     "expressions/compiled/loading.py",
 )

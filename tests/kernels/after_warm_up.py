@@ -11,7 +11,7 @@ import pkgutil
 import numpy as np
 
 import trendweave.kernels
-from trendweave.kept_code.kernel import Kernel, always_compile
+from trendweave.kernel_cache.kernel import Kernel, always_compile
 from trendweave.kernels import (
     Aggregate,
     Comparison,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.kernels import brute_force
 from tests.kernels.random_cases import arguments, cases, examples
-from trendweave.kept_code import kernel
-from trendweave.kept_code.kernel import always_compile
+from trendweave.kernel_cache import kernel
+from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernels import NO_MATCH, aggregate, match_starts
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.loops import ranking, run, vectors
@@ -29,7 +29,7 @@ def tier(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "PATIENCE", math.inf)
         patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
-        patch.setattr("trendweave.kept_code.cache.is_kept", lambda *_: False)
+        patch.setattr("trendweave.kernel_cache.cache.is_kept", lambda *_: False)
         patch.setattr(run, "MOST_INTERPRETED", math.inf)
         patch.setattr(run, "PATIENCE", math.inf)
         if request.param != "Python's integers":

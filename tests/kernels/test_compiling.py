@@ -9,7 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kept_code.kernel import always_compile
+from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trendweave.kept_code.kernel import always_compile
+from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernels import Comparison, Condition, Rows, Template, aggregate
 from trendweave.kernels.loops import run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lark import Lark
 
-from trendweave.kept_code import folders
+from trendweave.kernel_cache import folders
 from trendweave.language import parser
 
 TEXT = "RETURN COUNT(*) PATTERN Stock S+ WITHIN 10 seconds SLIDE 5 seconds"

@@ -9,7 +9,7 @@ import pytest
 
 import trendweave
 from trendweave.errors import OptionError
-from trendweave.kept_code.kernel import always_compile, recorded_texts
+from trendweave.kernel_cache.kernel import always_compile, recorded_texts
 
 STOCK = (
     "RETURN sector, COUNT(*), AVG(S.price) PATTERN Stock S+ WHERE [company, sector] AND S.price > NEXT(S).price "

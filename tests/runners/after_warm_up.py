@@ -15,7 +15,7 @@ import pyarrow as pa
 import trendweave
 import trendweave.kernels.intervals
 import trendweave.store.kernels
-from trendweave.kept_code.kernel import Kernel, always_compile
+from trendweave.kernel_cache.kernel import Kernel, always_compile
 from trendweave.runners.small_queries import run_interval_queries, run_situated_queries
 from trendweave.store.warm_up import warm_up_stores
 

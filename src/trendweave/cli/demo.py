@@ -23,7 +23,7 @@ from trendweave.cli.options import Numbers
 from trendweave.cli.pipes.demo import show_operators
 from trendweave.cli.terminal import draw_bars, print_table
 from trendweave.datasets import sample_flights, stock
-from trendweave.kept_code.waiting import seconds_of_compiling
+from trendweave.kernel_cache.waiting import seconds_of_compiling
 from trendweave.pictures import draw_trends_per_window, write_picture
 
 DELAYS = """

@@ -12,7 +12,7 @@ version below 0.69.
 from collections.abc import Callable
 from typing import Any
 
-from trendweave.kept_code.kernel import Kernel
+from trendweave.kernel_cache.kernel import Kernel
 
 
 def _kernel(function: Callable, **options: Any) -> Any:

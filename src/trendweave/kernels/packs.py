@@ -11,7 +11,7 @@ Here is what loops do that are interpreted; `numba_packs` says the same to LLVM.
 
 import numpy as np
 
-from trendweave.kept_code.kernel import NUMBA_SIDES
+from trendweave.kernel_cache.kernel import NUMBA_SIDES
 from trendweave.stopping import STOPS
 
 NUMBA_SIDES.append("trendweave.kernels.numba_packs")

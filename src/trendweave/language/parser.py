@@ -21,7 +21,7 @@ from lark import Lark, UnexpectedInput
 from lark.exceptions import VisitError
 
 from trendweave.errors import LanguageError, Problem
-from trendweave.kept_code.files import TABLES, read_kept, write_kept
+from trendweave.kernel_cache.files import TABLES, read_kept, write_kept
 from trendweave.language.interval_tree import IntervalTree, SituatedTree, Tree
 from trendweave.language.interval_tree_builder import IntervalTreeBuilder
 from trendweave.language.outline import QueryKind, tell_kind

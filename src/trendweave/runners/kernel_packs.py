@@ -5,10 +5,10 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from trendweave.kept_code.cache import prefixes_of_kernels
-from trendweave.kept_code.handed_over import MODULE
-from trendweave.kept_code.packs import PACK, unpack_kernels
-from trendweave.kept_code.packs import pack_kernels as pack_files
+from trendweave.kernel_cache.cache import prefixes_of_kernels
+from trendweave.kernel_cache.handed_over import MODULE
+from trendweave.kernel_cache.packs import PACK, unpack_kernels
+from trendweave.kernel_cache.packs import pack_kernels as pack_files
 
 __all__ = ["pack_kernels", "unpack_kernels", "write_kernel_module"]
 

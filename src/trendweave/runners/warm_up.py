@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from trendweave.kept_code.cache import prefixes_of_kernels
-from trendweave.kept_code.folders import kernel_folder
-from trendweave.kept_code.kernel import always_compile
-from trendweave.kept_code.packs import list_kernels
+from trendweave.kernel_cache.cache import prefixes_of_kernels
+from trendweave.kernel_cache.folders import kernel_folder
+from trendweave.kernel_cache.kernel import always_compile
+from trendweave.kernel_cache.packs import list_kernels
 from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
 from trendweave.programs.operators.joins.warm_up import warm_up_joins
 from trendweave.programs.operators.windows.warm_up import warm_up_windows

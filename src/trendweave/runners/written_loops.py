@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from trendweave.errors import DataError, OptionError, Problem
-from trendweave.kept_code.kernel import recorded_texts
+from trendweave.kernel_cache.kernel import recorded_texts
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.kept_code import kernel
-from trendweave.kept_code.kernel import Kernel, load_text
+from trendweave.kernel_cache import kernel
+from trendweave.kernel_cache.kernel import Kernel, load_text
 from trendweave.stopping import heed_stop
 
 #: Steps (events x windows x transitions, about) up to which a loop is interpreted: as long as compiling one takes.

@@ -17,7 +17,7 @@ import pyarrow as pa
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, NotCompiled, compile_condition
 from trendweave.expressions.compiled.loading import AROUND_CONDITION, read_operands, without_nulls
-from trendweave.kept_code.kernel import load_text
+from trendweave.kernel_cache.kernel import load_text
 from trendweave.language.syntax_tree import Expression
 
 #: Rows times parts of a condition that Arrow looks at in the time that compiling takes.

@@ -14,7 +14,7 @@ import numpy as np
 
 from trendweave.expressions.compiled.condition import Compiled
 from trendweave.expressions.compiled.loading import AROUND_CONDITION
-from trendweave.kept_code.kernel import load_text
+from trendweave.kernel_cache.kernel import load_text
 
 #: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
 TILE = 512

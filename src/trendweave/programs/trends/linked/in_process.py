@@ -10,7 +10,7 @@ import numpy as np
 
 from trendweave.expressions.compiled.loading import AROUND_CONDITION
 from trendweave.expressions.compiled.paired import LEFT
-from trendweave.kept_code.kernel import load_text
+from trendweave.kernel_cache.kernel import load_text
 from trendweave.programs.trends.linked.conditions import LinkCondition
 
 #: Pairs that there is room for at first.

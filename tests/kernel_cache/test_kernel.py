@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from benchmarks.workloads.cold_start import EIGHT_ROWS, KINDS, README
-from trendweave.kept_code import kernel
-from trendweave.kept_code.kernel import Kernel, always_compile, load_text
+from trendweave.kernel_cache import kernel
+from trendweave.kernel_cache.kernel import Kernel, always_compile, load_text
 from trendweave.kernels.compiling import inner
 from trendweave.stopping import Stopped, Work
 
@@ -52,7 +52,7 @@ def fresh() -> tuple[Kernel, Numbers]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("trendweave.kept_code.cache.is_kept", lambda *_: False)
+    monkeypatch.setattr("trendweave.kernel_cache.cache.is_kept", lambda *_: False)
     monkeypatch.setattr(kernel, "PATIENCE", math.inf)
 
 

@@ -7,9 +7,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from trendweave.kept_code.files import KERNELS, SUFFIX, is_kept, read_trusted, write_kept
-from trendweave.kept_code.folders import kernel_folders
-from trendweave.kept_code.machine import machine_key
+from trendweave.kernel_cache.files import KERNELS, SUFFIX, is_kept, read_trusted, write_kept
+from trendweave.kernel_cache.folders import kernel_folders
+from trendweave.kernel_cache.machine import machine_key
 
 #: The name of a file that brings kernels, beside the modules of a package.
 PACK = "kernels.pack"

@@ -115,7 +115,7 @@ class Kernel:
         if self._compiled is None:
             with _making:
                 if self._compiled is None:
-                    from trendweave.kept_code.cache import make_compiled
+                    from trendweave.kernel_cache.cache import make_compiled
 
                     self._compiled = make_compiled(self)
         return self._compiled
@@ -147,7 +147,7 @@ class Kernel:
         if "numba" not in sys.modules and _Clock.seconds < _BEFORE_NUMBA:
             return _BEFORE_NUMBA - _Clock.seconds
         if form not in self._not_kept:
-            from trendweave.kept_code.cache import is_kept
+            from trendweave.kernel_cache.cache import is_kept
 
             if is_kept(self, arguments):
                 return 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trendweave.kept_code import folders, waiting
+from trendweave.kernel_cache import folders, waiting
 from trendweave.stopping import Work
 
 

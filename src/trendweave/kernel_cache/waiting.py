@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO
 
-from trendweave.kept_code.files import KERNELS
-from trendweave.kept_code.folders import kernel_folder, kernel_folders
+from trendweave.kernel_cache.files import KERNELS
+from trendweave.kernel_cache.folders import kernel_folder, kernel_folders
 from trendweave.stopping import Work, current_work, heed_stop
 
 try:

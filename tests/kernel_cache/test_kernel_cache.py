@@ -18,11 +18,11 @@ import numba
 import pytest
 
 import trendweave
-from trendweave.kept_code import cache, files, folders, handed_over, machine, packs
-from trendweave.kept_code.cache import prefixes_of_kernels
-from trendweave.kept_code.kernel import Kernel
-from trendweave.kept_code.packs import pack_kernels, unpack_kernels
-from trendweave.kept_code.sources import fingerprint_of
+from trendweave.kernel_cache import cache, files, folders, handed_over, machine, packs
+from trendweave.kernel_cache.cache import prefixes_of_kernels
+from trendweave.kernel_cache.kernel import Kernel
+from trendweave.kernel_cache.packs import pack_kernels, unpack_kernels
+from trendweave.kernel_cache.sources import fingerprint_of
 from trendweave.runners import kernel_packs
 from trendweave.runners.warm_up import WarmUp
 
@@ -83,7 +83,7 @@ def test_the_second_of_two_loads(folder: Path) -> None:
 LOADED_ALONE = """
 import sys
 import numpy as np
-from trendweave.kept_code.kernel import Kernel
+from trendweave.kernel_cache.kernel import Kernel
 
 def spread(values):
     if values.size == 0:
@@ -363,7 +363,7 @@ def test_kernels_are_the_same_in_a_copy_and_in_a_zip(tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "trendweave"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     zipped = shutil.make_archive(str(tmp_path / "zipped"), "zip", copy.parent)
-    program = "import trendweave.kernels; from trendweave.kept_code import cache; print(cache.prefixes_of_kernels())"
+    program = "import trendweave.kernels; from trendweave.kernel_cache import cache; print(cache.prefixes_of_kernels())"
     found = set()
     for number, where in enumerate((PACKAGE.parent, copy.parent, zipped)):
         variables = os.environ | {"PYTHONPATH": str(where), "PYTHONHASHSEED": str(number + 1)}

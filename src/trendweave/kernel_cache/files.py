@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from trendweave.kept_code.folders import is_trusted, kernel_folder, kernel_folders
+from trendweave.kernel_cache.folders import is_trusted, kernel_folder, kernel_folders
 
 #: Of files with compiled code.
 SUFFIX = ".kernel"

@@ -22,16 +22,16 @@ from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
 from trendweave.interruptible import interruptible
-from trendweave.kept_code import files
-from trendweave.kept_code.files import KERNELS as KERNEL_FILES
-from trendweave.kept_code.files import TEXTS, read_kept, write_kept
-from trendweave.kept_code.folders import kernel_folder
-from trendweave.kept_code.handed_over import take_handed_over
-from trendweave.kept_code.kernel import KERNELS, NUMBA_SIDES, Kernel
-from trendweave.kept_code.machine import machine_key
-from trendweave.kept_code.mended import mend_numba
-from trendweave.kept_code.sources import fingerprint_of, text_of_module
-from trendweave.kept_code.waiting import compiling
+from trendweave.kernel_cache import files
+from trendweave.kernel_cache.files import KERNELS as KERNEL_FILES
+from trendweave.kernel_cache.files import TEXTS, read_kept, write_kept
+from trendweave.kernel_cache.folders import kernel_folder
+from trendweave.kernel_cache.handed_over import take_handed_over
+from trendweave.kernel_cache.kernel import KERNELS, NUMBA_SIDES, Kernel
+from trendweave.kernel_cache.machine import machine_key
+from trendweave.kernel_cache.mended import mend_numba
+from trendweave.kernel_cache.sources import fingerprint_of, text_of_module
+from trendweave.kernel_cache.waiting import compiling
 from trendweave.stopping import away_from_work, heed_stop
 
 _dumps: Callable[[Any], bytes] = serialize.dumps

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 
-from trendweave.kept_code.packs import PACK, unpack_kernels
+from trendweave.kernel_cache.packs import PACK, unpack_kernels
 
 #: A module of this name may bring a pack of kernels.
 MODULE = "trendweave_kernels"
