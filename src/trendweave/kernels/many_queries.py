@@ -239,7 +239,7 @@ class _Run:
         self._query_window = np.asarray(template.query_window, np.int64)
         self._linear = len(measures.linear)
         slots = np.maximum(1, (last - first).max(axis=1, initial=0) + 1)
-        marked = [m.states for m in (*measures.linear, *measures.extrema)]
+        marked = [m.states for m in measures.linear] + [m.states for m in measures.extrema]
         marks = np.array(marked, np.bool_).reshape(len(marked), template.class_of.size)
         self._merged = MergedTables(template, slots, marks)
         letters = np.asarray(rows.letters, np.uint64)
@@ -247,31 +247,31 @@ class _Run:
         pattern, examples = number_patterns(letters, self._merged.letters)
         border = np.zeros(self.count, np.int64)
         border[1:] = ((first[:, 1:] != first[:, :-1]) | (last[:, 1:] != last[:, :-1])).any(axis=0)
-        self._marks = self._merged.tables["marks"].reshape(-1)[: len(marked) * int(self._merged.bundle_from[-1])]
-        self._marks = self._marks.reshape(len(marked), -1)
+        self._marks = self._merged.marks
         self._most_in_tick = int(np.diff(np.flatnonzero(np.diff(tick, prepend=-1, append=-1))).max(initial=1))
         self._given: dict[str, Any] = {
             **self._merged.tables, **self._merged.read_patterns(examples), "tick": tick, "pattern": pattern,
             "border": border, "window_first": first.reshape(-1), "window_last": last.reshape(-1),
         }  # fmt: skip
-        self._find_windows(first, last)
+        self._find_windows(first, last, border)
         self.shared = np.zeros(5, np.int64)
         self._found: np.ndarray | None = None  # places of all results that have trends
         widths = np.array(self._merged.positions) + np.array(self._merged.registers)
         self._plain = bool((widths == 2).any()), bool((widths > 2).any())
 
-    def _find_windows(self, first: np.ndarray, last: np.ndarray) -> None:
+    def _find_windows(self, first: np.ndarray, last: np.ndarray, border: np.ndarray) -> None:
         """Number the windows that hold rows, per segment and kind; results have a place per window and query."""
         starts = self._starts
-        segment = np.repeat(np.arange(starts.size - 1), np.diff(starts))
         begins = starts[:-1][np.diff(starts) > 0]
+        at = np.unique(np.concatenate([begins, np.flatnonzero(border)]))  # rows that windows may open at
+        segment = np.searchsorted(starts, at, side="right") - 1
         per_segment = np.zeros((starts.size - 1, self._kinds), np.int64)
         self._windows = []
         for kind in range(self._kinds):
-            before = np.concatenate([[0], last[kind, :-1]])[: self.count]
-            before[begins] = first[kind, begins] - 1
-            opened_from = np.maximum(first[kind], before + 1)
-            opened = np.maximum(0, last[kind] - opened_from + 1)
+            opened_from = first[kind, at]
+            goes_on = np.flatnonzero(~np.isin(at, begins))
+            opened_from[goes_on] = np.maximum(opened_from[goes_on], last[kind, at[goes_on] - 1] + 1)
+            opened = np.maximum(0, last[kind, at] - opened_from + 1)
             ends = np.cumsum(opened)
             numbers = np.repeat(opened_from - (ends - opened), opened)
             self._windows.append(numbers + np.arange(numbers.size))
@@ -304,13 +304,11 @@ class _Run:
         if values.dtype == np.float64:
             return self._collect([self._pass(Numbers.FLOAT64, segments, values, marks)])
         shape = self._shape(Numbers.EXACT, len(values) + 1)
-        if passes.sums_exactly(self._steps(shape), shape):
+        if passes.sums_exactly(self._steps(len(values) + 1), shape):
             return self._collect([self._pass(Numbers.EXACT, segments, values, marks)])
         parts, few = [], segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
         sampled = segments.size >= MANY_SEGMENTS
-        counted = self.shared.copy()
         if not sampled or 2 * self._pass(Numbers.INT64, few, values, marks).fits.sum() > few.size:
-            self.shared[:] = counted
             parts.append(self._pass(Numbers.INT64, segments, values, marks))
             segments = segments[~parts[0].fits]
         digits, whose = _cut_values(values) if segments.size else (values, np.arange(len(values)))
@@ -319,7 +317,6 @@ class _Run:
             few = segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
             while 2 * self._pass(Numbers.LIMBS, few, digits, marks[whose], room).fits.sum() <= few.size:
                 room *= MORE_LIMBS
-        self.shared[:] = counted if not parts else self.shared
         while segments.size:
             part = self._pass(Numbers.LIMBS, segments, digits, marks[whose], room)
             segments = segments[~part.fits]
@@ -344,6 +341,7 @@ class _Run:
         order = np.argsort(found, kind="stable")
         if self._found is None:
             self._found = found[order]
+            self.shared = np.sum([np.zeros(5, np.int64), *(part.shared for part in parts)], axis=0)
         else:  # a sum of floats may be 0 where another one is not
             order = order[np.searchsorted(found[order], self._found)] if found.size else order
         if not parts:
@@ -357,12 +355,12 @@ class _Run:
     def _shape(self, numbers: Numbers, parts: int) -> BurstShape:
         plain = parts == 1 and numbers is not Numbers.LARGEST
         has_plain, has_others = self._plain
-        return BurstShape(numbers, parts, plain and has_plain, has_others or (has_plain and not plain))
+        return BurstShape(numbers, parts > 1, plain and has_plain, has_others or (has_plain and not plain))
 
-    def _steps(self, shape: BurstShape) -> int:
+    def _steps(self, parts: int) -> int:
         """About how many steps a pass takes."""
         per_row = sum(self._merged.lanes) / max(1, self._merged.count)
-        return int(self.count * (5 + per_row) * shape.parts)
+        return int(self.count * (5 + per_row) * parts)
 
     def _check_memory(self, numbers: int, segment: int) -> None:
         if self._merged.size * numbers * 8 > self._memory_limit:
@@ -379,14 +377,14 @@ class _Run:
         if segments.size:
             self._check_memory(parts * room, int(segments[0]))
         shape = self._shape(numbers, parts)
-        steps = self._steps(shape)
+        steps = self._steps(parts)
         interpreted = numbers is Numbers.EXACT or is_interpreted(steps, shape)
         if interpreted:
             note_interpreted(steps, shape)
-        given = self._memory(shape, room, parts)
+        given = self._memory(shape, parts, room)
         given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
         given["marks"] = np.concatenate([marks.reshape(-1), [0]])
-        results = _Part(np.ones(segments.size, np.bool_), np.zeros(0, np.int64), [])
+        fits = np.ones(segments.size, np.bool_)
         found: list[np.ndarray] = []
         pieces: list[list[np.ndarray]] = [[] for _ in range(parts)]
         bounds = self._place_from[:: self._kinds]
@@ -396,17 +394,15 @@ class _Run:
             end = int(np.searchsorted(sizes, (sizes[first - 1] if first else 0) + MOST_RESULTS, side="right"))
             end = max(first + 1, end)
             here = segments[first:end]
-            fits = results.fits[first:end]
-            places, numbers_found = self._call(shape, given, here, fits, room, interpreted)
+            places, numbers_found = self._call(shape, given, here, fits[first:end], room, interpreted)
             found.append(places)
             for column, piece in zip(pieces, numbers_found, strict=True):
                 column.append(piece)
             first = end
-        self.shared += given["counts_of_sharing"].astype(np.int64)
         columns = [np.concatenate(column) if column else np.zeros(0, np.int64) for column in pieces]
-        return results._replace(found=np.concatenate([np.zeros(0, np.int64), *found]), columns=columns)
+        return _Part(fits, np.concatenate([np.zeros(0, np.int64), *found]), columns, given["counts_of_sharing"])
 
-    def _memory(self, shape: BurstShape, room: int, parts: int) -> dict[str, Any]:
+    def _memory(self, shape: BurstShape, parts: int, room: int) -> dict[str, Any]:
         """What a pass works in. All vectors are empty, as the loop leaves them."""
         merged, classes = self._merged, self._merged.count
         unit = parts * room
@@ -416,7 +412,7 @@ class _Run:
         widths = np.array(merged.positions) + np.array(merged.registers)
         matrices = int((widths * widths).max(initial=2)) * parts
         nodes = max(WAITING_ROWS, 2 * self._most_in_tick * tables["most_entries"])
-        names = ("waiting", "queued", "queue", "head", "tail", "stale", "is_touched", "touched_list")
+        names = ("waiting", "differing", "queued", "queue", "head", "tail", "stale", "is_touched", "touched_list")
         return {
             **tables, **{name: np.zeros(classes, np.int64) for name in names},
             "last_shared": np.full(classes, -1, np.int64),
@@ -425,8 +421,9 @@ class _Run:
             **{name: np.ones(classes, np.int64) for name in ("limbs_of", "outside_limbs")},
             "v": np.full(merged.size * unit, nothing, kind), "f": np.full(matrices, nothing, kind),
             "fp": np.full(matrices, nothing, kind), "bounds": np.zeros(4 * classes + 2), "kinds": self._kinds,
-            "room": room, "unit": unit, "pending_at": merged.pending_at, "scratch_at": merged.scratch_at,
-            "sharing": self._sharing, "counts_of_sharing": np.zeros(5, np.int64),
+            "parts": parts, "room": room, "unit": unit, "pending_at": merged.pending_at,
+            "scratch_at": merged.scratch_at, "sharing": self._sharing, "counts_of_sharing": np.zeros(5, np.int64),
+            "counts_before": np.zeros(5, np.int64),
         }  # fmt: skip
 
     def _call(
@@ -434,7 +431,7 @@ class _Run:
         interpreted: bool,
     ) -> tuple[np.ndarray, list[np.ndarray]]:  # fmt: skip
         """One call of the loop: the places that have trends, and their numbers."""
-        parts, kinds = shape.parts, self._kinds
+        parts, kinds = given["parts"], self._kinds
         of_segment = segments[:, None] * kinds + np.arange(kinds + 1)
         places = self._place_from[of_segment]  # of the segments' kinds, and the end
         sizes = np.diff(places, axis=1).reshape(-1)
@@ -450,7 +447,8 @@ class _Run:
             text, takes = write_bursts(shape)
             run_loop("bursts", text, takes, given, interpreted)
         table = results.reshape(-1, parts, room)
-        found = np.flatnonzero((table[:, 0] != nothing).any(axis=1))
+        there = table[:, 0, 0] != nothing if room == 1 else (table[:, 0] != 0).any(axis=1)
+        found = np.flatnonzero(there)
         group = np.searchsorted(ends, found, side="right")
         kept = fits[group // kinds]
         found, group = found[kept], group[kept]
@@ -462,11 +460,12 @@ class _Run:
 
 
 class _Part(NamedTuple):
-    """What a pass has found: which of its segments fitted, places that have trends, and numbers of each."""
+    """What a pass has found: the segments that fitted, places that have trends, numbers of each, what was shared."""
 
     fits: np.ndarray
     found: np.ndarray
     columns: list[np.ndarray]
+    shared: np.ndarray
 
 
 def _ready(array: np.ndarray) -> np.ndarray:

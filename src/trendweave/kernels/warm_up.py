@@ -9,17 +9,17 @@ from trendweave.kernels.folding import Measured, extend, finish, make_algebra, n
 from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
 from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
+    ExtremumMeasure,
+    LinearMeasure,
+    SharedMeasures,
+    SharedRows,
+    aggregate_shared,
+)
 from trendweave.kernels.merging import add_at, largest_at
 from trendweave.kernels.numbering import number_near, number_present, number_ticks
 from trendweave.kernels.query_masks import first_seen
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
-    ExtremumMeasure,
-    LinearMeasure,
-    MergedTemplate,
-    SharedMeasures,
-    SharedRows,
-)
 from trendweave.kernels.sorting import find_in_order, order_by_time, stable_order
 
 ROWS = 40  # more than are compared one by one

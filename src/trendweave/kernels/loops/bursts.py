@@ -1,20 +1,20 @@
-'''The loop for merged templates: bursts of rows as matrices (HAMLET, Sections 3 and 4).
+"""The loop for merged templates: bursts of rows as matrices (HAMLET, Sections 3 and 4).
 
-States that several queries have alike are a *class*: its vectors have a lane per query and window, and everything that a
-row does, it does to all lanes that read it. A class's rows wait until windows move, or until a row of a class is read
-that follows it, or that it follows: a burst. Within a burst what comes in from other classes is constant, HAMLET's
-snapshot, with a value per lane; so a burst is a matrix over the class's registers,
+States that several queries have alike are a *class*: its vectors have a lane per query and window, and all that a row
+does, it does to all lanes that read it. A class's rows wait until windows move, or until a row of a class is read that
+follows it, or that it follows: a burst. Within a burst what comes in from other classes is constant, HAMLET's snapshot,
+with a value per lane; so a burst is a matrix over the class's registers,
 
     count[r]   = sum over w of A[r, w] * count_in[w]
     measure[r] = sum over w of A[r, w] * measure_in[w] + D[r, w] * count_in[w]
 
-where w runs over the registers before and the snapshot's positions. It is computed once and applied to all lanes, or its
-rows are added lane by lane, whichever costs less (Definition 4.2, with our costs): both are known when the burst ends.
-Rows that some lanes do not read begin a matrix of those that do.
+where w runs over the registers before and the snapshot's positions. It is computed once and applied to all lanes, or
+its rows are added lane by lane, whichever costs less (Definition 4.2, with our costs): both are known when the burst
+ends. Rows that some lanes do not read begin a matrix of those that do.
 
 Exact numbers have a bound per class that no number exceeds. Where it gets too large, numbers are looked at, or carried
 between limbs.
-'''
+"""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ NEVER, ALWAYS, AUTO = range(3)
 #: An entry whose bundles of lanes read a row differently.
 DIFFERS = -1
 
-# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix (to begin, per row, to
-# apply: per entry and number), and of rows that are added lane by lane (per row, per vector, per number).
+# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix (to begin, per row,
+# to apply: per entry and number), and of rows that are added lane by lane (per row, per vector, per number).
 _COSTS = {
     "BEGIN": 180.0, "ROW_SHARED": 20.0, "ENTRY_PER_ROW": 3.0, "APPLY": 20.0, "ENTRY": 3.0, "NUMBER_APPLIED": 0.2,
     "ROW_ALONE": 40.0, "VECTOR": 3.0, "NUMBER": 0.3,
-    "PLAIN_BEGIN": 70.0, "PLAIN_ROW_SHARED": 2.0, "PLAIN_NUMBER_APPLIED": 0.4, "PLAIN_ROW_ALONE": 4.5, "PLAIN_NUMBER": 0.1,
+    "PLAIN_BEGIN": 70.0, "PLAIN_ROW_SHARED": 2.0, "PLAIN_NUMBER_APPLIED": 0.4, "PLAIN_ROW_ALONE": 4.5,
+    "PLAIN_NUMBER": 0.1,
 }  # fmt: skip
 #: Rows after which a matrix is applied: entries that double with each row stay below 2**32.
 _ROWS_PER_MATRIX = 30
@@ -44,23 +45,23 @@ _ROWS_PER_MATRIX = 30
 
 @dataclass(frozen=True)
 class BurstShape:
-    """What the text depends on: numbers, how many of them each lane has, and what classes there are.
+    """What the text depends on: numbers, whether a lane has several of them, and what classes there are.
 
     A plain class is a single state that only counts: its matrix is two numbers.
     """
 
     numbers: Numbers
-    parts: int
+    several: bool
     has_plain: bool
     has_others: bool
 
 
 _TIGHTEN = '''
-@called
-def tighten(v, at, blocks, lanes, room, limbs, bounds, bound):
+@loop
+def tighten(v, at, blocks, parts, lanes, room, limbs, bounds, bound):
     """Carry between limbs: at most `room` of them, or one more where these do not do."""
     most = limbs
-    for block in range(blocks * PARTS):
+    for block in range(blocks * parts):
         begin = at + block * room * lanes
         limb = 0
         while True:
@@ -83,39 +84,81 @@ def tighten(v, at, blocks, lanes, room, limbs, bounds, bound):
 '''
 
 _LOOK = '''
-@called
-def tighten(v, at, blocks, lanes, room, limbs, bounds, bound):
+@loop
+def tighten(v, at, blocks, parts, lanes, room, limbs, bounds, bound):
     """Look at numbers: the largest count, and the largest measure."""
     bounds[bound] = 0.0
     bounds[bound + 1] = 0.0
-    for block in range(blocks * PARTS):
+    for block in range(blocks * parts):
         high = 0
         low = 0
         for i in range(lanes):
             high = max(high, v[at + block * lanes + i])
             low = min(low, v[at + block * lanes + i])
-        here = bound if block % PARTS == 0 else bound + 1
+        here = bound if block % parts == 0 else bound + 1
         bounds[here] = max(bounds[here], float(high), -float(low))
     return 1
 '''
 
-_APPLY_PLAIN = '''
+_VECTORS = '''
 @called
-def apply_plain(v, before, begun, total, outside, lanes, limbs, lo, hi):
-    """A matrix of two numbers times all lanes from lo to before hi."""
-    pieces, length, start = limbs, hi - lo, lo
-    if length == lanes:
-        pieces, length, start = 1, limbs * lanes, 0
-    for piece in range(pieces):
-        to = index(total + piece * lanes + start)
-        come = index(outside + piece * lanes + start)
+def add_vector(v, at, come_at, length):
+    to, come = index(at), index(come_at)
+    for i in range(index(length)):
+        v[to + i] += v[come + i]  #: sums
+        v[to + i] = max(v[to + i], v[come + i])  #: largest
+
+
+@called
+def copy_vector(v, at, come_at, length):
+    to, come = index(at), index(come_at)
+    for i in range(index(length)):
+        v[to + i] = v[come + i]
+
+
+@called
+def clear_vector(v, at, length):
+    to = index(at)
+    for i in range(index(length)):
+        v[to + i] = ZERO
+
+
+@called  #: sums
+def add_multiple(v, at, factor, come_at, length):  #: sums
+    """What is not there is not multiplied: infinity times nothing is nothing."""  #: sums
+    to, come = index(at), index(come_at)  #: sums
+    if factor - factor == 0:  #: sums
+        for i in range(index(length)):  #: sums
+            v[to + i] += factor * v[come + i]  #: sums
+    else:  #: sums
+        for i in range(index(length)):  #: sums
+            v[to + i] += factor * v[come + i] if v[come + i] != 0 else ZERO  #: sums
+'''
+
+_PLAIN_VECTORS = '''
+@called
+def add_row(v, hits, most_in, at, come_at, length):
+    """Rows of one time, all lanes of a plain class."""
+    to, come = index(at), index(come_at)
+    if most_in == 1 and hits == 1:
         for i in range(index(length)):
-            v[to + i] = before * v[to + i] + begun * v[come + i]
+            v[to + i] += v[to + i] + v[come + i]
+    else:
+        for i in range(index(length)):
+            v[to + i] += hits * (most_in * v[to + i] + v[come + i])
+
+
+@called
+def apply_plain(v, before, begun, at, come_at, length):
+    """A matrix of two numbers times the lanes of a plain class."""
+    to, come = index(at), index(come_at)
+    for i in range(index(length)):
+        v[to + i] = before * v[to + i] + begun * v[come + i]
 '''
 
 _APPLY = '''
-@called
-def apply_matrix(v, f, total, outside, scratch, registers, positions, lanes, room, limbs, lo, hi):
+@loop
+def apply_matrix(v, f, total, outside, scratch, registers, positions, parts, lanes, room, limbs, lo, hi):
     """A matrix times all lanes from lo to before hi."""
     width = registers + positions
     step = room * lanes
@@ -124,45 +167,41 @@ def apply_matrix(v, f, total, outside, scratch, registers, positions, lanes, roo
         pieces, length, start = 1, limbs * lanes, 0
     for piece in range(pieces):
         offset = piece * lanes + start
-        for part in range(PARTS):
+        for part in range(parts):
             for r in range(registers):
-                to = index(scratch + (r * PARTS + part) * step + offset)
-                for i in range(index(length)):
-                    v[to + i] = ZERO
+                to = scratch + (r * parts + part) * step + offset
+                clear_vector(v, to, length)
                 for w in range(width):
-                    base = total + w * PARTS * step + offset
+                    base = total + w * parts * step + offset
                     if w >= registers:
-                        base = outside + (w - registers) * PARTS * step + offset
-                    come = index(base + part * step)
+                        base = outside + (w - registers) * parts * step + offset
+                    come = base + part * step
                     a = f[r * width + w]  #: sums
                     if a != 0:  #: sums
-                        for i in range(index(length)):  #: sums
-                            v[to + i] += a * v[come + i]  #: sums
+                        add_multiple(v, to, a, come, length)  #: sums
                     if part > 0:  #: sums several
                         d = f[(part * registers + r) * width + w]  #: sums several
-                        come = index(base)  #: sums several
+                        come = base  #: sums several
                         if d != 0:  #: sums several
-                            for i in range(index(length)):  #: sums several
-                                v[to + i] += d * v[come + i]  #: sums several
+                            add_multiple(v, to, d, come, length)  #: sums several
                     a = f[(part * registers + r) * width + w]  #: largest
                     if a != ZERO:  #: largest
                         for i in range(index(length)):  #: largest
                             if v[come + i] != ZERO:  #: largest
                                 v[to + i] = max(v[to + i], v[come + i], a)  #: largest
-        for block in range(PARTS * registers):
-            to = index(total + block * step + offset)
-            come = index(scratch + block * step + offset)
-            for i in range(index(length)):
-                v[to + i] = v[come + i]
+        for block in range(parts * registers):
+            to = total + block * step + offset
+            come = scratch + block * step + offset
+            copy_vector(v, to, come, length)
 '''
 
 _BOUND = '''
-@called
-def bound_matrix(f, registers, positions, bounds, c, classes):
+@loop
+def bound_matrix(f, registers, positions, parts, bounds, c, classes):
     """The bounds of a class after a matrix is applied; they are the last two, and the larger one is returned."""
     width = registers + positions
     counts, measures = 0.0, 0.0
-    for part in range(PARTS):
+    for part in range(parts):
         for r in range(registers):
             count, measure = 0.0, 0.0
             for w in range(width):
@@ -191,6 +230,8 @@ _SEGMENTS = """
         end = row_end[s]
         bad = False
         touched = 0
+        for k in range(5):  #: checked
+            counts_before[k] = counts_of_sharing[k]  #: checked
         for kind in range(kinds):
             open_first[kind] = window_first[kind * n + row] if row < end else 0
             open_last[kind] = open_first[kind] - 1
@@ -273,6 +314,8 @@ _SEGMENTS = """
                             touched += 1
                     else:
                         node_next[tail[c]] = used
+                    if entry_bits[e] == DIFFERS:
+                        differing[c] = 1
                     tail[c] = used
                     node_row[used] = i
                     node_entry[used] = e
@@ -283,6 +326,7 @@ _SEGMENTS = """
             c = touched_list[j]
             is_touched[c] = 0
             waiting[c] = 0
+            differing[c] = 0
             last_shared[c] = -1
             bounds[2 * c] = 0.0  #: checked
             bounds[2 * c + 1] = 0.0  #: checked
@@ -291,6 +335,8 @@ _SEGMENTS = """
         moved += 1
         if bad:  #: checked
             fits[s] = False  #: checked
+            for k in range(5):  #: checked
+                counts_of_sharing[k] = counts_before[k]  #: checked
             for i in range(len(v)):  #: checked
                 v[i] = ZERO  #: checked
             for i in range(len(fp)):  #: checked
@@ -305,7 +351,7 @@ step = room * lanes
 total = total_at[c] * unit
 limbs = 1  #: !limbs
 if bounds[2 * c] > SETTLED_BOUND or bounds[2 * c + 1] > SETTLED_BOUND:  #: limbs
-    limbs_of[c] = tighten(v, total, registers_of[c], lanes, room, limbs_of[c], bounds, 2 * c)  #: limbs
+    limbs_of[c] = tighten(v, total, registers_of[c], parts, lanes, room, limbs_of[c], bounds, 2 * c)  #: limbs
     if limbs_of[c] > room:  #: limbs
         bad = True  #: limbs
         limbs_of[c] = room  #: limbs
@@ -313,8 +359,8 @@ limbs = limbs_of[c]  #: limbs
 for final in range(final_from[c], final_from[c + 1]):
     if final_kind[final] == kind:
         to = (base[s * kinds + kind] + closed[kind] * queries_of[kind] + final_slot[final]) * unit
-        come = total + final_position[final] * PARTS * step + final_lane[final] + slot
-        for part in range(PARTS):
+        come = total + final_position[final] * parts * step + final_lane[final] + slot
+        for part in range(parts):
             for limb in range(limbs):
                 x = v[come + part * step + limb * lanes]
                 r = to + part * room + limb
@@ -323,7 +369,7 @@ for final in range(final_from[c], final_from[c + 1]):
                 results[r] = max(results[r], x)  #: largest
 for member in range(member_from[c], member_from[c + 1]):
     if member_kind[member] == kind:
-        for block in range(registers_of[c] * PARTS):
+        for block in range(registers_of[c] * parts):
             for limb in range(limbs):
                 v[total + block * step + limb * lanes + member_lane[member] + slot] = ZERO
 """
@@ -353,7 +399,7 @@ for attempt in range(2):  #: checked
         of_source = LIMBS_OF_SOURCE  #: checked
         come = total_at[source] * unit  #: checked
         of_source = tighten(  #: checked
-            v, come, registers_of[source], lanes_of[source], room, of_source, bounds, 2 * source  #: checked
+            v, come, registers_of[source], parts, lanes_of[source], room, of_source, bounds, 2 * source  #: checked
         )  #: checked
         bad = bad or of_source > room  #: limbs
         limbs_of[source] = min(of_source, room)  #: limbs
@@ -361,28 +407,26 @@ for j in range(source_from[c], source_from[c + 1]):  #: limbs
     limbs = max(limbs, limbs_of[source_class[j]])  #: limbs
 clear = limbs  #: !limbs
 clear = max(limbs, outside_limbs[c])  #: limbs
-for block in range(positions_of[c] * PARTS):
-    for i in range(outside + block * step, outside + block * step + clear * lanes):
-        v[i] = ZERO
+for block in range(positions_of[c] * parts):
+    clear_vector(v, outside + block * step, clear * lanes)
 for j in range(start_from[c], start_from[c + 1]):
     kind = start_kind[j]
-    to = outside + start_position[j] * PARTS * step + start_lane[j]
+    to = outside + start_position[j] * parts * step + start_lane[j]
     for window in range(open_first[kind], open_last[kind] + 1):
         v[to + window % slots[kind]] += ONE  #: sums
-        for part in range(PARTS):  #: largest
+        for part in range(parts):  #: largest
             x = v[to + part * step + window % slots[kind]]  #: largest
             v[to + part * step + window % slots[kind]] = max(x, NO_VALUE)  #: largest
 for j in range(in_outside_from[c], in_outside_from[c + 1]):
     source = outside_source[j]
     source_step = room * lanes_of[source]
-    come = total_at[source] * unit + outside_register[j] * PARTS * source_step + outside_source_lane[j]
-    to = outside + outside_position[j] * PARTS * step + outside_lane[j]
-    for part in range(PARTS):
+    come = total_at[source] * unit + outside_register[j] * parts * source_step + outside_source_lane[j]
+    to = outside + outside_position[j] * parts * step + outside_lane[j]
+    for part in range(parts):
         for limb in range(LIMBS_OF_SOURCE):
-            for i in range(slots[outside_kind[j]]):
-                x = v[come + part * source_step + limb * lanes_of[source] + i]
-                v[to + part * step + limb * lanes + i] += x  #: sums
-                v[to + part * step + limb * lanes + i] = max(v[to + part * step + limb * lanes + i], x)  #: largest
+            to_limb = to + part * step + limb * lanes
+            come_limb = come + part * source_step + limb * lanes_of[source]
+            add_vector(v, to_limb, come_limb, slots[outside_kind[j]])
 outside_limbs[c] = limbs  #: limbs
 limbs_of[c] = max(limbs_of[c], limbs)  #: limbs
 """
@@ -400,7 +444,6 @@ scratch = scratch_at * unit
 most_in = most_in_of[c]
 limbs = 1  #: !limbs
 rows_left = waiting[c]
-waiting[c] = 0
 node = head[c]
 shared_here = False
 while rows_left > 0 and not bad:
@@ -409,6 +452,8 @@ while rows_left > 0 and not bad:
     rows = 0
     mixed = False
     entry = node_entry[node]
+    if differing[c] == 0:
+        rows = rows_left
     while rows < rows_left:
         probe = node
         in_tick = 0
@@ -430,7 +475,7 @@ while rows_left > 0 and not bad:
     rows_left -= rows
     differs = mixed or entry_bits[entry] == DIFFERS
     bundle = bundle_from[c]
-    while bundle < bundle_from[c + 1]:
+    while bundle < bundle_from[c + 1] and not bad:
         example = bundle
         own = bundle - bundle_from[c]
         bundle += 1
@@ -453,6 +498,8 @@ while rows_left > 0 and not bad:
         if share:
             shared_here = True
             counts_of_sharing[SNAPSHOTS] += 1
+waiting[c] = 0
+differing[c] = 0
 if lanes > 1:
     counts_of_sharing[BURSTS_SHARED if shared_here else BURSTS_ALONE] += 1
     if last_shared[c] == 1 and not shared_here:
@@ -472,7 +519,7 @@ if share and sharing == AUTO:
 before = ONE
 begun = ZERO
 grown = 1.0
-while left > 0:
+while left > 0 and not bad:
     # the rows of one time
     hits = 0
     now = tick[node_row[turn]]
@@ -507,14 +554,7 @@ while left > 0:
     if length == lanes:  #: limbs
         pieces, length, start = 1, limbs * lanes, 0  #: limbs
     for piece in range(pieces):
-        to = index(total + piece * lanes + start)
-        come = index(outside + piece * lanes + start)
-        if most_in == 1 and hits == 1:
-            for i in range(index(length)):
-                v[to + i] += v[to + i] + v[come + i]
-        else:
-            for i in range(index(length)):
-                v[to + i] += hits * (most_in * v[to + i] + v[come + i])
+        add_row(v, hits, most_in, total + piece * lanes + start, outside + piece * lanes + start, length)
 if share:
     APPLY
 """
@@ -527,15 +567,19 @@ for attempt in range(2):  #: checked
     bad = bad or attempt == 1  #: checked
     TIGHTEN
 bounds[2 * c] = max(bounds[2 * c], counts)  #: checked
-apply_plain(v, before, begun, total, outside, lanes, limbs, lo, hi)
+pieces, length, start = LIMBS, hi - lo, lo
+if length == lanes:  #: limbs
+    pieces, length, start = 1, limbs * lanes, 0  #: limbs
+for piece in range(pieces):
+    apply_plain(v, before, begun, total + piece * lanes + start, outside + piece * lanes + start, length)
 """
 
 _TIGHTEN_HERE = """
 if attempt == 0:  #: checked
-    limb = tighten(v, total, registers, lanes, room, limbs, bounds, 2 * c)  #: checked
+    limb = tighten(v, total, registers, parts, lanes, room, limbs, bounds, 2 * c)  #: checked
     bad = bad or limb > room  #: limbs
     limbs = max(limbs, min(limb, room))  #: limbs
-    limb = tighten(v, outside, positions, lanes, room, limbs, bounds, 2 * (classes + c))  #: checked
+    limb = tighten(v, outside, positions, parts, lanes, room, limbs, bounds, 2 * (classes + c))  #: checked
     bad = bad or limb > room  #: limbs
     limbs = max(limbs, min(limb, room))  #: limbs
     outside_limbs[c] = limbs  #: limbs
@@ -545,24 +589,24 @@ if attempt == 0:  #: checked
 _OTHERS = """
 if share and sharing == AUTO:
     size = float((hi - lo) * limbs)
-    factors = registers * width * (2 * PARTS - 1)
+    factors = registers * width * (2 * parts - 1)
     flushes = 1 + rows // ROWS_PER_MATRIX  #: checked
     flushes = 1  #: !checked
     shared_cost = BEGIN + rows * (ROW_SHARED + ENTRY_PER_ROW * factors)
     shared_cost += flushes * (APPLY + factors * (ENTRY + NUMBER_APPLIED * size))
-    vectors = (2 * PARTS - 1) * (1.0 + registers / positions) / 2.0
+    vectors = (2 * parts - 1) * (1.0 + registers / positions) / 2.0
     share = shared_cost < rows * (ROW_ALONE + vectors * (VECTOR + NUMBER * size))
 fresh = True
 counted = 1.0
 measured = 0.0
-while left > 0:
+while left > 0 and not bad:
     # the rows of one time
     now = tick[node_row[turn]]
     probe = turn
     in_tick = 0
     largest = 0.0
     while left > 0 and tick[node_row[probe]] == now:
-        for k in range(PARTS - 1):  #: sums several
+        for k in range(parts - 1):  #: sums several
             magnitude = abs(float(values[k * n + node_row[probe]]))  #: sums several
             largest = magnitude if not magnitude <= largest else largest  #: sums several
         in_tick += 1
@@ -583,11 +627,11 @@ while left > 0:
             as_matrix = counts <= LIMIT / width and measures <= LIMIT / width
         if as_matrix:
             if fresh:
-                for i in range(PARTS * registers * width):
+                for i in range(parts * registers * width):
                     f[i] = ZERO
                 for r in range(registers):
                     f[r * width + r] = ONE  #: sums
-                    for part in range(PARTS):  #: largest
+                    for part in range(parts):  #: largest
                         f[(part * registers + r) * width + r] = NO_VALUE  #: largest
                 fresh = False
             counted = counts
@@ -624,7 +668,7 @@ if share and not fresh:
 _STEP = """
 for w in range(width):
     count = ZERO
-    for part in range(PARTS):
+    for part in range(parts):
         at = part * registers * width + w
         brought = ZERO
         if w == registers + position and part == 0:  #: sums
@@ -640,7 +684,7 @@ for w in range(width):
             brought += values[(part - 1) * n + i] * count  #: sums several
         if marks[part * bundles + example] >> position & 1 != 0 and brought != ZERO:  #: largest
             brought = max(brought, values[part * n + i])  #: largest
-        to = (position * PARTS + part) * width + w
+        to = (position * parts + part) * width + w
         fp[to] += brought  #: sums
         fp[to] = max(fp[to], brought)  #: largest
 """
@@ -648,13 +692,13 @@ for w in range(width):
 _INSERT_INTO_MATRIX = """
 for r in range(registers):
     if empties >> r & 1 != 0:
-        for part in range(PARTS):
+        for part in range(parts):
             for w in range(width):
                 f[(part * registers + r) * width + w] = ZERO
 for position in range(positions):
     place = position_from[c] + position
-    for part in range(PARTS):
-        come = (position * PARTS + part) * width
+    for part in range(parts):
+        come = (position * parts + part) * width
         for j in range(out_from[place], out_from[place + 1]):
             to = (part * registers + out_register[j]) * width
             for w in range(width):
@@ -681,44 +725,35 @@ if length == lanes:  #: limbs
     pieces, length, start = 1, limbs * lanes, 0  #: limbs
 for piece in range(pieces):
     offset = piece * lanes + start
-    for part in range(PARTS):
-        to = index(scratch + part * step + offset)
-        come = index(outside + (position * PARTS + part) * step + offset)
-        for k in range(index(length)):
-            v[to + k] = v[come + k]
+    for part in range(parts):
+        to = scratch + part * step + offset
+        come = outside + (position * parts + part) * step + offset
+        copy_vector(v, to, come, length)
         for j in range(in_from[place], in_from[place + 1]):
-            come = index(total + (in_register[j] * PARTS + part) * step + offset)
-            for k in range(index(length)):
-                v[to + k] += v[come + k]  #: sums
-                v[to + k] = max(v[to + k], v[come + k])  #: largest
+            come = total + (in_register[j] * parts + part) * step + offset
+            add_vector(v, to, come, length)
         if part > 0 and marks[(part - 1) * bundles + example] >> position & 1 != 0:  #: sums several
             value = values[(part - 1) * n + i]  #: sums several
-            come = index(scratch + offset)  #: sums several
+            come = scratch + offset  #: sums several
             if value != 0:  #: sums several
-                for k in range(index(length)):  #: sums several
-                    if v[come + k] != 0:  #: sums several
-                        v[to + k] += value * v[come + k]  #: sums several
+                add_multiple(v, to, value, come, length)  #: sums several
         if marks[part * bundles + example] >> position & 1 != 0:  #: largest
             for k in range(index(length)):  #: largest
                 if v[to + k] != ZERO:  #: largest
                     v[to + k] = max(v[to + k], values[part * n + i])  #: largest
-    for part in range(PARTS):
-        come = index(scratch + part * step + offset)
+    for part in range(parts):
+        come = scratch + part * step + offset
         if not at_once:
-            to = index(pending + (position * PARTS + part) * step + offset)
-            for k in range(index(length)):
-                v[to + k] += v[come + k]  #: sums
-                v[to + k] = max(v[to + k], v[come + k])  #: largest
+            to = pending + (position * parts + part) * step + offset
+            add_vector(v, to, come, length)
             continue
         for j in range(out_from[place], out_from[place + 1]):
-            to = index(total + (out_register[j] * PARTS + part) * step + offset)
-            for k in range(index(length)):
-                v[to + k] += v[come + k]  #: sums
-                v[to + k] = max(v[to + k], v[come + k])  #: largest
+            to = total + (out_register[j] * parts + part) * step + offset
+            add_vector(v, to, come, length)
 """
 
 _SETTLE_WAITING = """
-limb = tighten(v, pending, positions, lanes, room, limbs, bounds, 4 * classes)  #: checked
+limb = tighten(v, pending, positions, parts, lanes, room, limbs, bounds, 4 * classes)  #: checked
 bad = bad or limb > room  #: limbs
 limbs = max(limbs, min(limb, room))  #: limbs
 limbs_of[c] = limbs  #: limbs
@@ -740,35 +775,31 @@ bounds[2 * c] = counts  #: checked
 bounds[2 * c + 1] = measures  #: checked
 for r in range(registers):
     if empties >> r & 1 != 0:
-        for part in range(PARTS):
+        for part in range(parts):
             for limb in range(limbs):
-                to = total + (r * PARTS + part) * step + limb * lanes
-                for k in range(to + lo, to + hi):
-                    v[k] = ZERO
+                to = total + (r * parts + part) * step + limb * lanes
+                clear_vector(v, to + lo, hi - lo)
 if not at_once:
     for position in range(positions):
         place = position_from[c] + position
-        for part in range(PARTS):
+        for part in range(parts):
             for limb in range(limbs):
-                come = index(pending + (position * PARTS + part) * step + limb * lanes + lo)
+                come = pending + (position * parts + part) * step + limb * lanes + lo
                 for j in range(out_from[place], out_from[place + 1]):
-                    to = index(total + (out_register[j] * PARTS + part) * step + limb * lanes + lo)
-                    for k in range(index(hi - lo)):
-                        v[to + k] += v[come + k]  #: sums
-                        v[to + k] = max(v[to + k], v[come + k])  #: largest
-                for k in range(index(hi - lo)):
-                    v[come + k] = ZERO
+                    to = total + (out_register[j] * parts + part) * step + limb * lanes + lo
+                    add_vector(v, to, come, hi - lo)
+                clear_vector(v, come, hi - lo)
 """
 
 _APPLY_HERE = """
 for attempt in range(2):  #: checked
-    if bound_matrix(f, registers, positions, bounds, c, classes) <= TWICE_MOST:  #: checked
+    if bound_matrix(f, registers, positions, parts, bounds, c, classes) <= TWICE_MOST:  #: checked
         break  #: checked
     bad = bad or attempt == 1  #: checked
     TIGHTEN
 bounds[2 * c] = max(bounds[2 * c], bounds[4 * classes])  #: checked
 bounds[2 * c + 1] = max(bounds[2 * c + 1], bounds[4 * classes + 1])  #: checked
-apply_matrix(v, f, total, outside, scratch, registers, positions, lanes, room, limbs, lo, hi)
+apply_matrix(v, f, total, outside, scratch, registers, positions, parts, lanes, room, limbs, lo, hi)
 """
 
 #: What the loop takes: rows, tables of the template, tables of what rows mean, memory, results.
@@ -783,11 +814,11 @@ _TABLES = (
 )  # fmt: skip
 _MEANING = ("entry_from", "entry_class", "entry_bits", "entry_accept", "entry_empties", "accept", "most_entries")
 _SCRATCH = (
-    "kinds", "room", "unit", "pending_at", "scratch_at", "sharing", "v", "f", "fp", "waiting", "queued", "queue", "head",
-    "tail", "stale", "gathered", "is_touched", "touched_list", "last_shared", "node_row", "node_entry", "node_next",
-    "open_first", "open_last", "closed", "base", "results", "counts_of_sharing",
+    "kinds", "parts", "room", "unit", "pending_at", "scratch_at", "sharing", "v", "f", "fp", "waiting", "differing",
+    "queued", "queue", "head", "tail", "stale", "gathered", "is_touched", "touched_list", "last_shared", "node_row",
+    "node_entry", "node_next", "open_first", "open_last", "closed", "base", "results", "counts_of_sharing",
 )  # fmt: skip
-_CHECKED, _OF_LIMBS = ("bounds", "fits"), ("limbs_of", "outside_limbs")
+_CHECKED, _OF_LIMBS = ("bounds", "fits", "counts_before"), ("limbs_of", "outside_limbs")
 #: Results of `counts_of_sharing`, in the order of `SharingCounts`.
 _COUNTS = {"BURSTS_SHARED": 0, "BURSTS_ALONE": 1, "SNAPSHOTS": 2, "SPLITS": 3, "MERGES": 4}
 _MARK = re.compile(r"  #: ([a-z0-9! ]+)$")
@@ -801,16 +832,16 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     checked = numbers in (Numbers.INT64, Numbers.LIMBS)
     sums = numbers is not Numbers.LARGEST
     flags = {"sums": sums, "largest": not sums, "checked": checked, "limbs": limbs, "int64": numbers is Numbers.INT64}
-    flags["several"] = shape.parts > 1
+    flags["several"] = shape.several
     limit = {Numbers.INT64: 2.0**59, Numbers.LIMBS: 2.0**31}.get(numbers, 2.0**900)
     floats = numbers is Numbers.FLOAT64
     words: dict[str, object] = {
-        **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX, "PARTS": shape.parts, "LIMIT": limit,
-        "ZERO": ("0.0" if floats else "0") if sums else "NO_TREND", "ONE": "1.0" if floats else "1",
+        **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX, "LIMIT": limit,
+        "ZERO": ("0.0" if floats else "0") if sums else "(-(2**63))", "ONE": "1.0" if floats else "1",
         "SETTLED": 1 << LIMB_BITS, "SETTLED_BOUND": 2.0**LIMB_BITS, "LIMB_BITS": LIMB_BITS, "MOST": 2.0**61,
         "TWICE_MOST": 2.0**62, "HALF_MOST": 2.0**60, "DIFFERS": DIFFERS, "NEVER": NEVER, "AUTO": AUTO, "MOST_SHARED": 8,
         "LIMBS": "limbs" if limbs else "1", "LIMBS_OF_SOURCE": "limbs_of[source]" if limbs else "1",
-        "NO_TREND": -(2**63), "NO_VALUE": -(2**63) + 1,
+        "NO_VALUE": "(1 - 2**63)",
     }  # fmt: skip
     blocks = {"TIGHTEN": _TIGHTEN_HERE, "SETTLE_WAITING": _SETTLE_WAITING}
     plain = _fill(_DECIDE_PLAIN, blocks | {"APPLY": _fill(_APPLY_PLAIN_HERE, blocks)})
@@ -824,7 +855,7 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     parts = {"EVALUATE": _fill(_EVALUATE, units), "CLOSE": _CLOSE, "GATHER": _GATHER}
     takes = (*_ROWS, *_TABLES, *_MEANING, *_SCRATCH, *(_CHECKED if checked else ()), *(_OF_LIMBS if limbs else ()))
     called = [_TIGHTEN if limbs else _LOOK] if checked else []
-    called += [_APPLY_PLAIN] if shape.has_plain else []
+    called += [_VECTORS, *([_PLAIN_VECTORS] if shape.has_plain else [])]
     called += [_APPLY, *([_BOUND] if checked else [])] if shape.has_others else []
     loop = "@loop\n" + write_signature("bursts", takes) + _fill(_SEGMENTS, parts).strip("\n") + "\n"
     text = "\n\n".join([one.strip("\n") + "\n" for one in called] + [loop])

@@ -89,7 +89,7 @@ class MergedTables:
     """
 
     def __init__(self, template: MergedTemplate, slots: np.ndarray, marks: np.ndarray) -> None:
-        self._t, self._slots, self._marks = template, slots, marks
+        self._t, self._slots, self._measured = template, slots, marks
         self.count = int(template.class_of.max()) + 1 if template.class_of.size else 0
         self._states: list[dict[tuple[int, int], int]] = [{} for _ in range(self.count)]
         places = zip(template.class_of.tolist(), template.position.tolist(), template.member.tolist(), strict=True)
@@ -134,9 +134,10 @@ class MergedTables:
         every = [(c, p) for c in order for p in range(self.positions[c])]
         reached = [[r for (at, _), r in self._registers[c].items() if at == p] for c, p in every]
         sizes = [lanes * [0, *counts] for counts in (self.registers, self.positions)]
-        bits = np.zeros((len(self._marks), self.bundle_from[-1]), np.int64)
-        for k, state in zip(*np.nonzero(self._marks), strict=True):
+        bits = np.zeros((len(self._measured), self.bundle_from[-1]), np.int64)
+        for k, state in zip(*np.nonzero(self._measured), strict=True):
             bits[k, self._bundle[state]] |= 1 << int(t.position[state])
+        self.marks = bits  # [measures, bundles]: bit p: rows at position p are measured
         #: Lanes of all vectors: registers, what comes from outside, what waits for the end of a time, scratch memory.
         totals, incoming = int(sizes[0].sum()), int(sizes[1].sum())
         self.pending_at, self.scratch_at = totals + incoming, totals + incoming + most * int(lanes.max())
@@ -161,7 +162,7 @@ class MergedTables:
             ),
             **_lay_flat([sorted(part) for part in targets], "target_from", ["target_class"]),
             **_lay_flat(finals, "final_from", ["final_kind", "final_slot", "final_position", "final_lane"]),
-            "slots": table(self._slots.tolist()), "marks": table(bits.reshape(-1).tolist()),
+            "slots": table(self._slots.tolist()),
             "queries_of": np.bincount(t.query_window, minlength=len(self._slots)).astype(np.int64),
         }  # fmt: skip
 
@@ -182,7 +183,7 @@ class MergedTables:
                 own = [states[p, member] for p in range(positions)]
                 if len({int(t.state_window[s]) for s in own}) > 1:
                     raise ValueError("the states of a member of a class live in windows of one kind")
-                marks = tuple(bool(mark) for mark in self._marks[:, own].ravel())
+                marks = tuple(bool(mark) for mark in self._measured[:, own].ravel())
                 bundles.setdefault((marks, tuple(int(t.state_variable[s]) for s in own)), []).append(member)
             groups = {marks: i for i, marks in enumerate(dict.fromkeys(marks for marks, _ in bundles))}
             lane, laid, members = 0, [], [(0, 0)] * count
@@ -246,9 +247,10 @@ class MergedTables:
     @property
     def letters(self) -> list[int]:
         """The letters that mean anything."""
-        return sorted({letter for part in (*self._read_by, *self._emptied_by) for letter in part})
+        parts = [set(part) for part in self._read_by] + [set(part) for part in self._emptied_by]
+        return sorted(set().union(*parts))
 
-    def read_patterns(self, letters: np.ndarray) -> dict[str, np.ndarray]:
+    def read_patterns(self, letters: np.ndarray) -> dict[str, Any]:
         """What patterns of letters mean: one entry per pattern and class that reads it, or empties registers at it.
 
         Args:
@@ -313,8 +315,8 @@ def number_patterns(letters: np.ndarray, used: Sequence[int]) -> tuple[np.ndarra
 def _number_words(words: np.ndarray) -> tuple[np.ndarray, int]:
     """Numbers of words, by a table where they are small; and how many there are."""
     highest = int(words.max(initial=0))
-    if highest < 2**16:
-        known = np.zeros(highest + 1, np.int64)
+    if highest < max(2**16, 4 * words.size):
+        known = np.zeros(highest + 1, np.int32)
         known[words] = 1
         return (np.cumsum(known) - 1)[words], int(known.sum())
     values, number = np.unique(words, return_inverse=True)
