@@ -5,17 +5,27 @@ Whole numbers of a summary are words in two's complement, the lowest first, all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.errors import DataError, Problem
 from trendweave.kernels.inputs import NO_TREND, NO_VALUE
 from trendweave.kernels.loops.fold import CHECKED_BITS
-from trendweave.kernels.loops.summaries import Algebra, Group, Maps, Summaries, unpack
+from trendweave.kernels.loops.summaries import (
+    DECIMALS,
+    Algebra,
+    Group,
+    Maps,
+    Summaries,
+    narrow,
+    pack,
+    unpack,
+    widen_codes,
+)
 
 #: The column with counts, and sums of whole numbers; or all of these as floats.
 NUMBERS = "numbers"
@@ -63,15 +73,11 @@ def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
 
 
 def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Summaries:
-    """The inverse of `to_arrow`. Largest values were stored with marks once, sums of floats as whole numbers.
-
-    Raises:
-        DataError: Sums of floats are stored as they were once (TW311).
-    """
+    """The inverse of `to_arrow`. Sums of floats were whole numbers with exponents once, largest values had marks."""
+    numbers = _one_array(columns[NUMBERS])
     if algebra.groups[1].components and _OTHERS[0][0] not in columns:
-        message = "sums of floats in the state have version 3, this release reads version 4"
-        raise DataError([Problem("TW311", message, "run it with the release that wrote it, or start with no state")])
-    found = [_read_words(algebra.groups[0], _one_array(columns[NUMBERS]))]
+        return _read_exponents(algebra, numbers, columns)
+    found = [_read_words(algebra.groups[0], numbers, algebra.groups[0].cells)]
     for (name, wide_name, read), group in zip(_OTHERS, algebra.groups[1:], strict=True):
         if not group.components:
             size = found[0].wide.size
@@ -88,7 +94,7 @@ def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArra
     return Summaries(tuple(found))
 
 
-def _read_words(group: Group, stored: pa.Array) -> Maps:
+def _read_words(group: Group, stored: pa.Array, cells: int) -> Maps:
     size = len(stored)
     flat: np.ndarray = np.asarray(stored.flatten(), group.kind)
     if pa.types.is_fixed_size_list(stored.type):
@@ -96,18 +102,62 @@ def _read_words(group: Group, stored: pa.Array) -> Maps:
     else:
         ends = np.asarray(stored.offsets)[1:] - stored.offsets[0].as_py()
     begins = ends - np.diff(ends, prepend=0)
-    numbers: np.ndarray = np.zeros((size, group.cells), group.kind)
+    numbers: np.ndarray = np.zeros((size, cells), group.kind)
     wide = np.full(size, None)
-    small = np.flatnonzero(ends - begins == group.cells)
-    numbers[small] = flat[begins[small][:, None] + np.arange(group.cells)]
+    small = np.flatnonzero(ends - begins == cells)
+    numbers[small] = flat[begins[small][:, None] + np.arange(cells)]
     if group.kind is np.int64:
         is_large = (numbers >= 2**CHECKED_BITS) | (numbers <= -(2**CHECKED_BITS))
-        chosen = np.flatnonzero((ends - begins > group.cells) | is_large.any(axis=1)).tolist()
+        chosen = np.flatnonzero((ends - begins > cells) | is_large.any(axis=1)).tolist()
         words = flat.tobytes() if chosen else b""
         for one in chosen:
             wide[one] = words[8 * begins[one] : 8 * ends[one]]
         numbers[chosen] = 0
     return Maps(numbers, wide)
+
+
+# As releases wrote them that summed floats exactly: marks of infinity (both signs), of no number, and of what is known.
+_ODD = {1: math.inf, 2: -math.inf, 3: math.nan}
+_NO_NUMBER, _KNOWN = 4, 8
+
+
+def _read_exponents(algebra: Algebra, stored: pa.Array, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Summaries:
+    """Sums of floats from whole numbers times powers of two, one for each sum of a summary."""
+    whole, floats, _ = algebra.groups
+    shape, lines = whole.shape, whole.shape.lines
+    places = list(dict.fromkeys(one for pair in algebra.places for one in pair if one is not None and one[0] < 2))
+    sums = [place for place, (group, _) in enumerate(places) if group == 1]
+    maps = _read_words(whole, stored, shape.past * (1 + len(places)) * lines)
+    exponents = np.asarray(_one_array(columns["exponents"]).flatten()).reshape(-1, len(sums)).tolist()
+    marks = np.asarray(_one_array(columns["marks"]).flatten()).reshape(len(exponents), shape.past, -1, lines)
+    counted: list[bytes] = []
+    wide: list[list[Decimal]] = []
+    with localcontext(DECIMALS):
+        for number, of_sums in enumerate(exponents):
+            words = maps.wide[number] or maps.numbers[number].tobytes()
+            cells = np.array(unpack(words, maps.numbers.shape[1]), object).reshape(shape.past, -1, lines)
+            added = np.array([[[Decimal(one) for one in row] for row in cells[q, [0]]] for q in range(shape.past)])
+            added = np.repeat(added, 1 + len(floats.components), axis=1)
+            for place, (exponent, old) in enumerate(zip(of_sums, sums, strict=True)):
+                factor = Decimal(2) ** (0 if exponent == 1024 else exponent)
+                for at, mark in np.ndenumerate(marks[number, :, place]):
+                    odd = math.nan if mark & _NO_NUMBER else _ODD.get(mark & 3)
+                    added[at[0], places[old][1] + 1, at[1]] = (
+                        cells[at[0], 1 + old, at[1]] * factor if odd is None else Decimal(odd)
+                    )
+            kept = [0, *(1 + place for place, (group, _) in enumerate(places) if group == 0)]
+            counted.append(pack(cells[:, kept].reshape(-1).tolist()))
+            wide.append(added.reshape(-1).tolist())
+    of_whole = Maps(np.zeros((len(wide), whole.cells), np.int64), np.empty(len(wide), object))
+    of_floats = Maps(np.zeros((len(wide), floats.cells)), np.empty(len(wide), object))
+    of_whole.wide[:], of_floats.wide[:] = counted, wide
+    narrow(whole, np.arange(len(wide)), of_whole)
+    narrow(floats, np.arange(len(wide)), of_floats)
+    without = np.delete(marks, np.arange(len(sums)), axis=2)
+    rest = {**columns, "marks": pa.array([one.reshape(-1) for one in without])}
+    largest = algebra.groups[2]
+    nothing = Maps(np.zeros((len(wide), largest.cells), np.int64), np.full(len(wide), None))
+    return Summaries((of_whole, of_floats, _read_marked(algebra, of_whole, rest) if largest.components else nothing))
 
 
 def _read_marked(algebra: Algebra, counted: Maps, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Maps:
@@ -120,13 +170,12 @@ def _read_marked(algebra: Algebra, counted: Maps, columns: Mapping[str, pa.Array
     for one in np.flatnonzero(counted.is_wide()).tolist():
         numbers[one] = [cell != 0 for cell in unpack(counted.wide[one], counts.cells)]
     ways = numbers.reshape(-1, shape.past, counts.shape.components, shape.lines)[:, :, :1] != 0
-    found = np.where(marks != 0, codes.astype(np.int64), np.where(ways, NO_VALUE, NO_TREND))
-    odd = ((marks != 0) & (codes <= NO_VALUE)).any(axis=(1, 2, 3))
+    found = np.where(marks == _KNOWN, codes.astype(np.int64), np.where(ways, NO_VALUE, NO_TREND))
+    odd = (marks == _KNOWN) & (codes <= NO_VALUE)
+    found, odd = found.reshape(-1, group.cells), odd.reshape(-1, group.cells)
     wide = np.full(len(found), None)
-    found, known = found.reshape(-1, group.cells), (marks != 0).reshape(-1, group.cells)
-    for one in np.flatnonzero(odd).tolist():
-        pairs = zip(found[one].tolist(), known[one].tolist(), strict=True)
-        wide[one] = [code + 2**64 if is_known else code for code, is_known in pairs]
+    for one in np.flatnonzero(odd.any(axis=1)).tolist():
+        wide[one] = widen_codes(found[one], odd[one])
     return Maps(found, wide)
 
 

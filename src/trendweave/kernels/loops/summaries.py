@@ -7,10 +7,10 @@ these do not fit), sums of floats (float64; decimals where trends are too many f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_l
 from trendweave.kernels.loops.vectors import Numbers
 
 #: Sums of floats beyond all floats: as precise, and of any size.
-_DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 #: Added to codes that two numbers which are no codes stand among.
 _SHIFT = 2**64
 
@@ -272,7 +272,7 @@ def _fold(
 
 def _run_fold(
     shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, numbers: np.ndarray,
-    interpreted: bool, more: Mapping[str, Any] = MappingProxyType({}),
+    interpreted: bool, more: Mapping[str, Any] | None = None,
 ) -> np.ndarray:  # fmt: skip
     fits = np.ones(runs[0].size, np.bool_)
     text, takes = write_fold_on(shape)
@@ -281,7 +281,7 @@ def _run_fold(
         "row_start": make_writable(runs[0]), "row_end": make_writable(runs[1]), "tick": make_writable(rows.tick),
         "letters": letters.view(np.int64), "values": values.reshape(-1),
         "total": np.zeros(2 * shape.components * (shape.past + 1) * shape.lines, numbers.dtype),
-        "results": numbers.reshape(-1), "fits": fits, **_tables(shape), **more,
+        "results": numbers.reshape(-1), "fits": fits, **_tables(shape), **(more or {}),
     }  # fmt: skip
     run_loop("fold_on", text, takes, given, interpreted)
     return fits
@@ -318,27 +318,35 @@ def _fold_wide(
             numbers = np.array([unpack(words, group.cells) for words in starts], object)
             _run_fold(shape, runs, some, plain, numbers, True)
             maps.wide[chosen] = [pack(cells) for cells in numbers.tolist()]
-        _narrow(group, chosen, maps)
+        narrow(group, chosen, maps)
         return
     given = np.empty(plain.shape, object)
     for row, numbers, is_odd in zip(given, plain, values[1][:, index], strict=True):
-        row[:] = _widen(group, numbers)
-        if group.shape.numbers is Numbers.LARGEST:
-            row[is_odd] = numbers[is_odd].astype(object) + _SHIFT
+        row[:] = widen_codes(numbers, is_odd) if group.kind is np.int64 else _widen(group, numbers)
     numbers = np.array(starts, object)
-    with localcontext(_DECIMALS):
+    with localcontext(DECIMALS):
         _run_fold(shape, runs, some, given, numbers, True)
     for one, cells in zip(chosen.tolist(), numbers.tolist(), strict=True):
         maps.wide[one] = cells
 
 
-def _narrow(group: Group, chosen: np.ndarray, maps: Maps) -> None:
-    """Take back whole numbers that words hold."""
+def narrow(group: Group, chosen: np.ndarray, maps: Maps) -> None:
+    """Take back what words hold, or floats."""
     for one in chosen.tolist():
-        if len(maps.wide[one]) == 8 * group.cells:
+        if group.kind is np.float64:
+            floats = list(map(float, maps.wide[one]))
+            if not any(map(math.isinf, floats)):
+                maps.numbers[one], maps.wide[one] = floats, None
+        elif len(maps.wide[one]) == 8 * group.cells:
             numbers = np.frombuffer(maps.wide[one], np.int64)
             if int(np.abs(numbers).max()) < 2**CHECKED_BITS:
                 maps.numbers[one], maps.wide[one] = numbers, None
+
+
+def widen_codes(codes: np.ndarray, odd: np.ndarray) -> list[int]:
+    """Codes that stand for nothing else: moved away from those of no value, which they are where not `odd`."""
+    pairs = zip(codes.tolist(), odd.tolist(), strict=True)
+    return [code + _SHIFT if is_odd or code > NO_VALUE else code for code, is_odd in pairs]
 
 
 def _fold_limbs(
@@ -422,7 +430,7 @@ def _widen(group: Group, numbers: np.ndarray) -> Any:
         return numbers.tobytes()
     plain = numbers.tolist()
     if group.shape.numbers is Numbers.LARGEST:
-        return [code + _SHIFT if code > NO_VALUE else code for code in plain]
+        return widen_codes(numbers, numbers > NO_VALUE)
     return [Decimal(number) for number in plain]
 
 
@@ -479,7 +487,7 @@ def _read_decimals(sums: np.ndarray, counts: np.ndarray | None) -> tuple[np.ndar
     if counts is None:
         return sums.astype(np.float64), None
     known = np.asarray(counts != 0, np.bool_)
-    with localcontext(_DECIMALS):
+    with localcontext(DECIMALS):
         pairs = zip(sums.tolist(), counts.tolist(), strict=True)
         return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64), known
 
@@ -511,7 +519,7 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
         cells = [unpack(words, group.cells) for words in cells]
     wide = np.zeros((chosen.size, shape.components), object)
     bounds = place, place + (high - low)[chosen]
-    with localcontext(_DECIMALS):
+    with localcontext(DECIMALS):
         _run_apply(_wide_shape(replace(group, shape=shape)), np.array(cells, object), bounds, wide, True)
     results = results.astype(object)
     results[chosen] = wide
