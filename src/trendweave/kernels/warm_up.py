@@ -4,12 +4,8 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
-from trendweave.kernels.decimal_text import decimal_text
-from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
-from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
-from trendweave.kernels.merging import add_at, largest_at
-from trendweave.kernels.numbering import number_near, number_present, number_ticks
+from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
 from trendweave.kernels.query_masks import first_seen
 from trendweave.kernels.shared.entry import aggregate_shared
 from trendweave.kernels.shared.inputs import (
@@ -19,11 +15,9 @@ from trendweave.kernels.shared.inputs import (
     SharedMeasures,
     SharedRows,
 )
-from trendweave.kernels.sorting import find_in_order, order_by_time, stable_order
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
-ROWS_TO_SORT = 3_000  # more than NumPy sorts
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks
 
 
@@ -53,20 +47,8 @@ def warm_up() -> None:
     many_trends = Rows(np.array([0, MANY_ROWS]), times, window, window, np.ones(MANY_ROWS, np.uint64))
     aggregate(many_trends, template)
     aggregate(many_trends, template, None, [Aggregate("count", 1)])
-    decimal_text([ROWS])
     match_starts(one_window, template, falling)
-    stable_order(numbers, ROWS)
-    find_in_order(numbers, numbers, ROWS, True)
-    order_by_time(np.zeros(ROWS_TO_SORT, np.int64), np.arange(ROWS_TO_SORT), 1)
-    number_near(numbers, None, 0, ROWS)
-    number_present(numbers, ROWS)
-    number_ticks(numbers, numbers)
-    add_words(letters.copy(), letters)
-    hash_texts(numbers, np.zeros(ROWS, np.uint8))
     count_steps(numbers)
-    add_at(numbers, numbers, ROWS)
-    add_at(numbers, numbers / 2, ROWS)
-    largest_at(numbers, numbers, numbers > 0, ROWS)
 
 
 def warm_up_shared() -> None:
@@ -93,12 +75,10 @@ def run_side_by_side() -> None:
 
 def count_steps(numbers: np.ndarray) -> None:
     """A+, contiguous."""
-    one, ends = np.zeros(1, np.int64), np.array([0, 1])
-    automaton = Automaton(np.zeros(1, np.int32), one, np.ones(1, bool), one, one, one, ends)
-    steps = NeighbourSteps(np.ones(ROWS, np.uint64), np.ones(ROWS, np.uint64))
     segment, window, low, high = np.empty((4, ROWS), np.int64)
     found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
-    count_runs(automaton, steps, Ranges(low[:found], high[:found], low[:found], low[:0]), np.zeros(found), True)
+    loop, bits = write_count(Automaton((0,), (0,), (0,), ((0, 0),)), True), np.ones(ROWS, np.uint8)
+    loop(bits, bits.copy(), low[:found], high[:found], np.zeros(found))
 
 
 def run_shared() -> None:

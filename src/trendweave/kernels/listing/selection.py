@@ -3,18 +3,15 @@ marks by which a sample is drawn while trends are found.
 
 All trends are found, and come as arrays: trend i is `starts[i]:starts[i + 1]` of `ticks`, `variables` and `places`. A
 tick is a time of one partition. The place of an event is different for each row, and in the order of those of one tick.
-Where only those that are taken are found, `kernels.taking` does it.
+Where only those that are taken are found, `take` does it.
 """
 
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.listing.draws import random_bits
-
-#: Which beginnings a taken trend takes away: its own, all up to its last event, those before an event of a variable.
-TO_NEXT, PAST_LAST, TO_FIRST, TO_LAST = range(4)
-#: Before every tick.
-NOTHING_TAKEN = -1
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST
+from trendweave.kernels.lists.take import NOTHING_TAKEN
 
 
 @inlined_late

@@ -15,23 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.contiguous import RunFolds
 from trendweave.kernels.listing.marks import CHECKED
+from trendweave.kernels.lists.folds import Folds
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
-from trendweave.programs.trends.contiguous.folds import NO_FOLDS, tabulate_folds
 from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.linked.counting import find_graphs
 from trendweave.programs.trends.listed.choosing import Chooser, places_of
 from trendweave.programs.trends.listed.conditions import MatchConditions
-from trendweave.programs.trends.listed.judging import Demands
 from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.listed.taking import find_entries, take_trends
+from trendweave.programs.trends.listed.taking import Demands, find_entries, take_trends
 from trendweave.programs.trends.once import EachOnce
 from trendweave.programs.trends.samples import draw_trends, name_seeds
 from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, walk_trends
@@ -88,7 +86,7 @@ class TrendListing:
         """
         folds = None
         if takes_by_folding(self.plan):
-            folds = tabulate_folds(columns, self.counted.task.rows.tick.size)
+            folds = columns.without_events(self.counted.task.rows.tick.size)
         if folds is None:
             return self.find_trends()
         return self._check_shown(self._take(folds))
@@ -129,7 +127,7 @@ class TrendListing:
         AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
         taken: Iterator[ShownTrends]
         if takes_directly(self.plan):
-            taken = (trends for trends in self._take(NO_FOLDS) if isinstance(trends, ShownTrends))
+            taken = (trends for trends in self._take(Folds()) if isinstance(trends, ShownTrends))
         else:
             taken = self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
@@ -187,7 +185,7 @@ class TrendListing:
             if taken is not None:
                 yield taken
 
-    def _take(self, folds: RunFolds) -> Iterator[ShownTrends | FoldedTrends]:
+    def _take(self, folds: Folds) -> Iterator[ShownTrends | FoldedTrends]:
         """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed, or where
         sums in conditions may leave 64 bits."""
         selector, counted = self.selector, self.counted
@@ -210,8 +208,8 @@ class TrendListing:
         conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
         is_clean = self.once.is_clean if self.once is not None and self.once.asks_ends else None
         if conditions is None:
-            return None if is_clean is None else Demands(None, NO_FOLDS, is_clean, self._check_looked_at)
-        folds = tabulate_folds(conditions.folded, self.counted.task.rows.tick.size)
+            return None if is_clean is None else Demands(None, Folds(), is_clean, self._check_looked_at)
+        folds = conditions.folded.without_events(self.counted.task.rows.tick.size)
         return None if folds is None else Demands(conditions, folds, is_clean, self._check_looked_at)
 
     def _check_looked_at(self, number: int) -> None:

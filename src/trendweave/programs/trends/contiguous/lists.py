@@ -1,4 +1,4 @@
-"""Contiguous trends one by one, block of partitions by block: counted first, and found while they are written.
+"""Contiguous trends, block of partitions by block: counted, and found one by one while they are written.
 
 A block in which several rows of a partition have one time goes the general way.
 """
@@ -13,35 +13,19 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError
-from trendweave.kernels.listing.contiguous import (
-    BEGINNING,
-    PAST_LAST,
-    TO_FIRST,
-    TO_LAST,
-    TO_NEXT,
-    Automaton,
-    FoundRuns,
-    NeighbourSteps,
-    Ranges,
-    RunFolds,
-    count_runs,
-    find_ends,
-    new_folding,
-    new_path,
-    take_runs,
-    walk_runs,
-)
+from trendweave.kernels.lists.contiguous import BEGINNING, Automaton, write_count, write_ends, write_take, write_walk
+from trendweave.kernels.lists.folds import Folds
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, windows_overlap
-from trendweave.programs.trends.aggregates import TaskOptions
+from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.choice import NO_LIMIT
-from trendweave.programs.trends.contiguous.folds import NO_FOLDS, read_folded, tabulate_folds
 from trendweave.programs.trends.contiguous.steps import (
     ROWS_AT_ONCE,
-    PackedSteps,
+    NeighbourSteps,
     WindowRanges,
     columns_read,
     find_steps,
@@ -51,14 +35,16 @@ from trendweave.programs.trends.contiguous.steps import (
     make_automaton,
 )
 from trendweave.programs.trends.detection import Detection
+from trendweave.programs.trends.listed.selection import SKIPS
 from trendweave.programs.trends.lists import WrittenTrends, check_number, describe_too_many, list_trends
 from trendweave.programs.trends.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
-from trendweave.results.shown_trends import FoldedTrends, ShownTrends
+from trendweave.results.partials import Component, Partials, TaskResult, merge
+from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
+from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import TIME, EncodedRows, PartitionBlock, sort_partitions
 
-_SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Floats count whole numbers up to here.
 MOST_COUNTED = 2.0**53
 #: Events of taken trends that are listed for each row, at most, where they need not be.
@@ -108,38 +94,18 @@ class ListedParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Taking:
-    """Which trends are taken, as the kernel reads it: the longest of each beginning or the shortest, and how it goes on
-    from there."""
-
-    longest: bool
-    skip: int
-    variable: int
-
-    @staticmethod
-    def of(plan: Plan) -> Taking | None:
-        selection = plan.selection
-        if selection is None:
-            return None
-        names = [variable.name for variable in plan.variables]
-        variable = -1 if selection.variable is None else names.index(selection.variable)
-        return Taking(not selection.shortest, _SKIPS[selection.skip], variable)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRuns:
+class ContiguousTrends:
     """The trends of a block, by steps from row to row.
 
     `windows` are those that have any, `rows` what is written of the rows, `groups` the grouping attributes of the
-    partitions. `pruned`: all steps that are left lead to an end. `trends` is None where only some are taken.
-    `folded` gives the same trends without listing their events, for those that overlap much.
+    partitions. `trends` is None where only some are taken. `folded` gives the same trends without listing their events,
+    for those that overlap much.
     """
 
+    plan: Plan
     automaton: Automaton
-    steps: PackedSteps
-    pruned: bool
+    steps: NeighbourSteps
     windows: WindowRanges
-    taking: Taking | None
     trends: int | None
     rows: EncodedRows
     groups: list[pa.Array]
@@ -153,10 +119,9 @@ class ListedRuns:
                 yield from self._write_few(writer, self.folded)
                 return
             folds = None
-            if isinstance(writer.columns, EachColumns) and self.taking is None:
-                folds = tabulate_folds(writer.columns, self._longest)
-            for found in self._find(folds):
-                yield writer.write(found)
+            if isinstance(writer.columns, EachColumns) and self.plan.selection is None:
+                folds = writer.columns.without_events(self.windows.longest)
+            yield from map(writer.write, self._find(folds))
 
     def _write_few(self, writer: TrendWriter, folded: Callable[[], WrittenTrends]) -> Iterator[pa.RecordBatch]:
         """Write what is listed, unless that are so many events that it is quicker to begin again and list none."""
@@ -170,63 +135,92 @@ class ListedRuns:
             written.append(writer.write(found))
         yield from written
 
-    @property
-    def _longest(self) -> int:
-        """The most rows that a trend can have."""
-        return int((self.windows.ranges.high - self.windows.ranges.low).max())
-
-    def _find(self, folds: RunFolds | None) -> Iterator[ShownTrends | FoldedTrends]:
+    def _find(self, folds: Folds | None) -> Iterator[ShownTrends | FoldedTrends]:
         """Find all trends. With folds they are folded on the way; otherwise their events are listed."""
-        automaton, given = self.automaton, self.steps.unpack()
-        ahead = np.empty((0 if self.pruned else given.steps.size, automaton.variable.size), np.int32)
-        if not self.pruned:
-            find_ends(automaton, given, ahead)
-        longest = self._longest
-        found = _make_buffers(folds, longest, given.steps.size)
-        path, place = new_path(longest), BEGINNING
-        wanted = NO_FOLDS if folds is None else folds
-        stack = new_folding(longest, wanted.kind.size)
-        given_steps = automaton, given, ahead, self.windows.ranges, path
-        taking = self.taking
-        while True:
-            if taking is None:
-                trends, place = walk_runs(*given_steps, wanted, stack, found, place)
-            else:
-                trends, place = take_runs(*given_steps, found, place, taking.longest, taking.skip, taking.variable)
-            if trends == 0:
-                return
-            yield self._show(found, trends) if folds is None else self._show_folded(folds, found, trends)
+        if self.plan.selection is None:
+            search = _make_walk(self.plan, self.automaton, self.steps, self.windows, folds)
+        else:
+            search = self._make_take()
+        while count := search.find():
+            keys, segment = self._keys(search, count), self.windows.segment[search.range[:count]]
+            if folds is not None:
+                outputs = [FoldedOutput(*one) for one in folds.read(search.cells, count)]
+                yield FoldedTrends(outputs, keys, segment)
+                continue
+            starts = search.starts[: count + 1].copy()
+            # A trend is made of the rows up to its last one.
+            rows = np.arange(starts[-1]) + np.repeat(search.last[:count] + 1 - starts[1:], np.diff(starts))
+            yield ShownTrends(rows, search.variables[: starts[-1]], starts, keys, segment)
 
-    def _show(self, found: FoundRuns, trends: int) -> ShownTrends:
-        starts, of = found.starts[: trends + 1].copy(), found.range[:trends]
-        # A trend is made of the rows up to its last one.
-        rows = np.arange(starts[-1]) + np.repeat(found.last[:trends] + 1 - starts[1:], np.diff(starts))
-        variables = found.variables[: starts[-1]]
-        return ShownTrends(rows, variables, starts, self._keys(found, trends), self.windows.segment[of])
+    def _make_take(self) -> Search:
+        plan, automaton, windows = self.plan, self.automaton, self.windows
+        assert plan.selection is not None, "some are taken"
+        selection, names = plan.selection, [variable.name for variable in plan.variables]
+        variable = -1 if selection.variable is None else names.index(selection.variable)
+        loop = write_take(automaton, selection.shortest, SKIPS[selection.skip], variable)
+        search = _make_search(windows.longest, self.steps.steps.size, None)
+        onward = np.empty((windows.longest, automaton.states), np.int8)
+        end = np.empty((windows.longest, len(automaton.starting)), np.int32)
+        given = (self.steps.steps, self.steps.begins, windows.low, windows.high, onward, end, search.place)
+        return replace(search, call=partial(loop, *given, search.range, search.last, search.starts, search.variables))
 
-    def _show_folded(self, folds: RunFolds, found: FoundRuns, trends: int) -> FoldedTrends:
-        of = self.windows.segment[found.range[:trends]]
-        return FoldedTrends(read_folded(folds, found.folded, trends), self._keys(found, trends), of)
-
-    def _keys(self, found: FoundRuns, trends: int) -> np.ndarray:
+    def _keys(self, search: Search, count: int) -> np.ndarray:
         """What tells the windows of trends apart: of single trends, the time of the last event."""
         if self.windows.moments is None:
-            return self.windows.window[found.range[:trends]]
-        return self.windows.moments[found.last[:trends]]
+            return self.windows.window[search.range[:count]]
+        return self.windows.moments[search.last[:count]]
 
 
-def _make_buffers(folds: RunFolds | None, longest: int, rows: int) -> FoundRuns:
-    """Buffers for what is folded, or for events; each trend fits."""
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A loop that fills buffers, where it stands, and what it fills: the range and the last row of each trend, and its
+    variables or cells of folds. Each trend fits."""
+
+    place: np.ndarray
+    range: np.ndarray
+    last: np.ndarray
+    starts: np.ndarray
+    variables: np.ndarray
+    cells: tuple[np.ndarray, np.ndarray]
+    call: Callable[[], int] = int
+
+    def find(self) -> int:
+        """Fill the buffers. Returns how many trends there are; 0 means that there are no more."""
+        return int(self.call())
+
+
+def _make_search(longest: int, rows: int, folds: Folds | None) -> Search:
     most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
     of, last = np.empty((2, most), np.int64)
-    if folds is not None:
-        folded = new_folding(folds.kind.size, most)
-        return FoundRuns(of, last, folded, np.empty(0, np.int64), np.empty(0, np.int32))
-    variables = np.empty(max(min(VERTICES_AT_ONCE, 4 * most), longest), np.int32)
-    return FoundRuns(of, last, new_folding(0, 0), np.empty(most + 1, np.int64), variables)
+    listed = 0 if folds is not None else max(min(VERTICES_AT_ONCE, 4 * most), longest)
+    starts, variables = np.empty(most + 1, np.int64), np.empty(listed, np.int32)
+    return Search(np.array(BEGINNING), of, last, starts, variables, (folds or Folds()).cells(most))
 
 
-def list_runs(
+def _make_walk(
+    plan: Plan, automaton: Automaton, steps: NeighbourSteps, windows: WindowRanges, folds: Folds | None
+) -> Search:
+    """Walk to all trends. Where no row is in two windows, all steps that are left lead to an end."""
+    longest, looks_ahead = windows.longest, windows_overlap(plan.window)
+    search = _make_search(longest, steps.steps.size, folds)
+    state, left = np.empty(longest, np.int32), np.empty(longest, np.int64)
+    given = [steps.steps, steps.begins, windows.low, windows.high, windows.ends_from, state, left, search.place]
+    given += [search.range, search.last]
+    if looks_ahead:
+        given.append(np.empty((steps.steps.size, automaton.states), np.int32))
+        write_ends(automaton)(steps.steps, given[-1])
+    if windows.until is not None:
+        given.append(windows.until)
+    if folds is None:
+        given += [search.starts, search.variables]
+    else:
+        given += [*folds.columns, *folds.cells(longest), *search.cells]
+    shape = None if folds is None else folds.shape
+    loop = write_walk(automaton, looks_ahead, windows.until is not None, shape)
+    return replace(search, call=partial(loop, *given))
+
+
+def list_contiguous(
     plan: Plan,
     preparation: Preparation,
     table: pa.Table,
@@ -254,7 +248,7 @@ def list_runs(
     parts: list[ListedPart] = []
     for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
         rows = block.encode(read)
-        part: ListedRuns | None = None
+        part: ContiguousTrends | None = None
         if not has_ties(rows):
             groups = group_values(plan, preparation, block)
             part = _list_block(plan, preparation, automaton, rows, groups, options, detection.max_trends, make_writer)
@@ -293,45 +287,97 @@ def _list_block(
     options: TaskOptions,
     most: int,
     make_writer: MakeWriter,
-) -> ListedRuns | None:
+) -> ContiguousTrends | None:
     """The trends of a block; None where there are too many windows or trends for this way."""
     windows = find_windows(plan, rows, options)
     if windows is None:
         return None
-    packed = find_steps(plan, preparation, rows)
-    given = packed.unpack()
-    apart, taking = not windows_overlap(plan.window), Taking.of(plan)
-    if windows.moments is not None:
-        total = _count_by_walking(automaton, given, windows.ranges, most)
-    else:
-        counts = np.zeros(windows.segment.size)
-        count_runs(automaton, given, windows.ranges, counts, apart)
-        total = float(counts.sum())
-        windows = windows.take(np.flatnonzero(counts))
-    if taking is None and total >= MOST_COUNTED:
-        return None
+    steps, number = find_steps(plan, preparation, automaton, rows), None
+    if plan.selection is None:
+        total, windows = _count(plan, automaton, steps, windows, most)
+        if total >= MOST_COUNTED:
+            return None
+        number = int(total)
     shown = {*preparation.shown, *preparation.shown_types, *(name for name in preparation.values if name is not None)}
     if plan.returns != "each":
         shown.add(TIME)
     left = rows.to_write([name for name in rows.table.column_names if name in shown])
-    if apart:
-        packed = packed.repack(given)
-    number = int(total) if taking is None else None
-    return ListedRuns(automaton, packed, apart, windows, taking, number, left, groups, make_writer)
+    return ContiguousTrends(plan, automaton, steps, windows, number, left, groups, make_writer)
 
 
-def _count_by_walking(automaton: Automaton, given: NeighbourSteps, ranges: Ranges, most: int) -> float:
-    """The number of trends where each beginning has an end of its own; infinite where it is more than may be shown."""
-    if not ranges.low.size:
-        return 0.0
-    ahead = np.empty((given.steps.size, automaton.variable.size), np.int32)
-    find_ends(automaton, given, ahead)
-    longest = int((ranges.high - ranges.low).max())
-    found, stack = _make_buffers(NO_FOLDS, longest, given.steps.size), new_folding(longest, 0)
-    path, place, total = new_path(longest), BEGINNING, 0
+def _count(
+    plan: Plan, automaton: Automaton, steps: NeighbourSteps, windows: WindowRanges, most: int
+) -> tuple[float, WindowRanges]:
+    """The number of trends and the windows that have any; infinite where each beginning has an end of its own, and
+    there are more than may be shown."""
+    if windows.moments is None:
+        counts = np.zeros(windows.segment.size)
+        prunes = not windows_overlap(plan.window)
+        write_count(automaton, prunes)(steps.steps, steps.begins, windows.low, windows.high, counts)
+        return float(counts.sum()), windows.take(np.flatnonzero(counts))
+    total, search = 0, _make_walk(plan, automaton, steps, windows, Folds())
     while total <= most:
-        trends, place = walk_runs(automaton, given, ahead, ranges, path, NO_FOLDS, stack, found, place)
-        if trends == 0:
-            return float(total)
-        total += trends
-    return math.inf
+        count = search.find()
+        if count == 0:
+            return float(total), windows
+        total += count
+    return math.inf, windows
+
+
+def count_contiguous(plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> TaskResult | None:
+    """Count the contiguous trends of prepared rows.
+
+    Args:
+        plan: A plan that returns nothing but the number of trends, which are found by steps from row to row.
+        preparation: What the rows were prepared for.
+        table: Prepared rows.
+        options: Windows and chunks, and how numbers are counted.
+
+    Returns:
+        Counts per window and group; None where there are no rows.
+    """
+    automaton, read = make_automaton(plan), columns_read(plan, preparation, table)
+    results = []
+    for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
+        rows = block.encode(read)
+        counted = None
+        if not has_ties(rows):
+            counted = _count_block(plan, preparation, automaton, rows, group_values(plan, preparation, block), options)
+        results.append(counted or PartitionTask(plan, preparation, block.encode().table, options).run())
+    return _join_results(results) if results else None
+
+
+def _count_block(
+    plan: Plan,
+    preparation: Preparation,
+    automaton: Automaton,
+    rows: EncodedRows,
+    groups: list[pa.Array],
+    options: TaskOptions,
+) -> TaskResult | None:
+    """Counts of a block; None where floats cannot count its trends, or there are too many windows."""
+    windows = find_windows(plan, rows, options)
+    if windows is None:
+        return None
+    counts, steps = np.zeros(windows.segment.size), find_steps(plan, preparation, automaton, rows)
+    write_count(automaton, False)(steps.steps, steps.begins, windows.low, windows.high, counts)
+    if counts.sum() >= MOST_COUNTED:
+        return None
+    windows, counts = windows.take(np.flatnonzero(counts)), counts[counts > 0]
+    numbers = counts.astype(np.int64) if options.exact else counts
+    # The number of trends comes first, then each output.
+    components = (Component("sum", numbers),) * (1 + len(plan.aggregates))
+    of = pa.array(windows.segment)
+    taken = [pc.take(values, of) for values in groups]
+    return TaskResult(Partials(windows.window, windows.segment, components), taken)
+
+
+def _join_results(results: list[TaskResult]) -> TaskResult:
+    """One entry per window and group; a group may have partitions in several blocks."""
+    sizes = [result.partials.window.size for result in results]
+    columns = [pa.chunked_array(list(parts)) for parts in zip(*(result.groups for result in results), strict=True)]
+    codes = key_codes(columns, sum(sizes))
+    parts = zip(results, np.split(codes, np.cumsum(sizes)[:-1]), strict=True)
+    merged = merge([replace(result.partials, group=group) for result, group in parts])
+    first = pa.array(first_of_each(codes)[merged.group])
+    return TaskResult(merged, [pc.take(column, first) for column in columns])

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
-from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, find_ranges
+from trendweave.kernels.lists.contiguous import Automaton, find_ranges
 from trendweave.language import syntax_tree as st
-from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, Template, WholeInput
+from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, WholeInput
 from trendweave.planning.planner import columns_of
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import TaskOptions
@@ -57,87 +57,69 @@ def make_automaton(plan: Plan) -> Automaton:
     """The template of a plan in numbers."""
     template = plan.template
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
-    source = np.array([step.source for step in template.transitions], np.int64)
-    leaving = np.argsort(source, kind="stable")
-    is_final = np.zeros(len(template.states), np.bool_)
-    is_final[[end.state for end in template.ends]] = True
+    variable = tuple(number[state.variable] for state in template.states)
+    steps = sorted((step.source, variable[step.target], step.target) for step in template.transitions)
     return Automaton(
-        np.array([number[state.variable] for state in template.states], np.int32),
-        np.array([start.state for start in template.starts], np.int64),
-        is_final,
-        source,
-        np.array([step.target for step in template.transitions], np.int64),
-        leaving,
-        np.searchsorted(source[leaving], np.arange(len(template.states) + 1)),
+        variable,
+        tuple(sorted((start.state for start in template.starts), key=lambda state: variable[state])),
+        tuple(sorted({end.state for end in template.ends})),
+        tuple((source, target) for source, _, target in steps),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class PackedSteps:
-    """Steps and beginnings of rows, in as few bytes as there are transitions and states while they wait."""
+class NeighbourSteps:
+    """Bits per row, in as few bytes as there are transitions and states: the transitions that lead to it from the row
+    before, and the states in which a trend can begin with it."""
 
     steps: np.ndarray
     begins: np.ndarray
 
-    def unpack(self) -> NeighbourSteps:
-        return NeighbourSteps(self.steps.astype(np.uint64), self.begins.astype(np.uint64))
 
-    def repack(self, given: NeighbourSteps) -> PackedSteps:
-        """The same after the kernels have changed it."""
-        return PackedSteps(given.steps.astype(self.steps.dtype), given.begins.astype(self.begins.dtype))
-
-
-def find_steps(plan: Plan, preparation: Preparation, rows: EncodedRows) -> PackedSteps:
+def find_steps(plan: Plan, preparation: Preparation, automaton: Automaton, rows: EncodedRows) -> NeighbourSteps:
     """Find which transitions lead from each row to the next, and where trends begin.
 
     Args:
         plan: A plan whose trends are contiguous.
         preparation: The names of prepared columns.
+        automaton: Its template.
         rows: Rows of which no two of a partition have one time.
 
     Returns:
         Bits per row.
     """
-    template, readable = plan.template, _Readable(plan, rows)
+    readable, tests = _Readable(rows), _NeighbourTests(rows.table)
     has_previous = np.ones(rows.tick.size, np.bool_)
     has_previous[rows.partitions.starts[:-1]] = False
-    edges = {(edge.earlier, edge.later): place for place, edge in enumerate(plan.edges)}
-    tests = _NeighbourTests(rows.table)
-    steps = np.zeros(rows.tick.size, _bits_type(len(template.transitions)))
-    for place, step in enumerate(template.transitions):
-        source, target = template.states[step.source].variable, template.states[step.target].variable
-        holds = tests.holds(preparation.edges[edges[source, target]], has_previous) & readable.of(target)
-        holds[1:] &= readable.of(source)[:-1]
+    number = {variable.name: index for index, variable in enumerate(plan.variables)}
+    edges = {(number[edge.earlier], number[edge.later]): place for place, edge in enumerate(plan.edges)}
+    steps = np.zeros(rows.tick.size, _bits_type(len(automaton.transitions)))
+    for place, (source, target) in enumerate(automaton.transitions):
+        pair = automaton.variable[source], automaton.variable[target]
+        holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable.of(pair[1])
+        holds[1:] &= readable.of(pair[0])[:-1]
         steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
-    return PackedSteps(steps, _find_begins(template, readable, rows.tick.size))
-
-
-def _find_begins(template: Template, readable: _Readable, count: int) -> np.ndarray:
-    begins = np.zeros(count, _bits_type(len(template.states)))
-    for start in template.starts:
-        begins |= readable.of(template.states[start.state].variable).astype(begins.dtype) << begins.dtype.type(
-            start.state
-        )
-    return begins
+    begins = np.zeros(rows.tick.size, _bits_type(automaton.states))
+    for state in automaton.starting:
+        begins |= readable.of(automaton.variable[state]).astype(begins.dtype) << begins.dtype.type(state)
+    return NeighbourSteps(steps, begins)
 
 
 def _bits_type(bits: int) -> np.dtype:
-    return np.dtype(next(kind for size, kind in ((8, "u1"), (16, "u2"), (32, "u4"), (64, "u8")) if bits <= size))
+    return np.dtype(next(kind for size, kind in ((8, "u1"), (16, "u2"), (32, "u4"), (63, "i8")) if bits <= size))
 
 
 class _Readable:
     """Which rows can be read as a variable; found once for each."""
 
-    def __init__(self, plan: Plan, rows: EncodedRows) -> None:
-        self._number = {variable.name: index for index, variable in enumerate(plan.variables)}
+    def __init__(self, rows: EncodedRows) -> None:
         self._letters = rows.partitions.letters
-        self._known: dict[str, np.ndarray] = {}
+        self._known: dict[int, np.ndarray] = {}
 
-    def of(self, variable: str) -> np.ndarray:
+    def of(self, variable: int) -> np.ndarray:
         if variable not in self._known:
-            number = self._number[variable]
-            bit = np.uint64(1) << np.uint64(number % 64)
-            self._known[variable] = (self._letters[:, number // 64] & bit) != 0
+            bit = np.uint64(1) << np.uint64(variable % 64)
+            self._known[variable] = (self._letters[:, variable // 64] & bit) != 0
         return self._known[variable]
 
 
@@ -173,18 +155,26 @@ class _NeighbourTests:
 
 @dataclass(frozen=True, slots=True)
 class WindowRanges:
-    """Windows of the segments of a block, with the keys that tell windows apart everywhere. `moments` are the times of
-    rows, where each trend has a window of its own."""
+    """Windows in the segments of a block as ranges of rows, with the keys that tell windows apart everywhere. Trends
+    end at the row `ends_from` at the earliest. Where each trend has a window of its own, `moments` are the times of
+    rows, and `until` is the row before which a trend has ended that begins with a row."""
 
     segment: np.ndarray
     window: np.ndarray
-    ranges: Ranges
+    low: np.ndarray
+    high: np.ndarray
+    ends_from: np.ndarray
+    until: np.ndarray | None = None
     moments: np.ndarray | None = None
 
+    @property
+    def longest(self) -> int:
+        """The most rows that a trend can have."""
+        return int((self.high - self.low).max(initial=0))
+
     def take(self, chosen: np.ndarray) -> WindowRanges:
-        low, high, ends_from, until = self.ranges
-        ranges = Ranges(low[chosen], high[chosen], ends_from[chosen], until)
-        return WindowRanges(self.segment[chosen], self.window[chosen], ranges, self.moments)
+        names = ("segment", "window", "low", "high", "ends_from")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowRanges | None:
@@ -217,12 +207,12 @@ def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowR
     if found > low.size:
         return None
     segment, window, low, high = (part[:found].copy() for part in (segment, window, low, high))
-    return WindowRanges(segment, numbers.keys(window), Ranges(low, high, low, _NOTHING))
+    return WindowRanges(segment, numbers.keys(window), low, high, low)
 
 
 def _segments_as_windows(starts: np.ndarray) -> WindowRanges:
     low, high = starts[:-1], starts[1:]
-    return WindowRanges(np.arange(low.size), np.zeros(low.size, np.int64), Ranges(low, high, low, _NOTHING))
+    return WindowRanges(np.arange(low.size), np.zeros(low.size, np.int64), low, high, low)
 
 
 def _windows_of_trends(
@@ -240,5 +230,5 @@ def _windows_of_trends(
     some = before[starts[1:]] > before[starts[:-1]]
     segments = _segments_as_windows(starts).take(np.flatnonzero(some))
     at = np.flatnonzero(asked)
-    first, last = at[before[segments.ranges.low]], at[before[segments.ranges.high] - 1]
-    return replace(segments, ranges=Ranges(segments.ranges.low, last + 1, first, until), moments=moments)
+    first, last = at[before[segments.low]], at[before[segments.high] - 1]
+    return replace(segments, high=last + 1, ends_from=first, until=until, moments=moments)

@@ -12,15 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.selection import (
-    NOTHING_TAKEN,
-    PAST_LAST,
-    TO_FIRST,
-    TO_LAST,
-    TO_NEXT,
-    mark_after_skips,
-    mark_first_of_beginnings,
-)
+from trendweave.kernels.listing.selection import mark_after_skips, mark_first_of_beginnings
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
@@ -30,7 +24,7 @@ from trendweave.rows.encoded import APART, ASKED, CHUNK, NUMBER, TIME, EncodedRo
 
 #: Columns that say nothing of events beside their order.
 _OF_NO_EVENT = (TIME, CHUNK, APART, ASKED, NUMBER)
-_KINDS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
+SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
 #: Trends that are thinned out at once, at least.
 _AT_ONCE = 65_536
 
@@ -53,7 +47,7 @@ def read_rule(plan: Plan) -> Rule:
     names = [variable.name for variable in plan.variables]
     variable = -1 if selection.variable is None else names.index(selection.variable)
     by_window = not isinstance(plan.window, MovingWindow)
-    return Rule(_KINDS[selection.skip], variable, selection.shortest, by_window)
+    return Rule(SKIPS[selection.skip], variable, selection.shortest, by_window)
 
 
 def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
