@@ -399,12 +399,21 @@ def _read_limbs(wide: list[bytes], cells: int, most: int) -> np.ndarray:
 
 
 def _write_limbs(limbs: np.ndarray, cells: int) -> list[bytes]:
-    """The inverse, of int64[summaries * cells, limbs]."""
-    words = np.zeros((len(limbs), limbs.shape[1] * LIMB_BITS // 64 + 2), np.uint64)
-    lengths = np.empty(len(limbs), np.int64)
-    exact.settle_numbers(np.ascontiguousarray(limbs), np.full(len(limbs), LIMB_BITS), words, lengths)
-    of_summaries = words.reshape(-1, cells, words.shape[1])
+    """The inverse, of int64[summaries * cells, limbs] between which all is carried."""
+    sign = limbs[:, -1:] >> 63
+    digits = (np.concatenate([limbs, sign, sign, sign, sign], axis=1) & (2**LIMB_BITS - 1)).view(np.uint64)
+    begin = 64 * np.arange(limbs.shape[1] * LIMB_BITS // 64 + 1)
+    first = begin // LIMB_BITS
+    words = digits[:, first] >> (begin - first * LIMB_BITS).astype(np.uint64)
+    for more in (1, 2, 3):
+        shift = (first + more) * LIMB_BITS - begin
+        further = digits[:, first + more] << np.minimum(shift, 63).astype(np.uint64)
+        words |= np.where(shift < 64, further, np.uint64(0))
+    tells = words != sign.view(np.uint64)
+    tells[:, 1:] |= ((words[:, :-1] ^ sign.view(np.uint64)) >> np.uint64(63)).astype(np.bool_)
+    lengths = np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
     width = lengths.reshape(-1, cells).max(axis=1).tolist()
+    of_summaries = words.reshape(-1, cells, words.shape[1])
     return [one[:, :size].tobytes() for one, size in zip(of_summaries, width, strict=True)]
 
 
