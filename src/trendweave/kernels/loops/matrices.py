@@ -219,7 +219,11 @@ class _FoldOn(Matrices):
                             text.put("break")
                 if self.limbs:
                     with text.block(f"for line in range({parts * (shape.past + 1)})"):
-                        self.settle("total", "line * stride")
+                        carried = (
+                            f"carry(total, line * stride, 0, {shape.lines}, {shape.lines}, most_limbs, {LIMB_BITS})"
+                        )
+                        with text.block(f"if {carried} != 0"):
+                            text.put("seen = 1 << 62")
                 if watched:
                     text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
                 with text.block_if("fits[b]" if watched else None):
@@ -256,7 +260,7 @@ class _FoldOn(Matrices):
                 ways = [f"{matrix}[{self.line(part, str(source))} + i]" for source in shape.sources[int(q)]]
                 with text.block("for i in range(width)"):
                     text.put(f"{amount}[i] = {' + '.join(ways) or '0'}")
-            self.settle(amount, "0")
+            self.settle(amount)
             counts = part and (q == "q" or shape.counted[part - 1][int(q)])
             with text.block_if(f"counted[{(part - 1) * shape.past} + q]" if q == "q" and part else None):
                 if counts:
@@ -274,12 +278,12 @@ class _FoldOn(Matrices):
                     self.widen()
                 with text.block(f"for i in range(width - digit * {lines})"):
                     text.put(f"y[i + digit * {lines}] += value * x[i]")
-        self.settle("y", "0")
+        self.settle("y")
 
-    def settle(self, array: str, at: str) -> None:
+    def settle(self, array: str) -> None:
         """Carry between limbs, and take more of them until the number fits."""
         lines = self.shape.lines
-        carried = f"carry({array}, {at}, 0, {lines}, {lines}, limbs, {LIMB_BITS})"
+        carried = f"carry({array}, 0, 0, {lines}, {lines}, limbs, {LIMB_BITS})"
         with self.text.block(f"while seen == 0 and {carried} != 0"):
             self.widen()
 
