@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.kernels.listing.sample import EPSILON, WindowSampler, make_sampler
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.lists.sample import EPSILON, WindowSampler, make_sampler
+from trendweave.kernels.lists.walk import new_walk
 from trendweave.programs.trends.program import bind_trends
 
 KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)

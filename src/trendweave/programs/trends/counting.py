@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE
+from trendweave.kernels.lists.graph import ALL, CHECKED, COMPLETE
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.kernel_inputs import Piece

@@ -9,11 +9,19 @@ import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH
-from trendweave.kernels.listing.covers import Covers, make_covers
-from trendweave.kernels.listing.graph import NO_WINDOW, VERTEX_IN_EDGES, TrendGraph
-from trendweave.kernels.listing.marks import ALL, CHECKED, COMPLETE, latest_windows
-from trendweave.kernels.listing.reduce_graph import reduce_edges
-from trendweave.kernels.listing.steps import Steps, flatten_steps
+from trendweave.kernels.lists.covers import Covers, make_covers
+from trendweave.kernels.lists.graph import (
+    ALL,
+    CHECKED,
+    COMPLETE,
+    NO_WINDOW,
+    VERTEX_IN_EDGES,
+    Steps,
+    TrendGraph,
+    flatten_steps,
+    latest_windows,
+    reduce_edges,
+)
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.marks import CHECKED
 from trendweave.kernels.lists.folds import Folds
+from trendweave.kernels.lists.graph import CHECKED
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly

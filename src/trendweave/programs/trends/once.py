@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.kernels import NO_MATCH
-from trendweave.kernels.listing.extensions import NO_BEGIN, NO_END, latest_begins, soonest_ends
-from trendweave.kernels.listing.marks import CHECKED, COMPLETE
-from trendweave.kernels.listing.other_windows import find_covered
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.lists.covers import find_covered
+from trendweave.kernels.lists.graph import CHECKED, COMPLETE, NO_BEGIN, NO_END, latest_begins, soonest_ends
+from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import MovingWindow
 from trendweave.programs.trends.counting import CountedTrends
 from trendweave.programs.trends.graphs import SegmentGraph

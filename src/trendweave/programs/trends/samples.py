@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trendweave.kernels.listing.sample import WindowSampler, make_sampler
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.lists.sample import WindowSampler, make_sampler
+from trendweave.kernels.lists.walk import new_walk
 from trendweave.programs.trends.choice import Share
 from trendweave.programs.trends.counting import CountedTrends, WindowEntries
 from trendweave.programs.trends.graphs import SegmentGraph

@@ -12,18 +12,18 @@ from itertools import pairwise
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.listing.graph import TrendGraph, find_bounds
-from trendweave.kernels.listing.graphlets import (
+from trendweave.kernels.lists.graph import Steps, TrendGraph, find_bounds
+from trendweave.kernels.lists.pieces import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
     build_pieces,
     count_pieces,
     extend_all,
     find_begins,
+    join_pieces,
+    new_levels,
 )
-from trendweave.kernels.listing.join_pieces import join_pieces, new_levels
-from trendweave.kernels.listing.steps import Steps
-from trendweave.kernels.listing.walk import START, Entries, Found, new_walk, walk_back
+from trendweave.kernels.lists.walk import START, Entries, Found, new_walk, walk_back
 from trendweave.programs.trends.detection import Strategy
 from trendweave.programs.trends.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
 

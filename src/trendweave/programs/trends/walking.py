@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.kernels.listing.marks import CHECKED
-from trendweave.kernels.listing.walk import START, Entries, Found, Walk, new_walk, walk_back
+from trendweave.kernels.lists.graph import CHECKED
+from trendweave.kernels.lists.walk import START, Entries, Found, Walk, new_walk, walk_back
 from trendweave.programs.trends.choice import NO_LIMIT, Share, share_all
 from trendweave.programs.trends.counting import UNKNOWN, WindowEntries, join_arrays
 from trendweave.programs.trends.detection import Detection, Strategy

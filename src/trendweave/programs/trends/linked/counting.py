@@ -8,10 +8,8 @@ import numpy as np
 
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
-from trendweave.kernels.listing.count import count_paths
-from trendweave.kernels.listing.graph import NO_WINDOW
-from trendweave.kernels.listing.marks import ALL, CHECKED
-from trendweave.kernels.listing.walk import START, Entries, new_walk, walk_back
+from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW
+from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.choice import share_all
 from trendweave.programs.trends.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays

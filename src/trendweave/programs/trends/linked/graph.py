@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
-from trendweave.kernels.listing.graph import NO_WINDOW, TrendGraph
+from trendweave.kernels.lists.graph import NO_WINDOW, TrendGraph
 from trendweave.programs.operators.kernels.linked_graphs import deal, mark_ways
 from trendweave.programs.trends.linked.conditions import LinkCondition
 from trendweave.programs.trends.linked.reach import Reach, find_reach, number_in_segments

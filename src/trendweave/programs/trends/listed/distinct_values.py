@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.kernels.listing.marks import ALL
-from trendweave.kernels.listing.participants import find_participants
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.lists.graph import ALL, find_participants
+from trendweave.kernels.lists.walk import new_walk
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.conjunction import SegmentPartials
 from trendweave.programs.trends.counting import CountedTrends, WindowEntries

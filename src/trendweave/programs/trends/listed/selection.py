@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.selection import mark_after_skips, mark_first_of_beginnings
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.selection import mark_after_skips, mark_first_of_beginnings
 from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.kernels.listing.graph import TrendGraph
 from trendweave.kernels.lists.contiguous import find_bounds, find_ranges
 from trendweave.kernels.lists.folds import Folds
+from trendweave.kernels.lists.graph import TrendGraph
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_reach, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.counting import Layout, WindowEntries, join_arrays

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.listing.extensions import NO_END, soonest_ends
-from trendweave.kernels.listing.graph import NO_WINDOW
-from trendweave.kernels.listing.marks import ALL
+from trendweave.kernels.lists.graph import ALL, NO_END, NO_WINDOW, soonest_ends
 from trendweave.planning.matches.certainty import Certainty, plan_open_beginnings
 from trendweave.planning.plan import Plan, Selection, VariablePlan
 from trendweave.planning.preparation import Preparation, PreparedEdge

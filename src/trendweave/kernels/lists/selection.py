@@ -9,8 +9,8 @@ Where only those that are taken are found, `take` does it.
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner
-from trendweave.kernels.listing.draws import random_bits
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST
+from trendweave.kernels.lists.sample import random_bits
 from trendweave.kernels.lists.take import NOTHING_TAKEN
 
 
