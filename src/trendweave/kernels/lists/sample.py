@@ -1,4 +1,11 @@
-"""How many ways lead to each vertex of a window: floats with an exponent of their own and a bound of their error."""
+"""Trends drawn at random, each with the same probability, from exponentially many that are never built.
+
+The number of ways to each vertex is a sum over the vertices before it. A trend is drawn from its last event back: each
+step chooses a vertex with probability proportional to its ways. Ways are floats with an exponent of their own and a
+bound of their error, and a step compares a random number with their sums. Where the two are closer than the error, the
+floats cannot decide, and the whole draw is repeated with exact numbers and the same random bits. So rounding never
+changes which trend is drawn, and the draw is exactly uniform.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

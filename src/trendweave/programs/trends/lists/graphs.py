@@ -23,11 +23,11 @@ from trendweave.kernels.lists.graph import (
     reduce_edges,
 )
 from trendweave.programs.trends.aggregates import of_rows
-from trendweave.programs.trends.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.linked.conditions import link_conditions
-from trendweave.programs.trends.linked.graph import Linker, LinkTask, keep_unlinked, link_graph
-from trendweave.programs.trends.linked.in_process import CompiledLinks
+from trendweave.programs.trends.lists.conditions import link_conditions
+from trendweave.programs.trends.lists.counting import CountedTrends, join_arrays
+from trendweave.programs.trends.lists.edges import CompiledLinks
+from trendweave.programs.trends.lists.successors import Linker, LinkTask, keep_unlinked, link_graph
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
 

@@ -15,9 +15,9 @@ from trendweave.kernels.lists.covers import find_covered
 from trendweave.kernels.lists.graph import CHECKED, COMPLETE, NO_BEGIN, NO_END, latest_begins, soonest_ends
 from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import MovingWindow
-from trendweave.programs.trends.counting import CountedTrends
-from trendweave.programs.trends.graphs import SegmentGraph
-from trendweave.programs.trends.walking import FoundTrends
+from trendweave.programs.trends.lists.counting import CountedTrends
+from trendweave.programs.trends.lists.graphs import SegmentGraph
+from trendweave.programs.trends.lists.walking import FoundTrends
 from trendweave.rows.times import ends_of, moving_span, steps_of
 from trendweave.rows.trend_windows import TrendNumbers
 

@@ -16,8 +16,8 @@ from trendweave.planning.matches.certainty import Certainty, plan_open_beginning
 from trendweave.planning.plan import Plan, Selection, VariablePlan
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
-from trendweave.programs.trends.counting import WindowEntries, lay_out
-from trendweave.programs.trends.graphs import SegmentGraphs
+from trendweave.programs.trends.lists.counting import WindowEntries, lay_out
+from trendweave.programs.trends.lists.graphs import SegmentGraphs
 from trendweave.results.shown_trends import ShownTrends
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
 from trendweave.rows.times import as_times, time_type

@@ -19,11 +19,11 @@ from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import TrendGraph
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_reach, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
-from trendweave.programs.trends.counting import Layout, WindowEntries, join_arrays
-from trendweave.programs.trends.graphs import SegmentGraph
-from trendweave.programs.trends.listed.conditions import MatchConditions, Verdict
-from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.walking import FoundTrends, make_buffers
+from trendweave.programs.trends.lists.counting import Layout, WindowEntries, join_arrays
+from trendweave.programs.trends.lists.graphs import SegmentGraph
+from trendweave.programs.trends.lists.match_conditions import MatchConditions, Verdict
+from trendweave.programs.trends.lists.selection import Selector
+from trendweave.programs.trends.lists.walking import FoundTrends, make_buffers
 from trendweave.results.shown_trends import FoldedOutput
 
 #: Beginnings that are judged at once, at least, in the beginning, and at most.

@@ -25,7 +25,7 @@ from trendweave.kernels.lists.pieces import (
 )
 from trendweave.kernels.lists.walk import START, Entries, Found, new_walk, walk_back
 from trendweave.programs.trends.detection import Strategy
-from trendweave.programs.trends.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
+from trendweave.programs.trends.lists.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
 
 #: Vertices and edges of a stretch for which all plans are compared; a larger one is cut greedily.
 _MAX_COMPARED = 2_000_000

@@ -1,4 +1,4 @@
-"""Trends that are counted over their graph, on a card where that is asked for."""
+"""Trends that are counted over their graph, whose edges are found on a GPU where that is asked for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW
 from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
 from trendweave.programs.trends.aggregates import PartitionTask
-from trendweave.programs.trends.choice import share_all
-from trendweave.programs.trends.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays
-from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.linked.on_card import NotLinkedError, OnCard
-from trendweave.programs.trends.linked.served import why_not_linked
-from trendweave.programs.trends.walking import make_buffers, take_entries
+from trendweave.programs.trends.lists.choosing import share_all
+from trendweave.programs.trends.lists.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays
+from trendweave.programs.trends.lists.edges import NotLinkedError, OnCard, why_not_linked
+from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.walking import make_buffers, take_entries
 
 #: Windows in which trends may end, of all events together, that are looked at.
 MOST_WINDOWS = 1 << 26

@@ -1,7 +1,8 @@
-"""Finds links by loops that are written for each condition."""
+"""Finds edges of the graph of successors: by loops that are written for each condition, or on a GPU."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from trendweave.expressions.compiled.loading import AROUND_CONDITION
-from trendweave.expressions.compiled.paired import LEFT
+from trendweave.expressions.compiled.paired import LEFT, PairCondition
+from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernel_cache.kernel import load_text
-from trendweave.programs.trends.linked.conditions import LinkCondition
+from trendweave.planning.plan import Plan
+from trendweave.programs.trends.lists.conditions import LinkCondition
 
 #: Pairs that there is room for at first.
 _FIRST_ROOM = 1 << 16
@@ -159,3 +162,69 @@ def _load_loops(python: str, is_left: tuple[bool, ...], order: str, asks: bool) 
     )
     source = AROUND_CONDITION.format(condition=python, loop=loops)
     return load_text(source, "find_all"), load_text(source, "find_first")
+
+
+class NotLinkedError(Exception):
+    """A card does not link these rows or conditions; it says why, as a part of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnCard:
+    """Links rows on a card, where all of them fit."""
+
+    links: CardLinks
+
+    def find_all(
+        self,
+        condition: LinkCondition,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        room: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `Linker`."""
+        found = self.links.find_all(_compiled(condition), sources, targets, low, high, room)
+        if found is None:
+            raise NotLinkedError(f"more than {room:,} links between events")
+        return found
+
+    def find_first(
+        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> np.ndarray:
+        """See `Linker`."""
+        return self.links.find_first(_compiled(condition), sources, targets, low, high)
+
+
+def _compiled(condition: LinkCondition) -> PairCondition:
+    if condition.why_not is not None:
+        raise NotLinkedError(f"a condition on two events that is not compiled ({condition.why_not})")
+    return condition.pair
+
+
+#: States of a pattern; each pair of neighbouring ones is linked by itself.
+MOST_STATES = 16
+
+
+def why_not_linked(plan: Plan) -> str | None:
+    """Say what of a query is in the way, or None where nothing is.
+
+    Args:
+        plan: A plan that finds trends one by one.
+
+    Returns:
+        The reason as a part of a sentence.
+    """
+    if plan.is_conjunction:
+        return "a conjunction of patterns"
+    if plan.negations:
+        return "a pattern with NOT"
+    if plan.complete:
+        return "a choice of complete trends"
+    if plan.anchors:
+        return "a condition on events of a trend that are no neighbours"
+    if plan.strategy == "contiguous":
+        return "a contiguous match"
+    if len(plan.template.states) > MOST_STATES:
+        return f"a pattern of more than {MOST_STATES} symbols"
+    return None

@@ -21,18 +21,32 @@ from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
-from trendweave.programs.trends.choice import Limits, Share, share_all, share_limit, share_longest, share_sample
-from trendweave.programs.trends.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
 from trendweave.programs.trends.detection import Detection
-from trendweave.programs.trends.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.linked.counting import find_graphs
-from trendweave.programs.trends.listed.choosing import Chooser, places_of
-from trendweave.programs.trends.listed.conditions import MatchConditions
-from trendweave.programs.trends.listed.selection import Selector
-from trendweave.programs.trends.listed.taking import Demands, find_entries, take_trends
-from trendweave.programs.trends.once import EachOnce
-from trendweave.programs.trends.samples import draw_trends, name_seeds
-from trendweave.programs.trends.walking import FoundTrends, choose_strategy, find_longest, walk_trends
+from trendweave.programs.trends.lists.choosing import (
+    Chooser,
+    Limits,
+    Share,
+    places_of,
+    share_all,
+    share_limit,
+    share_longest,
+    share_sample,
+)
+from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
+from trendweave.programs.trends.lists.graph_counts import find_graphs
+from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.match_conditions import MatchConditions
+from trendweave.programs.trends.lists.once import EachOnce
+from trendweave.programs.trends.lists.selection import Selector
+from trendweave.programs.trends.lists.taking import Demands, find_entries, take_trends
+from trendweave.programs.trends.lists.walking import (
+    FoundTrends,
+    choose_strategy,
+    draw_trends,
+    find_longest,
+    name_seeds,
+    walk_trends,
+)
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
