@@ -162,6 +162,16 @@ def random_bits(key, step):
     return z ^ (z >> np.uint64(31))
 
 
+@inner
+def mark_at_random(starts, moments, variables, seeds, marks):
+    """A number per trend that looks random, and is a function of its seed, times and variables alone."""
+    for trend in range(starts.size - 1):
+        mark = seeds[trend]
+        for i in range(starts[trend], starts[trend + 1]):
+            mark = random_bits(mark ^ moments[i], np.int64(variables[i]))
+        marks[trend] = mark
+
+
 @inlined_late
 def decide(point, below, above, margin):
     """1 if the point is surely between two sums, 0 if it is surely not below the upper one, else UNDECIDED."""

@@ -120,6 +120,26 @@ def write_path(path, depth, vertices, used):
         vertices[used + i] = path[depth - 1 - i]
 
 
+@inlined_late
+def is_wanted(entries, entry, depth, shown, shortest, seen):
+    """Whether a trend of so many events is to be shown."""
+    if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
+        return False
+    if not entries.pick_starts.size:
+        return True
+    # Picks come in order, and one was used for each trend that was shown.
+    at = entries.pick_starts[entry] + shown
+    return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
+
+
+@inlined_late
+def write_trend(found, entry, path, depth, trends, used):
+    """Write a trend into buffers that have room for it; how much is used then."""
+    write_path(path, depth, found.vertices, used)
+    found.entry[trends], found.starts[trends + 1] = entry, used + depth
+    return used + depth
+
+
 @inner
 def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress):
     """See `walk_back`. `marks` are those of the walk, or None where `begun` tells. Branches on what is None are not
@@ -172,22 +192,13 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                 if covers is not None:
                     begins = begins and is_complete(graph, covers, window, v, depth, marks)
                 if begins:
-                    wanted = depth != least or shortest < entries.shortest[entry]
-                    if wanted and entries.pick_starts.size:
-                        # Picks come in order, and one was used for each trend that was shown.
-                        at = entries.pick_starts[entry] + shown
-                        wanted = at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
-                    if wanted:
+                    if is_wanted(entries, entry, depth, shown, shortest, seen):
                         if trends == found.entry.size or used + depth > found.vertices.size:
                             return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
-                        write_path(path, depth, found.vertices, used)
-                        found.entry[trends] = entry
-                        used += depth
+                        used = write_trend(found, entry, path, depth, trends, used)
                         trends += 1
-                        found.starts[trends] = used
                         shown += 1
-                        if depth == least:
-                            shortest += 1
+                        shortest += depth == least
                     seen += 1
                 arrived = False
                 continue

@@ -16,7 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from trendweave.kernels.lists.selection import mark_at_random
+from trendweave.kernels.lists.sample import mark_at_random
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
-from trendweave.kernels.lists.selection import mark_after_skips, mark_first_of_beginnings
 from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
@@ -77,7 +76,8 @@ def place_rows(preparation: Preparation, rows: EncodedRows) -> np.ndarray:
 
 
 def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Find the trends that come first among those of their window and first event.
+    """Find the trends that come first among those of their window and first event: of those that end last (`shortest`:
+    first), events are compared one by one: times, variables, and the places of rows.
 
     Args:
         rule: What the query asks for.
@@ -88,14 +88,36 @@ def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, plac
     Returns:
         Their numbers, by window and partition, in the order in which they are taken.
     """
-    window, first = _windows(rule, trends), trends.starts[:-1]
-    order = np.lexsort((places[first], window))
-    taken = np.zeros(trends.count, np.bool_)
-    mark_first_of_beginnings(order, window, trends.starts, ticks, trends.variables, places, rule.shortest, taken)
-    chosen = order[taken[order]]
-    first, last = first[chosen], trends.starts[1:][chosen] - 1
+    window, first, last = _windows(rule, trends), trends.starts[:-1], trends.starts[1:] - 1
     ends = ticks[last] if rule.shortest else -ticks[last]
-    return chosen[np.lexsort((places[first], ends, trends.variables[first], ticks[first], window[chosen]))]
+    order = np.lexsort((ends, places[first], window))
+    fresh = np.ones(order.size, np.bool_)
+    fresh[1:] = (np.diff(window[order]) != 0) | (np.diff(places[first[order]]) != 0)
+    chosen = order[fresh]
+    beginning = np.cumsum(fresh) - 1
+    # Those that end with the first of their beginning, as long as several are left.
+    tied = ends[order] == ends[chosen][beginning]
+    left, of, position = order[tied], beginning[tied], 0
+    while left.size:
+        several = np.bincount(of, minlength=chosen.size)[of] > 1
+        left, of = left[several], of[several]
+        # Trends with one end are over together, if they do not differ before.
+        goes_on = first[left] + position <= last[left]
+        left, of = left[goes_on], of[goes_on]
+        for key in (ticks, trends.variables, places):
+            values = key[first[left] + position]
+            bounds = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if of.size else of
+            least = np.repeat(np.minimum.reduceat(values, bounds), np.diff(bounds, append=of.size)) if of.size else of
+            left, of = left[values == least], of[values == least]
+        chosen[of[::-1]] = left[::-1]  # the first of each that is left
+        position += 1
+    return chosen[np.lexsort((places[first[chosen]], ends[chosen], *_firsts(trends, ticks, chosen), window[chosen]))]
+
+
+def _firsts(trends: ShownTrends, ticks: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The variable and the tick of first events."""
+    first = trends.starts[:-1][chosen]
+    return trends.variables[first], ticks[first]
 
 
 def take_one_after_the_other(
@@ -113,21 +135,35 @@ def take_one_after_the_other(
     Returns:
         Which trends are taken, and the limits after that.
     """
+    begins, until = ticks[trends.starts[:-1]], _taken_until(rule, trends, ticks)
+    if (until == NOTHING_TAKEN).all():
+        return begins > limit[partition], limit.copy()
     taken, reached = np.zeros(trends.count, np.bool_), limit.copy()
-    mark_after_skips(
-        np.arange(trends.count),
-        _windows(rule, trends),
-        partition,
-        trends.starts,
-        ticks,
-        trends.variables,
-        rule.kind,
-        rule.variable,
-        limit,
-        reached,
-        taken,
-    )
+    place, far = None, NOTHING_TAKEN
+    columns = (_windows(rule, trends), partition, begins, until)
+    for trend, (window, of, tick, up_to) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        if place != (window, of):
+            place, far = (window, of), limit[of]
+        if tick > far:
+            taken[trend] = True
+            far = max(far, up_to)
+            reached[of] = max(reached[of], far)
     return taken, reached
+
+
+def _taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
+    """Per trend the last tick at which no other event may begin one once it is taken; NOTHING_TAKEN where each may."""
+    if rule.kind == PAST_LAST:
+        return ticks[trends.starts[1:] - 1]
+    until = np.full(trends.count, NOTHING_TAKEN, np.int64)
+    if rule.kind in (TO_FIRST, TO_LAST):
+        at = np.flatnonzero(trends.variables == rule.variable)
+        if rule.kind == TO_FIRST:
+            at = at[::-1]
+        of = np.searchsorted(trends.starts, at, side="right") - 1
+        until[of] = ticks[at] - 1  # the last one counts
+        until[until < ticks[trends.starts[:-1]]] = NOTHING_TAKEN
+    return until
 
 
 def _windows(rule: Rule, trends: ShownTrends) -> np.ndarray:
