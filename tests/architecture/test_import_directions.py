@@ -373,7 +373,7 @@ UNUSED = (
     "trendweave.programs.intervals.program",
     "trendweave.programs.shared.program",
     "trendweave.programs.situated.program",
-    "trendweave.programs.trends.lists",
+    "trendweave.programs.trends.lists.listing",
 )
 AGGREGATE = """
 import sys
