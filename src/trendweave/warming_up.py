@@ -9,10 +9,11 @@ from trendweave.store.warm_up import warm_up_stores
 
 
 def warm_up(pack: str | Path | None = None) -> of_runs.WarmUp:
-    """Compile everything that queries need, or load it where this machine has compiled it before.
+    """Compile the loops that are the same for all queries and those of common shapes, or load them where this machine
+    has compiled them before.
 
-    Without it, the first query of a kind on a large table waits for what it needs: 5 seconds to 2 minutes, once per
-    machine.
+    Without it, the first query of a kind on a large table waits for what it needs: 2 to 30 seconds of CPU time, once
+    per machine. A query of another shape may still wait for a loop of its own, about a second.
 
     Args:
         pack: A zip to write with all that was compiled, for other machines of the same kind: Spark sends it to its

@@ -49,7 +49,7 @@ def _complete(query: Query, rows: list[Row], found: list[Found], watermark: floa
     """Of the trends, those that are complete and stay so. A longer one begins no later, so that nothing is added when
     no beginning up to a trend's own goes on; a window after its first event that is so in any case."""
     pattern, within = query.pattern, query.window.within
-    open_times = {
+    open_beginnings = {
         partition: undecided(query, Matcher(query, rows, members, within), watermark)
         for partition, members in partitions(query, rows, WHOLE).items()
     }
@@ -64,7 +64,7 @@ def _complete(query: Query, rows: list[Row], found: list[Found], watermark: floa
             return last + within <= watermark
         if query.strategy == ANY_MATCH:
             return first + within <= watermark
-        return not any(time <= first for time in open_times[one.partition])
+        return not any(rows[index]["time"] <= first for index in open_beginnings[one.partition])
 
     return [one for one in complete_trends(found) if stays(one)]
 
@@ -87,10 +87,13 @@ def _chosen(order: Order, found: list[Found], matcher: Matcher, watermark: float
     """Of the trends of one partition, those that are taken and certain."""
     query, rows = order.query, order.rows
     after_match, chosen = query.after_match or AfterMatch("next"), []
-    open_times = undecided(query, matcher, watermark)
+    open_beginnings = undecided(query, matcher, watermark)
     for time in sorted({rows[index]["time"] for index in matcher.members}):
         here = [one for one in found if rows[one.trend[0][0]]["time"] == time]
-        if time in open_times and not (here and query.per_start == "shortest"):
+        waits_for = {index for index in open_beginnings if rows[index]["time"] == time}
+        if query.per_start == "shortest":
+            waits_for -= {one.trend[0][0] for one in here}
+        if waits_for:
             beginnings = {moment(rows[index]) for index in matcher.members if rows[index]["time"] == time}
             gone = all(
                 any(takes_away(after_match, one.trend, beginning, rows) for one in chosen) for beginning in beginnings
@@ -102,12 +105,10 @@ def _chosen(order: Order, found: list[Found], matcher: Matcher, watermark: float
     return chosen
 
 
-def undecided(query: Query, matcher: Matcher, watermark: float) -> set[float]:
-    """The times of events from which a trend could still go on at the watermark or later. NOTs play no part."""
+def undecided(query: Query, matcher: Matcher, watermark: float) -> set[int]:
+    """The events from which a trend could still go on at the watermark or later. NOTs play no part."""
     return {
-        matcher.time(beginning[0])
-        for beginning in _beginnings(query, matcher)
-        if goes_on(query, matcher, beginning, watermark)
+        beginning[0][0] for beginning in _beginnings(query, matcher) if goes_on(query, matcher, beginning, watermark)
     }
 
 

@@ -14,7 +14,7 @@ from .by_hand import A, B, C, stream
 from .certainty import certain
 from .detection import listed
 from .pattern import Event, bounds, either, option, plus, seq
-from .query import ANY_MATCH, CONTIGUOUS, NEXT_MATCH, AfterMatch, Moving, Query
+from .query import ANY_MATCH, CONTIGUOUS, NEXT_MATCH, AfterMatch, Anchor, Anchored, Column, Moving, Query
 from .streams import queries_and_streams
 
 PATTERNS = (
@@ -113,3 +113,14 @@ def test_a_longer_match_may_follow_or_not():
     assert len(certain(Query(plus(A), **longest), events, 4)) == 2
     assert len(certain(Query(seq(plus(A), B), **longest), events, 4)) == 2
     assert len(certain(Query(plus(A), **longest), stream("a1 a2"), 11)) == 1
+
+
+def test_of_one_time_the_shortest_wait_for_beginnings_without_a_match():
+    shortest = {"strategy": NEXT_MATCH, "per_start": "shortest", "window": Moving(10)}
+    query = Query(seq(A, plus(B)), **shortest)
+    assert len(certain(query, stream("a1 a1 b2"), 3)) == 2
+    equal = Anchor("B", Anchored("LATEST", "A", "x"), "=", Column("x"))
+    same = Query(seq(A, plus(B)), predicates=(equal,), **shortest)
+    events = stream("a1 a1 b2", x=[1, 2, 1])
+    assert not certain(same, events, 3)
+    assert len(certain(same, [*events, *stream("b3", x=[2])], 4)) == 2

@@ -109,6 +109,25 @@ def test_a_log_in_after_three_failures_is_told_at_once() -> None:
     assert session.finish().num_rows == 0
 
 
+@pytest.mark.parametrize("clause", ["SHORTEST PER START", "SHORTEST PER START AFTER MATCH SKIP PAST LAST EVENT"])
+def test_the_shortest_of_beginnings_of_one_time_wait_for_each_other_alone(clause: str) -> None:
+    """Each has its match at 2, and what they could still grow into changes nothing."""
+    query = trendweave.query(f"""
+        RETURN EACH COUNT(B) AS n PATTERN SEQ(A, B+) WHERE A.x = B.x
+        SEMANTICS skip-till-next-match WITHIN 10 seconds {clause}
+    """)
+
+    def told(*times: int, values: list[int]) -> list[int]:
+        session, rows = query.push(table_of([]).schema), []
+        for time, type_, x in zip((1, 1, *times), "AABBB", values, strict=False):
+            rows.append(len(session.send(_event(time, type_) | {"x": x})))
+        return rows
+
+    both = 1 if "PAST" in clause else 2
+    assert told(2, 3, 4, values=[1, 1, 1, 1, 1]) == [0, 0, 0, both, 0]
+    assert told(2, 3, 4, values=[1, 2, 1, 2, 3]) == [0, 0, 0, 0, both]
+
+
 def test_states_of_releases_in_which_matches_waited_go_on() -> None:
     """In these, beginnings of the last WITHIN were yet to be looked at, save those that were taken away."""
     query = trendweave.query("""

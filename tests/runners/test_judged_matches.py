@@ -24,7 +24,7 @@ from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as list_planned
 from trendweave.planning.ways import takes_directly
 from trendweave.programs.trends import lists, walking
-from trendweave.programs.trends.listed import judging
+from trendweave.programs.trends.lists import taking as judging
 
 base = {"empty": False, "conjunction": False, "choice": True, "whole": True}
 CLAUSES = [

@@ -72,7 +72,7 @@ def read_attributes(values: Any, what: str) -> tuple[st.Attribute, ...]:
     return tuple(read_attribute((name,), what) for name in names)
 
 
-def read_length(length: Any, what: str, problems: list[Problem]) -> st.Duration | None:
+def read_length(length: Any, what: str, problems: list[Problem], may_be_zero: bool = False) -> st.Duration | None:
     """A length of time: `"10 minutes"` or a timedelta. One that has no meaning adds a problem."""
     if length is None:
         return None
@@ -80,11 +80,11 @@ def read_length(length: Any, what: str, problems: list[Problem]) -> st.Duration 
     if isinstance(tree, st.Parameter):
         return st.LengthParameter(None, tree.name)
     if isinstance(length, timedelta):
-        return make_duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems)
+        return make_duration(str(length // timedelta(microseconds=1)), "microsecond", None, problems, may_be_zero)
     if not isinstance(length, str):
         raise refuse(what, length, "a duration", "give a string such as '10 minutes', or a timedelta")
     parts = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(.*?)\s*", length, re.DOTALL)
     if parts is None:
         problems.append(Problem("TW107", f"{length!r} is not a duration", "write for example '10 minutes'"))
         return None
-    return make_duration(parts[1], parts[2] or None, None, problems)
+    return make_duration(parts[1], parts[2] or None, None, problems, may_be_zero)

@@ -45,6 +45,7 @@ from trendweave.language.interval_tree import (
     IntervalReturn,
     IntervalTree,
     Situation,
+    with_limits,
 )
 from trendweave.queries import Query, make_query
 
@@ -92,16 +93,11 @@ def define(
     check_text(name, "define: name")
     if condition is not None and not isinstance(condition, Scalar):
         raise refuse("define: condition", condition, "a condition", "write for example attr('accel') > 8")
-    low = read_length(at_least, "define: at_least", problems)
+    low = read_length(at_least, "define: at_least", problems, may_be_zero=True)
     high = read_length(at_most, "define: at_most", problems)
-    if low is not None and high is not None and (low.nanoseconds or 0) > (high.nanoseconds or 0):
-        problems.append(
-            Problem(
-                "TW152", "the lower limit of BETWEEN is larger than the upper one", "write the smaller length first"
-            )
-        )
+    situation = with_limits(Situation(name, None if condition is None else condition.tree), low, high, problems)
     raise_problems(problems)
-    return Situation(name, None if condition is None else condition.tree, low, high)
+    return situation
 
 
 def relate(left: str, relations: str | Iterable[str], right: str, *more: str) -> Constraint:

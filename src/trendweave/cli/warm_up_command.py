@@ -16,7 +16,7 @@ def warm_up(
         typer.Option(metavar="FILE", help="A zip to write with all compiled kernels, for executors of the same kind."),
     ] = None,
 ) -> None:
-    """Compile all kernels for this machine in advance, for images and new machines."""
+    """Compile for this machine in advance what most queries need, for images and new machines."""
     from trendweave import warm_up
 
     try:

@@ -56,6 +56,8 @@ class LengthParameter(Duration):
     """`WITHIN $length`: a length of time that is given when the query is run."""
 
     name: str
+    #: Whether it stands where no time at all has a meaning.
+    may_be_zero: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from trendweave.language.syntax_tree import Attribute, Duration, Expression, Node, Output, QueryTree
+from trendweave.errors import Problem
+from trendweave.language.durations import refuse_zero
+from trendweave.language.syntax_tree import (
+    Attribute,
+    Duration,
+    Expression,
+    LengthParameter,
+    Node,
+    Output,
+    QueryTree,
+    problem_at,
+)
 
 PREV = "PREV"
 #: Allen's thirteen relations, in the order in which they appear while one interval moves over another.
@@ -29,6 +40,21 @@ class Situation(Node):
     condition: Expression | None = None
     low: Duration | None = None
     high: Duration | None = None
+
+
+def with_limits(
+    situation: Situation, low: Duration | None, high: Duration | None, problems: list[Problem]
+) -> Situation:
+    """The situation with limits of how long it lasts. Each lasts no time at all or longer: such a limit is none."""
+    if isinstance(low, LengthParameter):
+        low = replace(low, may_be_zero=True)
+    elif low is not None and low.nanoseconds == 0:
+        low = None
+    high = None if high is None else refuse_zero(high, problems)
+    if low and high and low.nanoseconds and high.nanoseconds and low.nanoseconds > high.nanoseconds:
+        message = "the lower limit of BETWEEN is larger than the upper one"
+        problems.append(problem_at(low.span or situation.span, "TW152", message, "write the smaller length first"))
+    return replace(situation, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)

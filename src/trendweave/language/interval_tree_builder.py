@@ -20,6 +20,7 @@ from trendweave.language.interval_tree import (
     IntervalColumns,
     IntervalReturn,
     Situation,
+    with_limits,
 )
 from trendweave.language.syntax_tree import Span
 from trendweave.language.tree_builder import Clause, TreeBuilder
@@ -73,22 +74,7 @@ class IntervalTreeBuilder(TreeBuilder):
                     hint = "compare columns of its events, such as x > 5 or x > PREV(x)"
                 self._problem(node.span or name.span, "TW108", message, hint)
         low, high = bounds or (None, None)
-        if low is not None and low.nanoseconds == 0:
-            low = None  # every situation lasts that long
-        high = None if high is None else refuse_zero(high, self.problems)
-        self._check_bounds(low, high, _span(meta))
-        return Situation(str(name), condition, low, high, span=name.span)
-
-    def _check_bounds(self, low: st.Duration | None, high: st.Duration | None, span: Span) -> None:
-        if low is None or high is None or low.nanoseconds is None or high.nanoseconds is None:
-            return
-        if low.nanoseconds > high.nanoseconds:
-            self._problem(
-                low.span or span,
-                "TW152",
-                "the lower limit of BETWEEN is larger than the upper one",
-                "write the smaller length first",
-            )
+        return with_limits(Situation(str(name), condition, span=name.span), low, high, self.problems)
 
     def at_least_long(self, meta: Meta, children: list[Any]) -> tuple[st.Duration, None]:
         return children[-1], None

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from trendweave.errors import LanguageError, Problem, near_names
 from trendweave.language import syntax_tree as st
 from trendweave.language.durations import read_duration
+from trendweave.language.interval_tree import Situation, with_limits
 from trendweave.language.syntax_tree import problem_at
 
 _Node = TypeVar("_Node", bound=st.Node)
@@ -59,16 +60,16 @@ def bind_parameters(tree: _Node, values: Mapping[str, Any], problems: list[Probl
             return _literal(node, values[node.name], problems)
         if isinstance(node, st.Negative):
             return st.negative(bind(node.operand), node.span)
-        return st.copy_node(node, bind, node.span)
+        copy = st.copy_node(node, bind, node.span)
+        return with_limits(copy, copy.low, copy.high, problems) if isinstance(copy, Situation) else copy
 
     bound: _Node = bind(tree)
     return bound
 
 
 def _literal(node: st.Parameter | st.LengthParameter, value: Any, problems: list[Problem]) -> st.Expression:
-    of_length = isinstance(node, st.LengthParameter)
     try:
-        literal = _length(value, node.name) if of_length else write_value(value)
+        literal = _length(value, node) if isinstance(node, st.LengthParameter) else write_value(value)
     except LanguageError as error:
         problems += [problem_at(node.span, "TW491", problem.message, problem.hint) for problem in error.problems]
         return node
@@ -79,14 +80,15 @@ def _literal(node: st.Parameter | st.LengthParameter, value: Any, problems: list
     return type(literal)(*(getattr(literal, name) for name in st.parts_of(type(literal))), span=node.span)
 
 
-def _length(value: Any, name: str) -> st.Expression:
+def _length(value: Any, node: st.LengthParameter) -> st.Expression:
     """A length of time: a timedelta, a text such as "10 minutes", or a literal of one."""
     literal = write_value(value)
     if isinstance(literal, st.Literal) and isinstance(literal.value, str):
-        return st.Duration(read_duration(literal.value, f"${name}"))
-    if isinstance(literal, st.Duration) and (literal.nanoseconds or 0) > 0:
+        return st.Duration(read_duration(literal.value, f"${node.name}", node.may_be_zero))
+    if isinstance(literal, st.Duration) and (literal.nanoseconds or 0) >= (0 if node.may_be_zero else 1):
         return literal
-    message = f"${name} is a length of time larger than zero, not {value!r}"
+    length = "a length of time" if node.may_be_zero else "a length of time larger than zero"
+    message = f"${node.name} is {length}, not {value!r}"
     raise LanguageError([Problem("TW107", message, "give a timedelta, or a text such as '10 minutes'")])
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+import trendweave
 from tests.features.intervals.readings import matches, readings, situations
 from tests.features.places import Run
+from trendweave.build import attr
+from trendweave.build.intervals import define
+from trendweave.errors import OptionError
+
+BETWEEN = "BETWEEN $m AND $n"
 
 # A lasts from 1 to 4 and from 5 to 6.
 EVENTS = readings("a1 a2 -4 a5 -6")
@@ -43,3 +51,20 @@ def test_short_enough_counts_when_it_has_ended(run: Run) -> None:
 def test_parentheses_make_between_a_condition(run: Run) -> None:
     query = "FROM R DEFINE A AS (x BETWEEN 2 AND 3) RETURN SITUATIONS"
     assert situations(run(query, readings("-1 -2 -3 -4", x=[1, 2, 3, 4]))) == ["A2-4"]
+
+
+def test_limits_may_be_parameters() -> None:
+    zero, one, three = (timedelta(seconds=length) for length in (0, 1, 3))
+    least, between = (f"FROM R DEFINE A AS a = 1 {limits} RETURN SITUATIONS" for limits in ("AT LEAST $m", BETWEEN))
+    assert trendweave.query(least).bind(m=zero) == trendweave.query(least.replace("$m", "0 seconds"))
+    assert trendweave.query(least).bind(m="0 s") == trendweave.query("FROM R DEFINE A AS a = 1 RETURN SITUATIONS")
+    shorter = trendweave.query("FROM R DEFINE A AS a = 1 AT MOST 3 seconds RETURN SITUATIONS")
+    assert trendweave.query(between).bind(m=zero, n=three) == shorter
+    for low, high in ((three, one), (zero, zero), (-one, one)):
+        with pytest.raises(OptionError, match=r"TW152|larger than zero|a length of time"):
+            trendweave.query(between).bind(m=low, n=high)
+
+
+def test_built_limits_may_be_nothing() -> None:
+    assert define("A", attr("a") == 1, at_least="0 seconds") == define("A", attr("a") == 1)
+    assert define("A", attr("a") == 1, at_least=timedelta(0)) == define("A", attr("a") == 1)

@@ -40,7 +40,7 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     end = np.append(start[1:], first.size)
     inside = first[start] <= last[start]
     start, end = start[inside], end[inside]
-    segment = np.searchsorted(rows.segment_starts, start, "right") - 1
+    segment = np.repeat(np.arange(rows.segment_starts.size - 1), np.diff(rows.segment_starts))[start]
     first, last = first[start], last[start]
     if most_lanes == 1 and (first == last).all():  # windows that only rows in none come between
         joins = np.zeros(start.size, bool)
@@ -66,6 +66,8 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
 def _count_up(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers from low to high of each entry, and the entries that they are of."""
     counts = np.maximum(high - low + 1, 0)
+    if (counts == 1).all():
+        return np.arange(counts.size), low
     entry = np.repeat(np.arange(low.size), counts)
     return entry, low[entry] + np.arange(entry.size) - np.repeat(np.cumsum(counts) - counts, counts)
 

@@ -20,11 +20,12 @@ from trendweave.kernels.inputs import (
     Selection,
     Way,
 )
-from trendweave.kernels.loops.fold import fold_shape, write_fold, write_slide
+from trendweave.kernels.loops.fold import fold_shape, write_fold
 from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
 from trendweave.kernels.loops.propagate import write_propagate
 from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.slide import write_slide
 from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
@@ -297,8 +298,9 @@ class Engine:
         return counts
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
-        """Whether int64 is worth a try: where there are many blocks, a few of them tell."""
-        if blocks.lanes.size < MANY_BLOCKS:
+        """Whether int64 is worth a try: where there are many blocks that are not short, a few of them tell."""
+        longest = int((blocks.row_end - blocks.row_start).max(initial=0))
+        if blocks.lanes.size < MANY_BLOCKS or longest * len(self.template.state_variable) < INT64_BITS:
             return True
         some = select_blocks(blocks, np.linspace(0, blocks.lanes.size - 1, SAMPLE_BLOCKS + 2).astype(int)[1:-1])
         _, fits, _ = self.run(some, values[:, None, :], states, Numbers.INT64)

@@ -1,4 +1,4 @@
-"""The writers of loops over templates without a condition: a number per state is all that the past amounts to.
+"""The writer of `fold`, for templates without a condition: a number per state is all that the past amounts to.
 
 A row read as state q acts on the totals, v[q] += w(row) * sum over p -> q of v[p], where the empty past counts as a
 state of its own whose total is 1 (A-Seq, Section 3.1, prefix counters). Linear aggregates are carried along as dual
@@ -6,15 +6,11 @@ numbers: (count, sum) * (1, value) = (count, sum + value * count).
 
 `fold` is for windows that do not overlap: totals are local variables, and every row a few additions.
 
-`slide` is for windows that overlap. Rows are sparse matrices, so a window is a product of them, and a queue of two
-stacks gives all windows without multiplying any: the newer rows are one matrix `newer` to which a row is appended, the
-older ones are row vectors `older`, one per row: what the rows from there to the turning point make of an empty past. A
-row is appended once and prepended at most once, whatever the overlap; a window costs one dot product.
+Rows that are folded onto matrices (`matrices.py`) serve windows that overlap, and streams.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,6 +38,8 @@ class FoldShape:
     final: tuple[int, ...]
     counted: tuple[tuple[bool, ...], ...]
     words: int
+    resets: tuple[tuple[int, int], ...] = ()  # (state, variable): rows of it make trends in this state nothing
+    is_vector: bool = False  # where nothing was before the rows, a matrix is only what begins among them
 
     @property
     def past(self) -> int:
@@ -51,7 +49,12 @@ class FoldShape:
     @property
     def components(self) -> int:
         """Numbers per state."""
-        return 1 + len(self.counted)
+        return len(self.counted) + (self.numbers is not Numbers.LARGEST)
+
+    @property
+    def lines(self) -> int:
+        """Numbers of a line of a matrix: one per state before, the last for what begins."""
+        return 1 if self.is_vector else self.past + 1
 
     @property
     def is_checked(self) -> bool:
@@ -67,7 +70,10 @@ class FoldShape:
         """Whether a row may be read as a state, or as the one whose number is in `q`."""
         if isinstance(state, str):
             return f"letters[row * {self.words} + (variable[{state}] >> 6)] >> (variable[{state}] & 63) & 1"
-        number = self.variable[state]
+        return self.reads_variable(self.variable[state])
+
+    def reads_variable(self, number: int) -> str:
+        """Whether a row may be read as a variable."""
         mask = "mask" if self.words == 1 else f"letters[row * {self.words} + {number // 64}]"
         return f"{mask} >> {number % 64} & 1" if number % 64 else f"{mask} & 1"
 
@@ -134,7 +140,7 @@ def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
                                 carried = [total(s, part) for s in shape.sources[q] if s != shape.past] or [zero]
                                 text.put(f"y = {' + '.join(carried)}")
                                 if shape.counted[part - 1][q]:
-                                    _add_product(text, shape, part, "row")
+                                    add_product(text, shape, part, "row")
                                 text.put(f"{name('d', q, part)} += y")
                                 watch("y", part)
                                 watch(name("d", q, part), part)
@@ -156,7 +162,7 @@ def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     return str(text), takes
 
 
-def _add_product(text: Text, shape: FoldShape, part: int, row: str) -> None:
+def add_product(text: Text, shape: FoldShape, part: int, row: str) -> None:
     """y += value * x, where a value is not 0: infinitely many trends with a value of 0 add nothing."""
     at = row if part == 1 else f"{part - 1} * n + {row}"
     text.put(f"value = values[{at}]")
@@ -165,226 +171,3 @@ def _add_product(text: Text, shape: FoldShape, part: int, row: str) -> None:
             with text.block(f"if abs(float(value)) * float(x) >= 2.0**{CHECKED_BITS}"):
                 text.put(f"seen |= {_TOO_LARGE}")
         text.put("y += value * x")
-
-
-@lru_cache(maxsize=256)
-def write_slide(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
-    """The text of `slide`, and the names of what it takes.
-
-    Matrices have, per component, a line of `size` numbers for each state and for the empty past. `newer` is stored by
-    states after: newer[q] says in which ways each state before (the last one is the empty past) leads to q. `matrix` is
-    stored by states before.
-    """
-    return _Slide(shape).write()
-
-
-class _Slide:
-    """The writer of `slide`. States are written one by one, or gone over in a loop where they are many."""
-
-    def __init__(self, shape: FoldShape) -> None:
-        self.shape, self.text = shape, Text()
-        self.size = shape.past + 1
-        self.square = self.size * self.size
-        self.zero, self.one = ("0.0", "1.0") if shape.numbers is Numbers.FLOAT64 else ("0", "1")
-
-    def write(self) -> tuple[str, tuple[str, ...]]:
-        shape, text = self.shape, self.text
-        takes = ["row_start", "row_end", "segment", "first_window", "windows", "offset", "tick", "window_first"]
-        takes += [
-            "window_last",
-            "letters",
-            *(["values"] if shape.counted else []),
-            "newer",
-            "matrix",
-            "older",
-        ]
-        takes += ["results", *(["fits"] if shape.is_checked else [])]
-        if not shape.is_written:
-            takes += ["variable", "sources", "source_from", "final", *(["counted"] if shape.counted else [])]
-        with text.block_of("slide", tuple(takes)):
-            text.put("n = len(tick)", "middle = 0", "end = 0", "older_from = 0", "bad_before = -1", "seen = 0")
-            with text.block("for b in range(len(row_start))"):
-                text.put("begin = row_start[b]", "stop = row_end[b]")
-                with text.block("if b == 0 or segment[b] != segment[b - 1]"):
-                    text.put("middle = begin", "end = begin", "seen = 0")
-                    self.identity("newer")
-                with text.block("for lane in range(windows[b])"):
-                    text.put("heed_stop()", "window = first_window[b] + lane")
-                    with text.block("while begin < stop and window_last[begin] < window"):
-                        text.put("begin += 1")
-                    text.put("reach = max(end, begin)")
-                    with text.block("while reach < stop and window_first[reach] <= window"):
-                        text.put("reach += 1")
-                    with text.block("if begin > middle"):
-                        self.prepend()
-                    with text.block("else"):
-                        self.append()
-                    text.put("end = reach", "out = offset[b] + lane")
-                    self.result()
-        return str(text), tuple(takes)
-
-    def states(self) -> Iterator[str]:
-        """The number of every state; the block of its lines is open."""
-        if self.shape.is_written:
-            yield from map(str, range(self.shape.past))
-        else:
-            with self.text.block(f"for q in range({self.shape.past})"):
-                yield "q"
-
-    def sources(self, q: str) -> Iterator[str]:
-        """What precedes a state; the block of its lines is open."""
-        if q != "q":
-            yield from map(str, self.shape.sources[int(q)])
-        else:
-            with self.text.block("for j in range(source_from[q], source_from[q + 1])"):
-                yield "sources[j]"
-
-    def line(self, part: int, state: str) -> str:
-        """Where a line of a matrix begins."""
-        if state.isdigit():
-            return str(part * self.square + int(state) * self.size)
-        return f"{part * self.square} + {state} * {self.size}" if part else f"{state} * {self.size}"
-
-    def identity(self, matrix: str) -> None:
-        """The matrix of no rows."""
-        with self.text.block(f"for i in range({self.square * self.shape.components})"):
-            self.text.put(f"{matrix}[i] = {self.zero}")
-        with self.text.block(f"for i in range(0, {self.square}, {self.size + 1})"):
-            self.text.put(f"{matrix}[i] = {self.one}")
-
-    def watch(self, number: str, part: int) -> None:
-        if self.shape.is_checked:
-            self.text.put(f"seen |= {number} ^ ({number} >> 63)" if part else f"seen |= {number}")
-
-    def tick(self, add_row: Callable[[str, str], None], matrix: str, limit: str, move: str, last: str) -> None:
-        """Add the rows of one time to a matrix: in its second half, until all are known. A row that is read once, and
-        the last of its time, is added at once: each number is read before it is written."""
-        text, words = self.text, self.shape.words
-        half = self.square * self.shape.components
-        text.put("now = tick[row]", "pending = False", f"to = {half}")
-        if words == 1 and len(set(self.shape.variable)) == self.shape.past:
-            text.put("mask = letters[row]")
-            with text.block(f"if ({last}) and mask & (mask - 1) == 0"):
-                text.put("to = 0")
-        with text.block(f"while {limit} and tick[row] == now"):
-            if words == 1:
-                text.put("mask = letters[row]")
-            for q in self.states():
-                with text.block(f"if {self.shape.reads(int(q) if q != 'q' else q)}"):
-                    text.put("pending = True")
-                    with text.block(f"for i in range({self.size})"):
-                        add_row(q, matrix)
-            text.put(move)
-        with text.block("if pending and to != 0"):
-            for part in range(self.shape.components):
-                with text.block(f"for i in range({part * self.square}, {(part + 1) * self.square})"):
-                    text.put(f"{matrix}[i] += {matrix}[{half} + i]", f"{matrix}[{half} + i] = {self.zero}")
-                    self.watch(f"{matrix}[i]", part)
-
-    def product(self, q: str, part: int) -> None:
-        """y += value * x, where the rows of a state count."""
-        if q != "q":
-            if self.shape.counted[part - 1][int(q)]:
-                _add_product(self.text, self.shape, part, "row")
-            return
-        with self.text.block(f"if counted[{(part - 1) * self.shape.past} + q]"):
-            _add_product(self.text, self.shape, part, "row")
-
-    def change(self, matrix: str, part: int, state: str, amount: str) -> None:
-        to = f"{matrix}[to + {self.line(part, state)} + i]"
-        self.text.put(f"{to} += {amount}")
-        self.watch(to, part)
-
-    def append_row(self, q: str, matrix: str) -> None:
-        """What a row, read as a state, adds behind a matrix, to the ways from one state before."""
-        for part, amount in enumerate("x" + "y" * len(self.shape.counted)):
-            self.text.put(f"{amount} = {self.zero}")
-            for source in self.sources(q):
-                self.text.put(f"{amount} += {matrix}[{self.line(part, source)} + i]")
-            if part:
-                self.product(q, part)
-            self.watch(amount, part)
-            self.change(matrix, part, q, amount)
-
-    def prepend_row(self, q: str, matrix: str) -> None:
-        """What a row, read as a state, adds in front of a matrix, to the ways to one state after."""
-        for part, amount in enumerate("x" + "y" * len(self.shape.counted)):
-            self.text.put(f"{amount} = {matrix}[{self.line(part, q)} + i]")
-            if part:
-                self.product(q, part)
-                self.watch(amount, part)
-            for source in self.sources(q):
-                self.change(matrix, part, source, amount)
-
-    def append(self) -> None:
-        """The rows from `end` to `reach` behind `newer`."""
-        self.text.put("row = end")
-        with self.text.block("while row < reach"):
-            last = "row + 1 == reach or tick[row + 1] != now"
-            self.tick(self.append_row, "newer", "row < reach", "row += 1", last)
-
-    def prepend(self) -> None:
-        """All rows become old: from the last to the first in front of `matrix`, whose line of the empty past is kept
-        where a window may begin."""
-        text, size, parts = self.text, self.size, self.shape.components
-        self.identity("matrix")
-        text.put("bad_before = -1", "row = reach - 1", "seen = 0")
-        with text.block("while row >= begin"):
-            last = "row == begin or tick[row - 1] != now"
-            self.tick(self.prepend_row, "matrix", "row >= begin", "row -= 1", last)
-            if self.shape.is_checked:
-                with text.block(f"if bad_before < 0 and seen >> {CHECKED_BITS} != 0"):
-                    text.put("bad_before = row + 1")
-            with text.block("if row < begin or window_last[row] != window_last[row + 1]"):
-                text.put(f"at = (row + 1 - begin) * {parts * size}")
-                for part in range(parts):
-                    with text.block(f"for i in range({size})"):
-                        come = self.line(part, str(self.shape.past))
-                        text.put(f"older[at + {part * size} + i] = matrix[{come} + i]")
-        text.put("older_from = begin", "middle = reach", "seen = 0")
-        self.identity("newer")
-
-    def finals(self) -> Iterator[str]:
-        """The states that end trends; the block of their lines is open."""
-        if self.shape.is_written:
-            yield from map(str, self.shape.final)
-        else:
-            with self.text.block("for f in final"):
-                yield "f"
-
-    def result(self) -> None:
-        """A window's totals: of new rows alone, or of old ones followed by new ones."""
-        text, size, parts = self.text, self.size, self.shape.components
-        checked = self.shape.is_checked
-        text.put(*(f"total{part} = {self.zero}" for part in range(parts)))
-        with text.block("if begin >= middle"):
-            for final in self.finals():
-                for part in range(parts):
-                    text.put(f"total{part} += newer[{self.line(part, final)} + {self.shape.past}]")
-            if checked:
-                text.put(f"fits[out] = seen >> {CHECKED_BITS} == 0")
-        with text.block("else"):
-            text.put(f"at = (begin - older_from) * {parts * size}", "bound = 0.0")
-            for final in self.finals():
-                with text.block(f"for i in range({size})"):
-                    text.put("left = older[at + i]", f"right = newer[{self.line(0, final)} + i]")
-                    self.multiply("left", "right", 0)
-                    for part in range(1, parts):
-                        text.put(f"more = newer[{self.line(part, final)} + i]")
-                        self.multiply("left", "more", part)
-                        text.put(f"more = older[at + {part * size} + i]")
-                        self.multiply("more", "right", part)
-            if checked:
-                text.put(
-                    f"fits[out] = seen >> {CHECKED_BITS} == 0 and bound < 2.0**{CHECKED_BITS} and begin > bad_before"
-                )
-        with text.block_if("fits[out]" if checked else None):
-            for part in range(parts):
-                text.put(f"results[out * {parts} + {part}] = total{part}" if parts > 1 else "results[out] = total0")
-
-    def multiply(self, one: str, other: str, part: int) -> None:
-        """total += one * other, where none is 0: infinity times 0 is no number."""
-        with self.text.block(f"if {one} != 0 and {other} != 0"):
-            self.text.put(f"total{part} += {one} * {other}")
-            if self.shape.is_checked:
-                self.text.put(f"bound += abs(float({one}) * float({other}))")

@@ -22,8 +22,8 @@ _interpreted_steps: dict[Hashable, int] = {}
 _IMPORTS = """from numpy import uint64 as index
 
 from trendweave.kernels.packs import (
-    add, all_bits, any_set, join_bits, keep_between, keep_bits, larger, load, magnitude_bits, raise_others,
-    shift_down, spread, store, times
+    add, all_bits, any_set, join_bits, keep_bits, larger, load, magnitude_bits, put_between, raise_others, shift_down,
+    spread, store, times
 )
 from trendweave.kernels.stopping import heed_stop
 
