@@ -28,7 +28,7 @@ def write_propagate(plan: LoopPlan, shape: Shape) -> tuple[str, tuple[str, ...]]
     return _Writer(plan, shape).write()
 
 
-_CARRY = '''
+CARRY = '''
 @called
 def carry(vector, at, low, high, step, limbs, bits):
     """Carry between the limbs of one number per lane, `step` apart; not 0 if the highest limb is too large."""
@@ -65,15 +65,15 @@ def carry(vector, at, low, high, step, limbs, bits):
         seen = join_bits(seen, magnitude_bits(x))
     return all_bits(seen) >> (bits - 1)
 '''
-_PRELUDE_LIMBS = '''
+_CLEAR = '''
 @called
 def clear(array, count, width, begin, length):
     """The part [begin, begin + length) of so many vectors becomes 0."""
     for number in range(count):
         for i in range(number * width + begin, number * width + begin + length):
             array[i] = 0
-
-
+'''
+ANY_IN = '''
 @called
 def extend(pending, used, result, nodes, used_nodes, width, begin, length):
     """A limb that no number has used so far becomes 0."""
@@ -100,7 +100,7 @@ class _Writer(Stores):
         takes = tuple(self.used)
         head = Text()
         if self.limbs:
-            for function in (_CARRY_IN_PACKS if self.shape.packs else _CARRY, _PRELUDE_LIMBS):
+            for function in (_CARRY_IN_PACKS if self.shape.packs else CARRY, _CLEAR, ANY_IN):
                 head.put(*function.strip("\n").split("\n"), "", "")
         head.put("NO_TREND = -(2**63)", "NO_VALUE = NO_TREND + 1", "", "", "@loop")
         return f"{head}{write_signature('propagate', takes)}{indent(str(self.text), INDENT)}", takes
