@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from itertools import count
+from itertools import count, permutations
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -53,6 +53,10 @@ DRIVERS = (
     "FROM CarSensors PARTITION BY car DEFINE A AS accel > 2.9, B AS speed > 80.0, C AS accel < -2.9 "
     "PATTERN A meets; overlaps; starts; during B AND B contains; finished-by; overlaps; meets C AND A before C "
     "WITHIN 5 minutes RETURN FIRST(B.car) AS car, AVG(B.speed) AS speed"
+)
+V_SHAPE = (
+    "PATTERN SEQ(Stock A, Stock B+, Stock C+) SEMANTICS contiguous WHERE [company] "
+    "AND A.price > B.price AND B.price > NEXT(B).price AND B.price < C.price AND C.price < NEXT(C).price"
 )
 SITUATED = (
     "RETURN car, COUNT(*) PATTERN Reading R+ WHERE [car] AND R.speed < NEXT(R).speed AND R DURING Fast "
@@ -145,7 +149,69 @@ def _small_tables() -> Call:
     return lambda: sum(call() for _ in range(100))
 
 
+@case("sequence of three", "aggregation")
+def _sequence_of_three() -> Call:
+    kinds = pa.array(["A", "B", "C"]).take(pa.array(np.random.default_rng(1).integers(0, 3, 1_000_000)))
+    return call_of("RETURN COUNT(*) PATTERN SEQ(A, B, C)", pa.table({"time": np.arange(1_000_000), "type": kinds}))
+
+
+@case("3,000 bits, exact", "aggregation")
+def _many_bits() -> Call:
+    return call_of("RETURN COUNT(*) PATTERN Stock S+", _stock(3_000, companies=1), numbers="text")
+
+
+@case("without predicate, 60-fold overlap, exact", "aggregation")
+def _many_bits_in_windows() -> Call:
+    text = Q1.format(slide="10 seconds").replace(" AND S.price > NEXT(S).price", "")
+    return call_of(text, _stock(100_000), numbers="text")
+
+
+@case("contiguous V shapes, counted", "aggregation")
+def _shapes_counted() -> Call:
+    return call_of(f"RETURN COUNT(*) {V_SHAPE}", _stock(1_000_000, companies=1_000))
+
+
+@case("a condition on an earlier event", "aggregation")
+def _earlier_event() -> Call:
+    draw = np.random.default_rng(1_000)
+    kinds = np.repeat(["A", "B", "C"], [1_000, 40, 98_960])
+    draw.shuffle(kinds)
+    events = {"time": np.arange(100_000), "type": kinds, "x": draw.permutation(1_000_000)[:100_000]}
+    return call_of("RETURN COUNT(*) PATTERN SEQ(A, B*, C) WHERE C.x >= A.x + 5", pa.table(events))
+
+
+@case("fifty queries, float64", "aggregation")
+def _fifty_queries() -> Call:
+    return _together(numbers="float64")
+
+
+@case("fifty queries, exact", "aggregation")
+def _fifty_queries_exact() -> Call:
+    return _together(numbers="text")
+
+
+def _together(**options: Any) -> Call:
+    """HAMLET, Section 5.1, first workload: fifty queries over one Kleene type."""
+    from trendweave import datasets, workload
+
+    events = datasets.ride_sharing(300_000, seed=1, burst=120, events_per_minute=10_000)
+    others = [name for name in sorted(set(events.column("type").to_pylist())) if name != "Travel"]
+    queries = {
+        f"{first}_{last}": f"RETURN district, COUNT(*) PATTERN SEQ({first} A, Travel T+, {last} B) "
+        "WHERE [district] GROUP-BY district WITHIN 1 minute SLIDE 1 minute"
+        for first, last in list(permutations(others, 2))[::6][:50]
+    }
+    together = workload(queries)
+    return lambda: int(together.run(events, **options).num_rows)
+
+
 # Trends
+
+
+@case("contiguous V shapes, each", "trends")
+def _shapes_listed() -> Call:
+    text = f"RETURN EACH FIRST(A.price) AS top, LAST(C.price) AS recovered, COUNT(B) AS falls {V_SHAPE}"
+    return call_of(text, _stock(1_000_000, companies=1_000), max_trends=10**9)
 
 
 @case("complete trends, 1.6 million", "trends")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from benchmarks.card_figures import card_rows
@@ -18,6 +19,10 @@ GROWTH_BAR = 1.3
 CARD_BARS = {("sum of float32", "events_per_s"): 10.0}
 
 
+def _agree(one: pa.Table, other: pa.Table) -> bool:
+    return bool(np.allclose(one.column("total"), other.column("total"), rtol=1e-9))
+
+
 @workload("operators-windows")
 def operators_windows(repeat: int) -> list[ResultRow]:
     """SUM over windows of 4 K to 1 M events, slide 1; on a card also where events lie there."""
@@ -31,7 +36,7 @@ def operators_windows(repeat: int) -> list[ResultRow]:
         def run(device: str, total: ops.Operator = total) -> pa.Table:
             return total.run(events, device=device)
 
-        seconds = seconds_per_device(run, min(repeat, 3), pa.Table.equals)
+        seconds = seconds_per_device(run, min(repeat, 3), _agree)
         rows += device_rows(f"SUM over {window:,} events, slide 1", count, seconds)
         for device, took in seconds.items():
             times.setdefault(device, []).append(took)

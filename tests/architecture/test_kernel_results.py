@@ -64,8 +64,8 @@ def test_python_is_handed_no_named_tuples() -> None:
     builders = {kernel.name for kernel in kernels if returned_names(kernel) & named}
     called = set[str]().union(*map(names_outside_kernels, trees))
 
-    assert len(kernels) > 300, "kernels are marked in another way than this test knows"
-    assert len(called & {kernel.name for kernel in kernels}) > 50
+    assert len(kernels) > 50, "kernels are marked in another way than this test knows"
+    assert len(called & {kernel.name for kernel in kernels}) > 10
     assert builders
     bad = [kernel.name for kernel in kernels if kernel.name in called and returned_names(kernel) & (named | builders)]
     assert not bad

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.gpu.simulator import SimulatedCard
+from tests.operators.running import assert_tables
 from trendweave import operators as ops
 from trendweave.errors import ExecutionError
 from trendweave.operators import Operator
@@ -46,7 +47,7 @@ def test_same_rows_on_the_card(gpu: SimulatedCard, operator: Operator) -> None:
 
     found = operator.run(events(), device="gpu")
 
-    assert repr(found.to_pylist()) == repr(operator.run(events(), device="cpu").to_pylist())
+    assert_tables(found, operator.run(events(), device="cpu"))
     assert found.num_rows > 10
     assert gpu.launches > before
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.gpu.simulator import SimulatedCard
+from tests.operators.running import assert_tables
 from trendweave import operators as ops
 from trendweave.operators import Operator
 from trendweave.programs.operators import resident
@@ -73,8 +74,7 @@ def test_same_rows_as_on_the_cpu(gpu: SimulatedCard, operator: Operator, monkeyp
         found = operator.run(table, device="gpu")
 
         expected = operator.run(table, device="cpu")
-        assert found.schema == expected.schema
-        assert repr(found.to_pylist()) == repr(expected.to_pylist())
+        assert_tables(found, expected)
     assert used or operator is OPERATORS[-1]
 
 

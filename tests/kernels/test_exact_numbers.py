@@ -1,7 +1,5 @@
 """Numbers of any size, in limbs, words and digits, against Python's integers."""
 
-import itertools
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from numba import njit
 from tests.kernels.random_cases import examples
 from trendweave.kernels import packs
 from trendweave.kernels.aggregates.exact_numbers import from_limbs, from_words
-from trendweave.kernels.decimal_text import AT_ONCE, MOST_BITS, decimal_text
 from trendweave.kernels.long_products import divide_by, multiply_by, write_one_less
 
 UNSETTLED = st.one_of(
@@ -38,38 +35,6 @@ def test_words_are_numbers_of_different_lengths():
     assert from_words(words, starts, signed=True).tolist() == [7, 0, 2**64, -1]
 
 
-POWERS = (10**9, 10**18, 10**60, 2**32, 2**63, 2**64, 2**640)
-BORDERS = [sign * (power + more) for sign in (1, -1) for power in POWERS for more in (-1, 0, 1)]
-
-
-@examples(200)
-@given(st.lists(st.one_of(st.integers(), st.integers(-(2**2000), 2**2000), st.sampled_from(BORDERS)), max_size=8))
-def test_digits_are_those_of_python(numbers):
-    assert read_texts(decimal_text(numbers)) == [str(number) for number in numbers]
-
-
-def read_texts(written):
-    digits, ends = written
-    text = digits.tobytes().decode("ascii")
-    return [text[begin:end] for begin, end in itertools.pairwise(ends)]
-
-
-def test_digits_of_more_numbers_than_are_written_at_once():
-    numbers = [(-3) ** (i % 200) for i in range(2 * AT_ONCE + 5)]
-    assert read_texts(decimal_text(numbers)) == [str(number) for number in numbers]
-
-
-def test_digits_of_the_longest_numbers():
-    longest = [2**MOST_BITS - 1, -(2**MOST_BITS) + 1, 10**4299]
-    texts = read_texts(decimal_text(longest))
-    assert texts[2] == "1" + "0" * 4299
-    assert texts[1] == "-" + texts[0]
-    # Python refuses to read so many digits at once.
-    half = len(texts[0]) // 2
-    assert int(texts[0][:half]) * 10 ** (len(texts[0]) - half) + int(texts[0][half:]) == longest[0]
-    assert decimal_text([1, 2**MOST_BITS]) is None
-
-
 @examples(100)
 @given(
     factors=st.lists(st.integers(0, 2**31 - 1).map(lambda x: 2 * x + 1), max_size=30),
@@ -95,7 +60,11 @@ def test_products_whose_factors_enter_and_leave(factors, leave, twos):
 def with_packs(numbers, bits, first, end):
     eight = packs.load(packs.spread(numbers[0]), numbers, np.uint64(1))
     both = packs.add(eight, packs.spread(np.int64(5)))
-    packs.store(numbers, np.uint64(9), packs.keep_between(packs.shift_down(both, bits), 16, first, end))
+    packs.store(
+        numbers,
+        np.uint64(9),
+        packs.put_between(packs.shift_down(both, bits), 16, first, end, packs.spread(np.int64(0))),
+    )
     mask = (np.int64(1) << bits) - 1
     packs.store(numbers, np.uint64(17), packs.keep_bits(both, mask))
     packs.store(numbers, np.uint64(25), packs.add(packs.load(numbers[0], numbers, np.uint64(2)), numbers[0]))

@@ -53,10 +53,10 @@ def test_many_steps_are_compiled_at_once(ran, monkeypatch):
 def test_a_few_of_many_blocks_are_run_as_the_others(ran, monkeypatch):
     """What is tried first, to see whether words hold the numbers, is not interpreted where all of it is compiled."""
     monkeypatch.setattr(run, "MOST_INTERPRETED", 1_000)
-    rows, numbers = 1_200, np.arange(1_200)
-    given = Rows(np.array([0, rows]), numbers, numbers // 6, numbers // 6, np.ones(rows, np.uint64))
-    counts = aggregate(given, KLEENE, [Condition((Comparison(numbers, "<", numbers),))]).count
-    assert counts.tolist() == [63] * 200
+    rows, numbers = 14_000, np.arange(14_000)
+    given = Rows(np.array([0, rows]), numbers, numbers // 70, numbers // 70, np.ones(rows, np.uint64))
+    counts = aggregate(given, KLEENE, [Condition((Comparison(numbers, ">", numbers),))]).count
+    assert counts.tolist() == [70] * 200
     assert ran == [False, False]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.operators.running import assert_tables
 from trendweave.language.operator_texts import read_outputs
 from trendweave.planning.operator_plans import AggregatePlan, TimeSpan
 from trendweave.programs.operators.windows.program import bind_windows
@@ -53,8 +52,4 @@ def test_tasks_give_the_rows_of_one_table(keys: tuple[str, ...], slide: int) -> 
     ]
 
     wanted = run_local(program, events)
-    assert _told(program.arrange(pa.Table.from_batches(found, program.schema))) == _told(wanted)
-
-
-def _told(rows: pa.Table) -> list[Any]:
-    return [repr(row) for row in rows.to_pylist()]
+    assert_tables(program.arrange(pa.Table.from_batches(found, program.schema)), wanted)

@@ -63,7 +63,11 @@ def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def told(rows: pa.Table) -> list[str]:
-    return sorted(repr(tuple(row.values())) for row in rows.to_pylist())
+    """Rows in any order; floats to nine digits, as hosts add them in another order."""
+    plain = [
+        [f"{value:.9g}" if isinstance(value, float) else value for value in row.values()] for row in rows.to_pylist()
+    ]
+    return sorted(map(repr, plain))
 
 
 WINDOWS: list[Any] = [

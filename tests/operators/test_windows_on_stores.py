@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.operators.running import assert_tables
 from trendweave.language.operator_texts import read_outputs
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, TimeSpan
 from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
@@ -59,8 +60,7 @@ def test_rows_are_those_of_the_program(events: pa.Table, store: EventStore, keys
 
     assert found is not None
     wanted = run_local(program, events)
-    assert found.schema.equals(wanted.schema)
-    assert list(map(repr, found.to_pylist())) == list(map(repr, wanted.to_pylist()))
+    assert_tables(found, wanted)
 
 
 @pytest.mark.parametrize(

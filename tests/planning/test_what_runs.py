@@ -17,10 +17,9 @@ from trendweave.kernels.aggregates import passes
 from trendweave.kernels.lanes import sums as lane_sums
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
-from trendweave.programs.trends.contiguous import counts as contiguous_counts
-from trendweave.programs.trends.contiguous import lists as contiguous_lists
 from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
-from trendweave.programs.trends.linked import counting as list_counts
+from trendweave.programs.trends.lists import contiguous as contiguous_lists
+from trendweave.programs.trends.lists import graph_counts as list_counts
 
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
 TEXTS = {"status": "notcovered", "kind": "Pool"}
@@ -29,10 +28,7 @@ SUM, EXTREMUM, LATEST_START = "sums", "extrema", "latest starts"
 #: What a pass is for, by the numbers of its loop.
 PASSES = {Numbers.LARGEST: EXTREMUM, Numbers.LATEST: LATEST_START}
 #: Loops that no pass runs, under the names that `explain` gives them.
-OTHER_LOOPS: tuple[tuple[Any, str, str], ...] = (
-    (contiguous_counts, "count_runs", "neighbours"),
-    (contiguous_lists, "count_runs", "neighbours"),
-)
+OTHER_LOOPS: tuple[tuple[Any, str, str], ...] = ((contiguous_lists, "write_count", "neighbours"),)
 
 
 def some_events(plan: Plan) -> pa.Table:

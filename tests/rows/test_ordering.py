@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -12,20 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.kernels import sorting
 from trendweave.rows.ordering import sort_by_key_and_time, take_rows
 
 FIRST, LAST = -(2**63), 2**63 - 1
 times = hs.one_of(hs.integers(-3, 3), hs.sampled_from([FIRST, FIRST + 1, LAST - 1, LAST]), hs.integers(FIRST, LAST))
 rows = hs.lists(hs.tuples(hs.integers(0, 3), times), max_size=12)
-
-
-@pytest.fixture(scope="module", autouse=True, params=[0, 2_000], ids=["compiled", "few by NumPy"])
-def few(request: pytest.FixtureRequest) -> Iterator[None]:
-    """How many rows are so few that NumPy sorts them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "_FEW_IN_ALL", request.param)
-        yield
 
 
 def arrays(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:

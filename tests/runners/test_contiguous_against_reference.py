@@ -22,7 +22,7 @@ from tests.reference.streams import queries_and_streams
 from tests.reference.trend_rows import each_rows, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_trends_against_reference import counted, planned
-from trendweave.programs.trends.contiguous import counts, lists, steps
+from trendweave.programs.trends.lists import contiguous as lists
 
 V_SHAPE = (
     "PATTERN SEQ(Stock A, Stock B+, Stock C+) SEMANTICS contiguous WHERE [k] AND A.x > B.x AND B.x > NEXT(B).x "
@@ -33,7 +33,6 @@ V_SHAPE = (
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "ROWS_AT_ONCE", 4)
-    monkeypatch.setattr(counts, "ROWS_AT_ONCE", 4)
     monkeypatch.setattr(lists, "TRENDS_AT_ONCE", 3)
     monkeypatch.setattr(lists, "VERTICES_AT_ONCE", 5)
 
@@ -154,8 +153,7 @@ def test_as_many_as_the_graph_has(window: str, monkeypatch: pytest.MonkeyPatch) 
     counting = f"RETURN COUNT(*) {V_SHAPE} {window}"
     asked = [trendweave.query(query) for query in (each, counting)]
     quick = [rows_of(query.run(events)) for query in asked]
-    for module in (lists, counts):
-        monkeypatch.setattr(module, "has_ties", lambda rows: True)
+    monkeypatch.setattr(lists, "has_ties", lambda rows: True)
     slow = [rows_of(query.run(events)) for query in asked]
     assert len(quick[0]) > 100
     assert counted(quick[0]) == counted(slow[0])
@@ -163,7 +161,7 @@ def test_as_many_as_the_graph_has(window: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_windows_than_are_listed_go_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "_RANGES_PER_ROW", 1)
+    monkeypatch.setattr(lists, "_RANGES_PER_ROW", 1)
     events = pa.table({"time": [0, 10, 20], "type": ["A", "A", "A"]})
     found = trendweave.query("RETURN TRENDS PATTERN A SEMANTICS contiguous WITHIN 4 seconds SLIDE 1 second").run(events)
     assert Counter(row["events"][0]["time"] for row in found.to_pylist()) == {0: 4, 10: 4, 20: 4}

@@ -57,7 +57,7 @@ from numba.core import event
 from tests.runners.interrupts import KINDS
 class Press(event.Listener):
     def on_start(self, begun):
-        if begun.data["name"] == "native_lowering [_take_paths]":
+        if begun.data["name"] == "native_lowering [take]":
             threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     def on_end(self, ended):
         pass

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import trendweave
 from tests.profiles import examples
+from tests.reference.operators.aggregation import Rounded
 from tests.reference.stored_aggregates import aggregate_by_events, aggregate_by_groups, aggregate_by_time
 from tests.store.random_stores import Folders, Written, stores
 from trendweave.errors import OptionError, TrendweaveError
@@ -37,6 +38,8 @@ BOUNDS = st.tuples(*[st.none() | st.integers(-70, 70)] * 2).filter(
 
 def plain(value: Any) -> Any:
     """Values in a form in which NaN equals itself, zeros have no sign, and decimals are exact."""
+    if isinstance(value, Rounded):
+        return value
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     return value

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.operators.running import assert_tables
 from tests.profiles import PROFILE
 from trendweave.store.event_store import EventStore
 
@@ -85,7 +86,7 @@ def test_damaged_index(
     caplog.clear()
 
     opened = EventStore.over(tmp_path)
-    assert opened.aggregate(*QUESTION, using="index").equals(expected)
+    assert_tables(opened.aggregate(*QUESTION, using="index"), expected)
     opened.blocks.may_hold("word", "=", "a")
     hits = opened.lookup("x", ">", 50)
     opened.lookup("word", "=", "a")
@@ -113,7 +114,7 @@ def test_any_byte(tmp_path: Path) -> None:
         path.write_bytes(data)
 
         opened = EventStore.over(folder)
-        assert opened.aggregate(*QUESTION, using="index").equals(expected), (trial, path, place)
+        assert_tables(opened.aggregate(*QUESTION, using="index"), expected)
         found = opened.lookup("x", "<", 20)
         assert found.missing or found.row.size == hits, (trial, path, place)
         shutil.rmtree(folder)
@@ -132,12 +133,12 @@ def test_data_that_was_written_anew_has_no_index(tmp_path: Path, caplog: pytest.
     expected = EventStore.over(tmp_path).aggregate(*QUESTION, using="replay")
 
     opened = EventStore.over(tmp_path)
-    assert opened.aggregate(*QUESTION, using="index").equals(expected)
+    assert_tables(opened.aggregate(*QUESTION, using="index"), expected)
     assert not expected.equals(old)
     assert "0.parquet.light.twx" in caplog.text
     opened.build_index(["x", "word"])
     assert opened.verify(deep=True).is_well
-    assert opened.aggregate(*QUESTION, using="index").equals(expected)
+    assert_tables(opened.aggregate(*QUESTION, using="index"), expected)
 
 
 def test_index_without_data_is_swept(tmp_path: Path) -> None:

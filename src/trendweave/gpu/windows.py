@@ -1,7 +1,7 @@
-"""Sums, counts and extremes over stretches of rows on a card, exactly as on the CPU.
+"""Sums, counts and extremes over stretches of rows on a card.
 
-Sums are differences of running totals in whole numbers that do not round, so no order of summation can be seen: they
-are rounded once, at the end. Extremes are those of two overlapping stretches of 2**k rows, which are doubled until the
+Sums are differences of running totals in whole numbers, also of floats: totals that round would leave traces of
+what is outside of a stretch. Extremes are those of two overlapping stretches of 2**k rows, which are doubled until the
 longest stretch is covered.
 """
 
@@ -19,7 +19,7 @@ _THREADS = 256
 _BLOCK_ROWS = _THREADS * 8
 #: What the exponent 0 of a float would stand for, as a power of two.
 _UNIT = -1075
-#: Below this, quotients leave the normal floats, and are not rounded here.
+#: Below this, sums leave the normal floats, and are not rounded here.
 _LEAST_UNIT = -900
 _EMPTY_BITS = (4096, 0, 0)
 
@@ -52,6 +52,13 @@ class Stretches:
             return card.xp.full(self.count, self.length, np.int64)
         return self.high - self.low
 
+    def ends(self, card: Card) -> tuple[Any, Any]:
+        """The first row of each, and the row behind its last, on the card."""
+        if self.low is not None and self.high is not None:
+            return self.low, self.high
+        low = card.xp.arange(self.count) * self.slide + self.first
+        return low, low + self.length
+
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What kernels take."""
@@ -70,17 +77,6 @@ def count_stretches(rows: int, length: int, slide: int) -> Stretches:
     return Stretches(count, length, slide=slide, length=length)
 
 
-@dataclass(frozen=True, slots=True)
-class LimbSums:
-    """Sums that need more bits than two words: int64[limbs, sums] in this process, the lowest first, each counting
-    2**32 times the one before; the lowest counts 2**unit. They are not settled: each has its own sign. `infinite`:
-    there are values that are not finite, which `add_infinities` adds."""
-
-    limbs: np.ndarray
-    unit: int
-    infinite: bool
-
-
 def sum_whole(card: Card, values: Any, valid: Any | None, stretches: Stretches) -> Any:
     """Exact sums of int64 values: int64[sums, 2] on the card, the lower word first."""
     found = card.xp.empty((stretches.count, 2), np.int64)
@@ -90,35 +86,20 @@ def sum_whole(card: Card, values: Any, valid: Any | None, stretches: Stretches) 
     return found
 
 
-def mean_whole(card: Card, values: Any, valid: Any | None, stretches: Stretches, divisors: Any) -> Any:
-    """The same, each divided by a whole number from 1 to 2**32 - 1 and rounded once; floats on the card."""
-    found = card.xp.empty(stretches.count, np.float64)
-    width = _whole_width(card, values, stretches)
-    totals = _totals(card, f"whole_{width}", values, valid)
-    _take(card, f"round_{width}", totals, stretches, np.int32(0), divisors, found)
-    return found
-
-
-def sum_floats(
-    card: Card, values: Any, valid: Any | None, stretches: Stretches, divisors: Any | None = None
-) -> Any | LimbSums:
-    """Sums of floats of 32 or 64 bits, each divided by a whole number where some are given, rounded once, on the card;
-    infinities and NaN add up as such.
-
-    Returns:
-        Floats on the card, or exact sums of the finite ones in this process where they need more than two words.
-    """
+def sum_floats(card: Card, values: Any, valid: Any | None, stretches: Stretches) -> Any | None:
+    """Sums of floats of 32 or 64 bits, rounded once, on the card; infinities and NaN add up as such. None where values
+    are too far apart for two words."""
     kind = "float" if values.dtype == np.float32 else "double"
     lowest, above, infinite = _used_bits(card, kind, values, valid)
     bits = max(above - lowest, 0) + stretches.longest.bit_length() + 1
     lowest = min(lowest, 2046)
     unit = lowest + _UNIT
     if bits > 127 or unit < _LEAST_UNIT:
-        return _in_limbs(card, values.astype(np.float64), valid, stretches, (lowest, above, infinite))
+        return None
     width = "wide" if bits > 63 else "narrow"
     totals = _totals(card, f"{kind}_{width}", values, valid, lowest)
     found = card.xp.empty(stretches.count, np.float64)
-    _take(card, f"round_{width}", totals, stretches, np.int32(unit), divisors, found)
+    _take(card, f"round_{width}", totals, stretches, np.int32(unit), found)
     return add_infinities(card, values, valid, stretches, found) if infinite else found
 
 
@@ -172,17 +153,6 @@ def add_infinities(card: Card, values: Any, valid: Any | None, stretches: Stretc
     return xp.where((above & below) | neither, np.nan, found)
 
 
-def _in_limbs(card: Card, values: Any, valid: Any | None, stretches: Stretches, bits: tuple[int, int, int]) -> LimbSums:
-    lowest, above, infinite = bits
-    limbs = -(-(above - lowest) // 32)
-    found = np.empty((limbs, stretches.count), np.int64)
-    for limb in range(limbs):
-        sums = card.xp.empty(stretches.count, np.int64)
-        _take(card, "take_narrow", _totals(card, "double_limb", values, valid, lowest, limb), stretches, sums)
-        found[limb] = card.get(sums)
-    return LimbSums(found, lowest + _UNIT, bool(infinite))
-
-
 def _whole_width(card: Card, values: Any, stretches: Stretches) -> str:
     if not len(values) or not stretches.longest:
         return "narrow"
@@ -198,7 +168,7 @@ def _used_bits(card: Card, kind: str, values: Any, valid: Any | None) -> tuple[i
     return lowest, above, infinite
 
 
-def _totals(card: Card, name: str, values: Any, valid: Any | None, lowest: int = 0, limb: int = 0) -> Any:
+def _totals(card: Card, name: str, values: Any, valid: Any | None, lowest: int = 0) -> Any:
     """Running totals: one more than there are values, words of 64 or of 128 bits."""
     text, count = cuda_text("windows"), len(values)
     width = 2 if name.endswith("wide") else 1
@@ -208,7 +178,7 @@ def _totals(card: Card, name: str, values: Any, valid: Any | None, lowest: int =
     if not count:
         totals[:] = 0
         return totals
-    read = (values, valid, count, np.int32(lowest), np.int32(limb), sums)
+    read = (values, valid, count, np.int32(lowest), sums)
     card.launch(text, f"sum_{name}", blocks, _THREADS, read)
     card.launch(
         text, "sum_sums_wide" if width == 2 else "sum_sums_narrow", 1, 1024 if blocks > 64 else 64, (sums, blocks)

@@ -21,6 +21,7 @@ class ColumnList:
 
     def __init__(self) -> None:
         self.arrays: list = []
+        self._matrix = np.zeros((0, 0), np.int64)
 
     def number(self, array: np.ndarray) -> int:
         """The column's number; a new one if it was not seen before."""
@@ -34,10 +35,11 @@ class ColumnList:
         """All columns as rows of one int64 matrix; no copy when there is only one."""
         if len(self.arrays) == 1:
             return make_writable(np.ascontiguousarray(self.arrays[0], np.int64)).reshape(1, count)
-        matrix = np.empty((len(self.arrays), count), np.int64)
-        for number, array in enumerate(self.arrays):
-            matrix[number] = array
-        return matrix
+        if len(self._matrix) != len(self.arrays):
+            self._matrix = np.empty((len(self.arrays), count), np.int64)
+            for number, array in enumerate(self.arrays):
+                self._matrix[number] = array
+        return self._matrix
 
 
 def make_writable(array: np.ndarray) -> np.ndarray:

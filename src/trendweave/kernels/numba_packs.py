@@ -142,16 +142,6 @@ def _is_between(builder, pack, lane, first, end):
     )
 
 
-@compiled_as(packs.keep_between)
-def _keep_between(context, pack, lane, first, end):
-    def build(context, builder, signature, arguments):
-        pack = arguments[0]
-        inside = _is_between(builder, *arguments)
-        return builder.select(inside, pack, ir.Constant(pack.type, None))
-
-    return pack(pack, types.int64, types.int64, types.int64), build
-
-
 @compiled_as(packs.put_between)
 def _put_between(context, pack, lane, first, end, others):
     def build(context, builder, signature, arguments):
@@ -184,10 +174,12 @@ def _all_bits(context, pack):
         bits = arguments[0]
         if not isinstance(signature.args[0], Pack):
             return bits
-        found = builder.extract_element(bits, ir.Constant(ir.IntType(32), 0))
-        for i in range(1, LANES):
-            found = builder.or_(found, builder.extract_element(bits, ir.Constant(ir.IntType(32), i)))
-        return found
+        width = LANES
+        while width > 1:
+            width //= 2
+            halves = (ir.Constant(ir.VectorType(ir.IntType(32), width), [*range(i, i + width)]) for i in (0, width))
+            bits = builder.or_(*(builder.shuffle_vector(bits, bits, half) for half in halves))
+        return builder.extract_element(bits, ir.Constant(ir.IntType(32), 0))
 
     return types.int64(pack), build
 

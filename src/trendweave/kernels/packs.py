@@ -56,13 +56,9 @@ def any_set(pack):
     return bool(np.any(pack))
 
 
-def keep_between(pack, lane, first, end):
-    """The numbers of lanes from `first` to before `end`, 0 on others; the first number is that of `lane`."""
-    return put_between(pack, lane, first, end, np.zeros_like(pack))
-
-
 def put_between(pack, lane, first, end, others):
-    """The same, but for what is on other lanes: the numbers of another pack."""
+    """The numbers of lanes from `first` to before `end`, those of another pack on others; the first number is that of
+    `lane`."""
     lanes = lane + np.arange(np.size(pack)).reshape(np.shape(pack))
     return np.where((lanes >= first) & (lanes < end), pack, others)[()]
 

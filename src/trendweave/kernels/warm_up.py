@@ -4,27 +4,20 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
-from trendweave.kernels.decimal_text import decimal_text
-from trendweave.kernels.folding import Measured, extend, finish, make_algebra, no_summaries
-from trendweave.kernels.hashing import add_words, hash_texts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
-from trendweave.kernels.listing.contiguous import Automaton, NeighbourSteps, Ranges, count_runs, find_ranges
-from trendweave.kernels.merging import add_at, largest_at
-from trendweave.kernels.numbering import number_near, number_present, number_ticks
-from trendweave.kernels.query_masks import first_seen
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedRows,
+    aggregate_shared,
 )
-from trendweave.kernels.sorting import find_in_order, order_by_time, stable_order
+from trendweave.kernels.query_masks import first_seen
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
-ROWS_TO_SORT = 3_000  # more than NumPy sorts
 MANY_WINDOWS = 400  # in so many that vectors are cut into several blocks
 
 
@@ -54,20 +47,8 @@ def warm_up() -> None:
     many_trends = Rows(np.array([0, MANY_ROWS]), times, window, window, np.ones(MANY_ROWS, np.uint64))
     aggregate(many_trends, template)
     aggregate(many_trends, template, None, [Aggregate("count", 1)])
-    decimal_text([ROWS])
     match_starts(one_window, template, falling)
-    stable_order(numbers, ROWS)
-    find_in_order(numbers, numbers, ROWS, True)
-    order_by_time(np.zeros(ROWS_TO_SORT, np.int64), np.arange(ROWS_TO_SORT), 1)
-    number_near(numbers, None, 0, ROWS)
-    number_present(numbers, ROWS)
-    number_ticks(numbers, numbers)
-    add_words(letters.copy(), letters)
-    hash_texts(numbers, np.zeros(ROWS, np.uint8))
     count_steps(numbers)
-    add_at(numbers, numbers, ROWS)
-    add_at(numbers, numbers / 2, ROWS)
-    largest_at(numbers, numbers, numbers > 0, ROWS)
 
 
 def warm_up_shared() -> None:
@@ -75,22 +56,6 @@ def warm_up_shared() -> None:
     warm_up()
     run_side_by_side()
     run_shared()
-
-
-def warm_up_folding() -> None:
-    """Compile what folds rows into summaries: A+ over more rows than 64 bits can count the trends of."""
-    count = 80
-    numbers, zero = np.arange(count), np.zeros(count, np.int64)
-    rows = Rows(np.array([0, 1, count]), numbers, zero, zero, np.ones(count, np.uint64))
-    flag = np.ones(1, bool)
-    template = Template(np.zeros(1, np.int64), flag, flag, *[np.zeros(1, np.int64)] * 2)
-    wanted = [Aggregate("sum", 1, numbers), Aggregate("max", 1, numbers), Aggregate("avg", 1, numbers / 0.3)]
-    measures = [Measured("sum", 1), Measured("max", 1), Measured("avg", 1, True)]
-    for some in (slice(1), slice(3)):
-        for kind in ("exact", "float64"):
-            algebra = make_algebra(template, measures[some], kind)
-            folded = extend(algebra, no_summaries(algebra), np.full(2, -1), rows, wanted[some])
-            finish(algebra, folded, np.zeros(1, np.int64), np.full(1, 2))
 
 
 def run_side_by_side() -> None:
@@ -110,12 +75,10 @@ def run_side_by_side() -> None:
 
 def count_steps(numbers: np.ndarray) -> None:
     """A+, contiguous."""
-    one, ends = np.zeros(1, np.int64), np.array([0, 1])
-    automaton = Automaton(np.zeros(1, np.int32), one, np.ones(1, bool), one, one, one, ends)
-    steps = NeighbourSteps(np.ones(ROWS, np.uint64), np.ones(ROWS, np.uint64))
     segment, window, low, high = np.empty((4, ROWS), np.int64)
     found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
-    count_runs(automaton, steps, Ranges(low[:found], high[:found], low[:found], low[:0]), np.zeros(found), True)
+    loop, bits = write_count(Automaton((0,), (0,), (0,), ((0, 0),)), True), np.ones(ROWS, np.uint8)
+    loop(bits, bits.copy(), low[:found], high[:found], np.zeros(found))
 
 
 def run_shared() -> None:

@@ -26,7 +26,7 @@ from trendweave.planning.plan import (
 )
 
 #: States and transitions that one word of bits can tell apart.
-_MOST_STEPS = 64
+_MOST_STEPS = 63
 #: Sliding sums are matrices: an event costs the square of the states, and in blocks the states times its windows. Up to
 #: so few states matrices are cheap in any case; beyond the most they take too much memory.
 _FEW_STATES, _MOST_STATES_IN_MATRICES = 32, 512

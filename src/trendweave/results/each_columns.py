@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
-from trendweave.kernels.listing.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold
+from trendweave.kernels.lists.folds import COUNT, FIRST, LARGEST, LAST, SUM, Folds, fold_trends, make_folds
 from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.results.each_spread import SpreadValues, spread_values
 from trendweave.results.numbers import write_aggregate
@@ -23,14 +24,13 @@ from trendweave.rows.numbers import as_numbers
 _FOLDS = {"COUNT": COUNT, "FIRST": FIRST, "LAST": LAST, "MIN": LARGEST, "MAX": LARGEST, "SUM": SUM, "AVG": SUM}
 
 
-#: Of listed events, the length of a trend and the number of trends need no fold: no event is read as this. Where events
-#: are not listed all of them are counted.
+#: Of all events: the length of a trend.
 NO_VARIABLE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFold:
-    """What is folded for one output, over the events of which variable (NO_VARIABLE: of none); of which numbers (None:
+    """What is folded for one output, over the events of which variable (NO_VARIABLE: of all); of which numbers (None:
     they are not read), and where these are known (None: everywhere)."""
 
     kind: int
@@ -39,9 +39,9 @@ class OutputFold:
     known: np.ndarray | None = None
 
     @property
-    def is_float(self) -> bool:
-        """Are floats added?"""
-        return self.values is not None and self.values.dtype == np.float64
+    def adds_whole(self) -> bool:
+        """Are whole numbers added?"""
+        return self.kind == SUM and self.values is not None and self.values.dtype != np.float64
 
 
 @dataclass(frozen=True)
@@ -97,29 +97,29 @@ class EachColumns:
         return written
 
     def fold(self, trends: ShownTrends) -> list[FoldedOutput]:
-        """Fold the events of listed trends: whole numbers, and floats.
+        """Fold the events of listed trends.
 
         Args:
             trends: The trends.
 
         Returns:
-            What was found, per aggregate. Nothing is folded for lengths.
+            What was found, per aggregate.
         """
-        results = {False: _fold_trends(self._whole, trends), True: _fold_trends(self._floats, trends)}
-        folded, used = [], {False: 0, True: 0}
-        for fold_ in self.folds:
-            sums, counts, rows = (part[used[fold_.is_float]] for part in results[fold_.is_float])
-            used[fold_.is_float] += 1
-            folded.append(FoldedOutput(sums, counts, rows))
-        return folded
+        folded = [FoldedOutput(*one) for one in fold_trends(self._folds, trends.starts, trends.rows, trends.variables)]
+        if self._folds.fit(int(trends.lengths.max(initial=0))):
+            return folded
+        pairs = zip(self.folds, folded, strict=True)
+        return [replace(found, sums=_sum_exactly(one, trends)) if one.adds_whole else found for one, found in pairs]
+
+    def without_events(self, longest: int) -> Folds | None:
+        """What is folded while trends are found, so that their events need not be listed; None where all values of a
+        trend are needed, or where a sum of whole numbers over so many events may leave 64 bits."""
+        listed = not self.folds or any(spread is not None for spread in self.spreads)
+        return None if listed or not self._folds.fit(longest) else self._folds
 
     @cached_property
-    def _whole(self) -> Folds:
-        return _tabulate([one for one in self.folds if not one.is_float], self.rows, np.int64)
-
-    @cached_property
-    def _floats(self) -> Folds:
-        return _tabulate([one for one in self.folds if one.is_float], self.rows, np.float64)
+    def _folds(self) -> Folds:
+        return make_folds((one.kind, one.variable, one.values, one.known) for one in self.folds)
 
 
 def _write_spread(
@@ -177,34 +177,12 @@ def fold_columns(
     return EachColumns(aggregates, table.num_rows, folds, columns, spreads)
 
 
-def _tabulate(folds: list[OutputFold], rows: int, dtype: type) -> Folds:
-    values: np.ndarray = np.zeros((len(folds), rows), dtype)
-    known = np.ones((len(folds), rows), np.bool_)
-    for place, one in enumerate(folds):
-        if one.values is not None:
-            values[place] = one.values
-        if one.known is not None:
-            known[place] = one.known
-    kinds = np.array([one.kind for one in folds], np.int64)
-    return Folds(kinds, np.array([one.variable for one in folds], np.int64), values, known)
-
-
-def _fold_trends(folds: Folds, trends: ShownTrends) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    shape = folds.kind.size, trends.count
-    sums, counts = np.zeros(shape, folds.values.dtype), np.zeros(shape, np.int64)
-    places = np.zeros(shape, np.int64)
-    fits = fold(trends.starts, trends.rows, trends.variables, folds, sums, counts, places)
-    if not fits and folds.values.dtype == np.int64:
-        sums = _sum_exactly(folds, trends)
-    return sums, counts, places
-
-
-def _sum_exactly(folds: Folds, trends: ShownTrends) -> np.ndarray:
+def _sum_exactly(fold: OutputFold, trends: ShownTrends) -> np.ndarray:
     """Sums beyond 64 bits, as Python integers."""
-    sums = np.zeros((folds.kind.size, trends.count), object)
-    for place in np.flatnonzero(folds.kind == SUM):
-        counted = (trends.variables == folds.variable[place]) & folds.known[place, trends.rows]
-        values = np.where(counted, folds.values[place, trends.rows], 0).astype(object)
-        for trend in range(trends.count):
-            sums[place, trend] = sum(values[trends.starts[trend] : trends.starts[trend + 1]])
-    return sums
+    assert fold.values is not None, "a sum is one of numbers"
+    counted = trends.variables == fold.variable
+    if fold.known is not None:
+        counted &= fold.known[trends.rows]
+    values = np.where(counted, fold.values[trends.rows], 0).astype(object)
+    sums = [sum(values[first:end]) for first, end in pairwise(trends.starts.tolist())]
+    return np.array(sums, object)

@@ -8,13 +8,14 @@ from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.decimal_text import decimal_text
 from trendweave.planning.plan import AggregateColumn
 from trendweave.results.partials import Component
 from trendweave.results.types import DIGITS, Numbers, column_type
+
+#: Bits of the longest numbers that Python's own `str` writes, of up to 4,300 digits.
+_MOST_BITS = 14_000
 
 
 def write_aggregate(
@@ -127,16 +128,14 @@ class _NumberWriter:
         if values.dtype == np.int64 and self._is_plain():
             return pa.array(values, pa.int64(), mask=unknown).cast(self.kind)
         if pa.types.is_string(self.kind) and not self.scale:
-            text = _write_decimals(values, unknown)
-            if text is not None:
-                return text
+            return _write_decimals(values, unknown)
         pairs = self._pairs(values, unknown)
         if self.numbers == "log2" and self.column.function == "COUNT":
             return pa.array([math.log2(int(v)) if v else -math.inf for v, _ in pairs], pa.float64(), mask=unknown)
         if pa.types.is_floating(self.kind):
             return pa.array([self._as_float(i, v) for i, (v, _) in enumerate(pairs)], pa.float64(), mask=unknown)
         if pa.types.is_string(self.kind):
-            texts = [None if missing else format(_decimal(v, self.scale), "f") for v, missing in pairs]
+            texts = [None if missing else _write_decimal(v, self.scale) for v, missing in pairs]
             return pa.array(texts, pa.string())
         most = 2**63 if pa.types.is_integer(self.kind) else 10**DIGITS
         if values.dtype == object:
@@ -179,16 +178,17 @@ class _NumberWriter:
         return {"text": True, "decimal": small, "log2": self.column.path is None}[way]
 
 
-def _write_decimals(values: np.ndarray, unknown: np.ndarray | None) -> pa.Array | None:
-    """Whole numbers as text; None where they are too long for this way, or too many for one array."""
+def _write_decimals(values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
+    """Whole numbers as text."""
     if values.dtype == np.int64:
         return pa.array(values, pa.int64(), mask=unknown).cast(pa.string())
-    written = decimal_text((values if unknown is None else np.where(unknown, 0, values)).tolist())
-    if written is None or written[0].size >= 2**31:
-        return None
-    digits, ends = written
-    text = pa.StringArray.from_buffers(values.size, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(digits))
-    return text if unknown is None else pc.if_else(pa.array(unknown), pa.scalar(None, pa.string()), text)
+    numbers = (values if unknown is None else np.where(unknown, 0, values)).tolist()
+    write = str if max(map(int.bit_length, numbers), default=0) <= _MOST_BITS else _write_decimal
+    return pa.array(np.fromiter(map(write, numbers), object, len(numbers)), pa.string(), mask=unknown)
+
+
+def _write_decimal(value: int, scale: int = 0) -> str:
+    return format(_decimal(value, scale), "f")
 
 
 def _decimal(value: int, scale: int) -> Decimal:

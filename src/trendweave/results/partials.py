@@ -218,7 +218,7 @@ def _find_extremes(component: Component, place: np.ndarray, count: int) -> np.nd
     codes = ordered_bits(values) if is_float else values
     if component.kind == "min":
         codes = ~codes
-    best, _ = largest_at(place, codes, known, count)
+    best = largest_at(place, codes, known, count)
     if component.kind == "min":
         best = ~best
     return from_ordered_bits(best) if is_float else best.astype(values.dtype)

@@ -74,15 +74,35 @@ def aggregate(function: str, events: Sequence[Event], column: str | None) -> Any
     if function == "MAX":
         return max(values, key=rank)
     assert function in ("SUM", "AVG")
+    is_float = function == "AVG" or isinstance(values[0], float)
     special = [value for value in values if isinstance(value, float) and not math.isfinite(value)]
     if special:
         return sum(special)  # infinity, or NaN where there is one or where infinities differ
     total = sum(map(Fraction, values), Fraction(0))
-    if function == "AVG":
-        return _rounded(total / len(values))
-    if isinstance(values[0], float):
-        return _rounded(total)
+    if is_float:
+        parts = len(values) if function == "AVG" else 1
+        return Rounded(_rounded(total / parts), sum(map(abs, map(Fraction, values))) / parts * len(values))
     return _as_decimal(total) if isinstance(values[0], Decimal) else int(total)
+
+
+class Rounded(float):
+    """A sum or mean in float64 additions in any order: equal to all floats as near as rounding of what is added leaves
+    them."""
+
+    within: Fraction
+
+    def __new__(cls, value: float, size: Fraction) -> Rounded:
+        found = super().__new__(cls, value)
+        found.within = size * Fraction(2, 2**52) + Fraction(5e-324)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, float) or not math.isfinite(self) or not math.isfinite(other):
+            return float(self) == other
+        return abs(Fraction(self) - Fraction(other)) <= self.within
+
+    def __hash__(self) -> int:
+        return super().__hash__()
 
 
 def _rounded(number: Fraction) -> float:

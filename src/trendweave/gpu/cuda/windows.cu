@@ -1,8 +1,7 @@
 // Sums over stretches of rows: running totals that never round, and their differences.
 //
 // Floats are whole numbers of the lowest bit that any of them has. Totals are words of 64 bits (narrow), of 128 bits
-// (wide), or one of several limbs of 32 bits; they wrap around, and the difference of two of them is exact wherever the
-// sum between them fits.
+// (wide); they wrap around, and the difference of two of them is exact wherever the sum between them fits.
 
 typedef unsigned long long Narrow;
 typedef unsigned __int128 Wide;
@@ -32,11 +31,11 @@ __device__ __forceinline__ Narrow moved(Narrow mantissa, int shift) {
 struct Nothing {};
 
 template <class Sum> struct Whole {
-    __device__ static __forceinline__ Sum read(long long value, int, int) { return (Sum)(__int128)value; }
+    __device__ static __forceinline__ Sum read(long long value, int) { return (Sum)(__int128)value; }
 };
 template <class Sum> struct Fixed;
 template <> struct Fixed<Narrow> {
-    __device__ static __forceinline__ Narrow read(double value, int lowest, int) {
+    __device__ static __forceinline__ Narrow read(double value, int lowest) {
         if (!is_finite(value)) return 0;
         int exponent;
         Narrow mantissa = take_apart(value, &exponent), whole = moved(mantissa, exponent - lowest);
@@ -44,7 +43,7 @@ template <> struct Fixed<Narrow> {
     }
 };
 template <> struct Fixed<Wide> {
-    __device__ static __forceinline__ Wide read(double value, int lowest, int) {
+    __device__ static __forceinline__ Wide read(double value, int lowest) {
         if (!is_finite(value)) return 0;
         int exponent;
         Narrow mantissa = take_apart(value, &exponent);
@@ -53,17 +52,6 @@ template <> struct Fixed<Wide> {
         return value < 0 ? 0 - whole : whole;
     }
 };
-struct Limb {
-    __device__ static __forceinline__ Narrow read(double value, int lowest, int limb) {
-        if (!is_finite(value)) return 0;
-        int exponent;
-        Narrow mantissa = take_apart(value, &exponent);
-        int shift = exponent - lowest - 32 * limb;
-        Narrow part = shift >= 32 ? 0 : moved(mantissa, shift) & 0xffffffffULL;
-        return value < 0 ? 0 - part : part;
-    }
-};
-
 __device__ __forceinline__ Narrow shifted_up(Narrow value, int step) {
     return __shfl_up_sync(0xffffffffu, value, step);
 }
@@ -95,15 +83,14 @@ __device__ __forceinline__ Sum sum_before(Sum own, Sum* parts, Sum* all) {
 }
 
 template <class Sum, class Read, class Value>
-__device__ __forceinline__ void sum_block(const Value* values, const unsigned char* valid, long long count, int lowest,
-                                          int limb, Sum* sums) {
+__device__ __forceinline__ void sum_block(const Value* values, const unsigned char* valid, long long count, int lowest, Sum* sums) {
     __shared__ Sum parts[THREADS / 32];
     Sum own = 0, all;
     long long first = (long long)blockIdx.x * BLOCK_ROWS;
 #pragma unroll
     for (int item = 0; item < EACH; item++) {
         long long row = first + item * THREADS + threadIdx.x;
-        if (row < count && (!valid || valid[row])) own += Read::read(values[row], lowest, limb);
+        if (row < count && (!valid || valid[row])) own += Read::read(values[row], lowest);
     }
     sum_before(own, parts, &all);
     if (threadIdx.x == 0) sums[blockIdx.x] = all;
@@ -124,8 +111,7 @@ __device__ __forceinline__ void sum_sums(Sum* sums, long long count) {
 }
 
 template <class Sum, class Read, class Value>
-__device__ __forceinline__ void total_rows(const Value* values, const unsigned char* valid, long long count, int lowest,
-                                           int limb, const Sum* sums, Sum* totals) {
+__device__ __forceinline__ void total_rows(const Value* values, const unsigned char* valid, long long count, int lowest, const Sum* sums, Sum* totals) {
     // One place more for each thread, so that its values lie in another bank than those of its neighbours.
     __shared__ Sum kept[BLOCK_ROWS + THREADS];
     __shared__ Sum parts[THREADS / 32];
@@ -135,7 +121,7 @@ __device__ __forceinline__ void total_rows(const Value* values, const unsigned c
         int place = item * THREADS + threadIdx.x;
         long long row = first + place;
         Sum value = 0;
-        if (row < count && (!valid || valid[row])) value = Read::read(values[row], lowest, limb);
+        if (row < count && (!valid || valid[row])) value = Read::read(values[row], lowest);
         kept[place + place / EACH] = value;
     }
     __syncthreads();
@@ -156,13 +142,13 @@ __device__ __forceinline__ void total_rows(const Value* values, const unsigned c
 
 #define TOTALS(name, Sum, Read, Value)                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS) sum_##name(                                              \
-        const Value* values, const unsigned char* valid, long long count, int lowest, int limb, Sum* sums) {       \
-        sum_block<Sum, Read>(values, valid, count, lowest, limb, sums);                                            \
+        const Value* values, const unsigned char* valid, long long count, int lowest, Sum* sums) {       \
+        sum_block<Sum, Read>(values, valid, count, lowest, sums);                                            \
     }                                                                                                              \
     extern "C" __global__ void __launch_bounds__(THREADS) total_##name(                                            \
-        const Value* values, const unsigned char* valid, long long count, int lowest, int limb, const Sum* sums,   \
+        const Value* values, const unsigned char* valid, long long count, int lowest, const Sum* sums,   \
         Sum* totals) {                                                                                             \
-        total_rows<Sum, Read>(values, valid, count, lowest, limb, sums, totals);                                   \
+        total_rows<Sum, Read>(values, valid, count, lowest, sums, totals);                                   \
     }
 TOTALS(flags_narrow, Narrow, Whole<Narrow>, unsigned char)
 TOTALS(whole_narrow, Narrow, Whole<Narrow>, long long)
@@ -171,7 +157,6 @@ TOTALS(float_narrow, Narrow, Fixed<Narrow>, float)
 TOTALS(float_wide, Wide, Fixed<Wide>, float)
 TOTALS(double_narrow, Narrow, Fixed<Narrow>, double)
 TOTALS(double_wide, Wide, Fixed<Wide>, double)
-TOTALS(double_limb, Narrow, Limb, double)
 
 extern "C" __global__ void sum_sums_narrow(Narrow* sums, long long count) { sum_sums(sums, count); }
 extern "C" __global__ void sum_sums_wide(Wide* sums, long long count) { sum_sums(sums, count); }
@@ -224,39 +209,20 @@ __device__ __forceinline__ double power_of_two(int exponent) {
     return __longlong_as_double((long long)(exponent + 1023) << 52);
 }
 
-// A number of two words as the nearest float; `more`: it is a little larger than that.
-__device__ __forceinline__ double nearest(Narrow upper, Narrow lower, bool more) {
-    if (upper == 0) return (double)(lower | (more ? 1 : 0));
-    int zeros = __clzll(upper);
-    Narrow top = zeros ? upper << zeros | lower >> (64 - zeros) : upper;
-    // A bit below all that a float keeps stands for all bits that are gone.
-    if (more || lower << zeros) top |= 1;
-    return (double)top * power_of_two(64 - zeros);
-}
-
-// A number of two words, times 2 to the power of `unit`, divided by a whole number below 2**32, rounded once.
-__device__ __forceinline__ double rounded(__int128 sum, int unit, Narrow divisor) {
+// A number of two words, times 2 to the power of `unit`, as the nearest float.
+__device__ __forceinline__ double rounded(__int128 sum, int unit) {
     bool negative = sum < 0;
     Wide whole = negative ? 0 - (Wide)sum : (Wide)sum;
     Narrow upper = whole >> 64, lower = whole;
-    double result;
-    if (divisor == 1) {
-        result = nearest(upper, lower, false) * power_of_two(unit);
-    } else if (upper == 0 && lower < 1ULL << 53) {
-        result = (double)lower / (double)divisor * power_of_two(unit);
-    } else {
-        // Moved to the top of two words; three of four limbs are divided, so the quotient has at least 64 bits.
-        int zeros = upper ? __clzll(upper) : 64 + __clzll(lower);
-        whole <<= zeros;
-        upper = whole >> 64, lower = whole;
-        Narrow rest = upper >> 32, high = rest / divisor;
-        rest = rest % divisor << 32 | (upper & 0xffffffffULL);
-        Narrow middle = rest / divisor;
-        rest = rest % divisor << 32 | lower >> 32;
-        Narrow low = rest / divisor;
-        bool more = rest % divisor || (lower & 0xffffffffULL);
-        result = nearest(high, middle << 32 | low, more) * power_of_two(32 - zeros + unit);
+    double result = (double)lower;
+    if (upper) {
+        int zeros = __clzll(upper);
+        Narrow top = zeros ? upper << zeros | lower >> (64 - zeros) : upper;
+        // A bit below all that a float keeps stands for all bits that are gone.
+        if (lower << zeros) top |= 1;
+        result = (double)top * power_of_two(64 - zeros);
     }
+    result *= power_of_two(unit);
     return negative ? -result : result;
 }
 
@@ -266,12 +232,11 @@ __device__ __forceinline__ __int128 widened(Wide sum) { return (__int128)sum; }
 #define STRETCHES                                                                                         \
     const long long *low, const long long *high, long long first, long long slide, long long length, long long count
 #define TAKES(name, Sum)                                                                                           \
-    extern "C" __global__ void round_##name(const Sum* totals, STRETCHES, int unit, const long long* divisors,     \
-                                            double* found) {                                                       \
+    extern "C" __global__ void round_##name(const Sum* totals, STRETCHES, int unit, double* found) {                                                       \
         long long place = (long long)blockIdx.x * blockDim.x + threadIdx.x;                                        \
         if (place >= count) return;                                                                                \
         Sum sum = between(totals, low, high, first, slide, length, place);                                         \
-        found[place] = rounded(widened(sum), unit, divisors ? (Narrow)divisors[place] : 1);                        \
+        found[place] = rounded(widened(sum), unit); \
     }                                                                                                              \
     extern "C" __global__ void words_##name(const Sum* totals, STRETCHES, __int128* found) {                       \
         long long place = (long long)blockIdx.x * blockDim.x + threadIdx.x;                                        \

@@ -9,8 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
-
 DIGIT_BITS = 30
 INT64 = np.iinfo(np.int64)
 
@@ -34,37 +32,24 @@ def to_digits(values: np.ndarray, digits: int) -> np.ndarray:
     return out
 
 
-@inner
-def settle_numbers(limbs, bits, words, lengths):
-    """Carry between the limbs of each number, and write it in two's complement; lengths[i] words of it are needed."""
-    for i in range(limbs.shape[0]):
-        mask = (np.int64(1) << bits[i]) - 1
-        carry = np.int64(0)
-        word = 0  # at hand, from its bit `bit` on
-        bit = np.int64(0)
-        for limb in range(limbs.shape[1]):
-            x = limbs[i, limb] + carry
-            carry = x >> bits[i]
-            low = np.uint64(x & mask)
-            words[i, word] |= low << np.uint64(bit)
-            bit += bits[i]
-            if bit >= 64:
-                bit -= 64
-                word += 1
-                if bit > 0:
-                    words[i, word] = low >> np.uint64(bits[i] - bit)
-        words[i, word] |= np.uint64(carry) << np.uint64(bit)  # what is left has the sign
-        word += 1
-        if bit > 0:
-            words[i, word] = np.uint64(carry >> (64 - bit))
-            word += 1
-        sign = np.uint64(0) if carry >= 0 else ~np.uint64(0)
-        for further in range(word, words.shape[1]):
-            words[i, further] = sign
-        length = words.shape[1]
-        while length > 1 and words[i, length - 1] == sign and (words[i, length - 2] ^ sign) >> np.uint64(63) == 0:
-            length -= 1
-        lengths[i] = length
+def settle_numbers(limbs: np.ndarray, width: int, count: int) -> np.ndarray:
+    """Carry between limbs of so many bits: uint64[count, n] words in two's complement of int64[n, limbs]."""
+    words = np.zeros((count, limbs.shape[0]), np.uint64)
+    carry = np.zeros(limbs.shape[0], np.int64)
+    for limb in range(limbs.shape[1]):
+        x = limbs[:, limb] + carry
+        carry = x >> width
+        low = (x & ((1 << width) - 1)).view(np.uint64)
+        word, bit = divmod(limb * width, 64)
+        words[word] |= low << np.uint64(bit)
+        if bit + width > 64:
+            words[word + 1] = low >> np.uint64(64 - bit)
+    word, bit = divmod(limbs.shape[1] * width, 64)
+    words[word] |= carry.view(np.uint64) << np.uint64(bit)  # what is left has the sign
+    words[word + 1 :] = (carry >> 63).view(np.uint64)
+    if bit > 0:
+        words[word + 1] = (carry >> (64 - bit)).view(np.uint64)
+    return words
 
 
 def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
@@ -72,10 +57,14 @@ def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
     if limbs.shape[1] == 1 or limbs.shape[0] == 0:
         return limbs[:, 0].copy()
     used = int(np.flatnonzero(limbs.any(axis=0)).max(initial=0)) + 1
-    bits = np.ascontiguousarray(bits, np.int64)
-    words = np.zeros((limbs.shape[0], used * int(bits.max()) // 64 + 2), np.uint64)
-    lengths = np.empty(limbs.shape[0], np.int64)
-    settle_numbers(np.ascontiguousarray(limbs[:, :used]), bits, words, lengths)
+    words = np.empty((limbs.shape[0], used * int(bits.max()) // 64 + 2), np.uint64)
+    for width in np.unique(bits).tolist():
+        words[bits == width] = settle_numbers(limbs[bits == width, :used], width, words.shape[1]).T
+    # As many words as tell the number with its sign.
+    sign = (words[:, -1].view(np.int64) >> 63).view(np.uint64)
+    tells = words != sign[:, None]
+    tells[:, 1:] |= ((words[:, :-1] ^ sign[:, None]) >> np.uint64(63)).astype(np.bool_)
+    lengths = np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
     if lengths.max() == 1:
         return words[:, 0].view(np.int64).copy()
     starts = np.zeros(limbs.shape[0] + 1, np.int64)

@@ -298,8 +298,9 @@ class Engine:
         return counts
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
-        """Whether int64 is worth a try: where there are many blocks, a few of them tell."""
-        if blocks.lanes.size < MANY_BLOCKS:
+        """Whether int64 is worth a try: where there are many blocks that are not short, a few of them tell."""
+        longest = int((blocks.row_end - blocks.row_start).max(initial=0))
+        if blocks.lanes.size < MANY_BLOCKS or longest * len(self.template.state_variable) < INT64_BITS:
             return True
         some = select_blocks(blocks, np.linspace(0, blocks.lanes.size - 1, SAMPLE_BLOCKS + 2).astype(int)[1:-1])
         _, fits, _ = self.run(some, values[:, None, :], states, Numbers.INT64)

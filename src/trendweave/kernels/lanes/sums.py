@@ -62,15 +62,11 @@ def aggregate_in_lanes(
     if not job.fold.is_written:
         return None
     if numbers == "float64":
-        results, _ = job.run(linear.matrix(rows.tick.size, np.float64), Numbers.FLOAT64)
+        results = job.run(linear.matrix(rows.tick.size, np.float64), Numbers.FLOAT64)
     else:
         values = linear.matrix(rows.tick.size, np.int64)
-        if sums_exactly(job.steps, job.shape):
-            results, fits = job.run(values.astype(object), Numbers.EXACT)
-        else:
-            results, fits = job.run(values, Numbers.INT64)
-        if not fits.all():
-            results = job.beyond_64_bits(values)
+        exactly = sums_exactly(job.steps, job.shape)
+        results = job.run(values.astype(object), Numbers.EXACT) if exactly else job.sum_whole(values)
         if results is None:
             return None
     found, segment, window = find_windows(blocks, results[:, 0])
@@ -101,23 +97,20 @@ class _Job:
                 tuple((next(numbers), test.operator) for test in lanes.tests if test.variable == variable)
                 for variable in variables
             ),
-            True,
         )
         word, bit = rows.letters[:, lanes.variable // 64], np.uint64(lanes.variable % 64)
         sets = np.bitwise_and(word >> bit, np.uint64(1)).astype(bool)
         self.places = 2 + np.unique(lanes.value[sets]).size
         self.steps = int((blocks.row_end - blocks.row_start).sum()) * self.places * self.fold.components
 
-    def run(self, values: np.ndarray, numbers: Numbers, checked: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Totals per window, of the type of the values, and whether they fit."""
-        checked &= numbers is Numbers.INT64
+    def run(self, values: np.ndarray, numbers: Numbers) -> np.ndarray:
+        """Totals per window, of the type of the values; in words they wrap around."""
         fold = replace(self.fold, numbers=numbers)
-        shape = replace(self.shape, fold=fold, is_checked=checked)
+        shape = replace(self.shape, fold=fold)
         kind = NUMBER_TYPES.get(numbers, np.int64)
         results = np.zeros((int(self.blocks.offset[-1]), fold.components), kind)
-        fits = np.full(results.shape[0], not checked)
         if not self.blocks.lanes.size:
-            return results, fits
+            return results
         text, takes = write_by_value(shape)
         room = fold.past * fold.components * self.places
         given = fold_arguments(takes, self.rows, self.blocks, values) | {
@@ -127,30 +120,36 @@ class _Job:
             "codes": np.zeros(len(self.tests) * self.places, np.int64),
             "previous": _stack([test.previous for test in self.tests]),
             "following": _stack([test.next for test in self.tests]),
-            "results": results.reshape(-1), "fits": fits,
+            "results": results.reshape(-1),
         }  # fmt: skip
-        wraps = numbers is Numbers.INT64 and not checked  # which Python's integers do not
-        interpreted = numbers is Numbers.EXACT or (not wraps and is_interpreted(self.steps, self.shape))
+        interpreted = numbers is Numbers.EXACT or (
+            numbers is Numbers.FLOAT64
+            and is_interpreted(self.steps, self.shape)  # Python's integers do not wrap around
+        )
         if interpreted:
             note_interpreted(self.steps, self.shape)
         run_loop("fold_by_value", text, takes, given, interpreted)
-        return results, fits
+        return results
 
-    def beyond_64_bits(self, values: np.ndarray) -> np.ndarray | None:
-        """Exact totals as Python integers: their last 64 bits, as integers wrap, and all the others from floats.
+    def sum_whole(self, values: np.ndarray) -> np.ndarray | None:
+        """Exact totals: floats where these hold them, else Python integers, of which the last 64 bits are those of
+        integers that wrap around, and all the others those of floats.
 
         Floats are near enough as long as they are off by less than 2**62. Totals are sums of products that are not
         negative, apart from the sign of values; so the relative error of each is at most half a unit in the last place
-        per operation that it went through, and that of signed sums is bounded by the sums of magnitudes.
+        per operation that it went through, and that of signed sums is bounded by the sums of magnitudes. Below 2**53
+        all that they are made of is exact.
         """
-        wrapped, _ = self.run(values, Numbers.INT64, checked=False)
-        near, _ = self.run(values.astype(np.float64), Numbers.FLOAT64)
-        bound = near if (values >= 0).all() else self.run(np.abs(values.astype(np.float64)), Numbers.FLOAT64)[0]
+        near = self.run(values.astype(np.float64), Numbers.FLOAT64)
+        bound = near if (values >= 0).all() else self.run(np.abs(values.astype(np.float64)), Numbers.FLOAT64)
+        if (bound < 2.0**53).all():
+            return near.astype(np.int64)
         longest = int((self.blocks.row_end - self.blocks.row_start).max())
         operations = (longest + 1) * (sum(map(len, self.fold.sources)) + self.places + 4.0)
         off = bound * (operations * 2.0**-52)
         if not (off < 2.0**61).all():
             return None
+        wrapped = self.run(values, Numbers.INT64)
         exact = np.empty(wrapped.shape, object)
         for place, low in np.ndenumerate(wrapped):
             distance = int(near[place]) - int(low)

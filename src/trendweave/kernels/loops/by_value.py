@@ -10,23 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape
+from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
-_COMPARISONS = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "==", "!=": "!="}
+#: Per operator what it is in Python, and what NULLs of earlier and of later events become, so that it does not hold.
+_COMPARISONS = {
+    "<": ("<", "1 << 62", "-1"), "<=": ("<=", "1 << 62", "-1"), ">": (">", "-1", "1 << 62"),
+    ">=": (">=", "-1", "1 << 62"), "=": ("==", "-1", "-2"), "!=": ("!=", "-1", "-1"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ByValueShape:
     """A template, the states that read an anchor, those whose rows must know it, and per state the numbers and
-    operators of its tests. `is_checked` watches for overflow: without it whole numbers wrap around."""
+    operators of its tests. Numbers in words wrap around."""
 
     fold: FoldShape
     sets: tuple[bool, ...]
     asks: tuple[bool, ...]
     tests: tuple[tuple[tuple[int, str], ...], ...]
-    is_checked: bool
 
     @property
     def test_count(self) -> int:
@@ -45,16 +48,10 @@ class _ByValue:
         self.shape, self.fold, self.text = shape, shape.fold, Text()
         self.zero = "0.0" if self.fold.numbers is Numbers.FLOAT64 else "0"
 
-    def watch(self, number: str) -> None:
-        if self.shape.is_checked:
-            self.text.put(f"seen |= {number} ^ ({number} >> 63)")
-
-    def each(self, *lines: str, watched: str | None = None) -> None:
+    def each(self, *lines: str) -> None:
         """Lines for every value in use."""
         with self.text.block("for i in range(used)"):
             self.text.put(*lines)
-            if watched is not None:
-                self.watch(watched)
 
     def cell(self, state: int, part: int) -> str:
         """Where the numbers of a state begin."""
@@ -75,18 +72,14 @@ class _ByValue:
             "amount",
         ]
         takes += ["values"] * bool(fold.counted) + ["codes", "previous", "following"] * bool(self.shape.test_count)
-        takes += ["results"] + ["fits"] * self.shape.is_checked
+        takes += ["results"]
         with text.block_of("fold_by_value", tuple(takes)):
             text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")
             with text.block("for b in range(len(row_start))"):
                 text.put("row = row_start[b]", "end = row_end[b]", "used = 1")
-                text.put(*(["seen = 0"] if self.shape.is_checked else []))
                 with text.block("while row < end"):
                     text.put("heed_stop()")
                     self.tick()
-                    if self.shape.is_checked:
-                        with text.block(f"if seen >> {CHECKED_BITS} != 0"):
-                            text.put("break")
                 self.write_results()
         return str(text), tuple(takes)
 
@@ -110,91 +103,74 @@ class _ByValue:
         with text.block("if readings > 1"):
             for cell in range(fold.past * fold.components):
                 at = f"{cell} * places + i"
-                self.each(
-                    f"total[{at}] += total[change + {at}]",
-                    f"total[change + {at}] = {self.zero}",
-                    watched=f"total[{at}]",
-                )
-
-    def sum_sources(self, q: int, part: int, name: str) -> None:
-        sources = [
-            f"total[{self.cell(source, part)} + i]" for source in self.fold.sources[q] if source != self.fold.past
-        ]
-        self.each(f"{name}[i] = {' + '.join(sources) or self.zero}")
-
-    def select(self, q: int, name: str) -> None:
-        """Numbers of values for which a test does not hold become 0: they are not multiplied, as infinity times nothing
-        is no number."""
-        for number, operator in self.shape.tests[q]:
-            code = f"codes[{number} * places + i]"
-            fails = f"right < 0 or {code} < 0 or not {code} {_COMPARISONS[operator]} right"
-            self.text.put(f"right = following[{number} * n + row]")
-            with self.text.block("for i in range(1, used)"), self.text.block(f"if {fails}"):
-                self.text.put(f"{name}[i] = {self.zero}")
+                self.each(f"total[{at}] += total[change + {at}]", f"total[change + {at}] = {self.zero}")
 
     def read(self, q: int) -> None:
         """What a row read as a state adds."""
         fold, text, shape = self.fold, self.text, self.shape
         text.put(f"# read as state {q}")
-        self.sum_sources(q, 0, "count")
-        if fold.past in fold.sources[q]:
-            text.put("count[0] += 1")
-        self.select(q, "count")
         if shape.sets[q]:
             text.put("value = value_of[row]")
             with text.block("if place_of[value] == 0"):
                 text.put("place_of[value] = used")
-                text.put(*(f"codes[{t} * places + used] = previous[{t} * n + row]" for t in range(shape.test_count)))
-                text.put(f"count[used] = {self.zero}", "used += 1")
-            text.put("target = place_of[value]")
+                for number, operator in (test for tests in shape.tests for test in tests):
+                    null = _COMPARISONS[operator][1]
+                    text.put(f"code = previous[{number} * n + row]")
+                    text.put(f"codes[{number} * places + used] = code if code >= 0 else {null}")
+                text.put("used += 1")
+        for number, operator in shape.tests[q]:
+            text.put(f"right{number} = following[{number} * n + row]")
+            with text.block(f"if right{number} < 0"):
+                text.put(f"right{number} = {_COMPARISONS[operator][2]}")
         for part in range(fold.components):
             name = "amount" if part else "count"
-            if part:
-                self.sum_sources(q, part, name)
-                self.select(q, name)
-                self.multiply(q, part)
-            if shape.asks[q] and not shape.sets[q]:
-                at = f"total[to + {self.cell(q, part)} + i]"
-                self.each(f"{at} += {name}[i]", watched=at)
-                continue
-            text.put(f"whole = {self.zero}")
-            self.each(f"whole += {name}[i]", watched="whole")
-            at = f"total[to + {self.cell(q, part)} + {'target' if shape.sets[q] else '0'}]"
-            text.put(f"{at} += whole")
-            self.watch(at)
+            counts = part > 0 and fold.counted[part - 1][q]
+            if counts:
+                text.put(f"value = values[{part - 1} * n + row]" if part > 1 else "value = values[row]")
+            keeps = shape.asks[q] and not shape.sets[q]
+            if not keeps:
+                text.put(f"whole = {self.zero}")
+            with text.block("for i in range(used)"):
+                self.sum_sources(q, part)
+                if counts:
+                    with text.block("if value != 0 and count[i] != 0"):
+                        text.put("x += value * count[i]")
+                if keeps or (part == 0 and fold.counted):
+                    text.put(f"{name}[i] = x")
+                if not keeps:
+                    text.put("whole += x")
+            at = f"total[to + {self.cell(q, part)} + "
+            if keeps:
+                self.each(f"{at}i] += {name}[i]")
+            else:
+                text.put(f"{at}{'place_of[value_of[row]]' if shape.sets[q] else '0'}] += whole")
 
-    def multiply(self, q: int, part: int) -> None:
-        text = self.text
-        self.watch_all("amount")
-        if not self.fold.counted[part - 1][q]:
-            return
-        text.put(f"value = values[{part - 1} * n + row]" if part > 1 else "value = values[row]")
-        with text.block("if value != 0"), text.block("for i in range(used)"):
-            with text.block("if count[i] != 0"):
-                if self.shape.is_checked:
-                    with text.block(f"if abs(float(value)) * float(count[i]) >= 2.0**{CHECKED_BITS}"):
-                        text.put("seen |= 1 << 62")
-                text.put("amount[i] += value * count[i]")
-                self.watch("amount[i]")
-
-    def watch_all(self, name: str) -> None:
-        if self.shape.is_checked:
-            self.each(watched=f"{name}[i]")
+    def sum_sources(self, q: int, part: int) -> None:
+        """What a row may follow, for one value. Numbers of values for which a test does not hold become 0: they are not
+        multiplied, as infinity times nothing is no number."""
+        fold, text = self.fold, self.text
+        sources = [f"total[{self.cell(source, part)} + i]" for source in fold.sources[q] if source != fold.past]
+        text.put(f"x = {' + '.join(sources) or self.zero}")
+        if part == 0 and fold.past in fold.sources[q]:
+            with text.block("if i == 0"):
+                text.put("x += 1")
+        for number, operator in self.shape.tests[q]:
+            code, right = f"codes[{number} * places + i]", f"right{number}"
+            holds = f"{code} {_COMPARISONS[operator][0]} {right}"
+            if operator == "!=":
+                holds = f"({holds} and {code} >= 0 and {right} >= 0)"
+            with text.block(f"if i != 0 and not {holds}"):
+                text.put(f"x = {self.zero}")
 
     def write_results(self) -> None:
         fold, text = self.fold, self.text
         for part in range(fold.components):
             text.put(f"whole = {self.zero}")
             for final in fold.final:
-                self.each(f"whole += total[{self.cell(final, part)} + i]", watched="whole")
-            index = "b" if fold.components == 1 else f"b * {fold.components} + {part}"
-            if self.shape.is_checked:
-                with text.block(f"if seen >> {CHECKED_BITS} == 0"):
-                    text.put(f"results[{index}] = whole")
-            else:
-                text.put(f"results[{index}] = whole")
-        if self.shape.is_checked:
-            text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
+                self.each(f"whole += total[{self.cell(final, part)} + i]")
+            text.put(
+                "results[b] = whole" if fold.components == 1 else f"results[b * {fold.components} + {part}] = whole"
+            )
         for cell in range(2 * fold.past * fold.components):
             self.each(f"total[{cell} * places + i] = {self.zero}")
         with text.block("for row in range(row_start[b], end)"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trendweave.kernels.columns import make_writable
-from trendweave.kernels.inputs import NO_TREND, Rows, Way
+from trendweave.kernels.inputs import Rows, Way
 from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.plan import Columns, LoopPlan
 from trendweave.kernels.loops.ranking import rank_rows
@@ -71,8 +71,6 @@ def arguments_for(
     tables: dict[str, Callable[[], Any]] = {
         "row_start": lambda: blocks.row_start, "row_end": lambda: blocks.row_end, "offset": lambda: blocks.offset,
         "first_window": lambda: blocks.window, "windows": lambda: blocks.lanes, "most_limbs": lambda: limbs,
-        "one_trend": lambda: np.ones(1, number)[0],
-        "nothing_at_all": lambda: np.array([0 if shape.sums else NO_TREND], number)[0],
         "tick": lambda: rows.tick, "window_first": lambda: rows.window_first, "window_last": lambda: rows.window_last,
         "letters": lambda: rows.letters.reshape(-1).view(np.int64),
         "codes": lambda: codes.reshape(-1), "guards": matrix(columns.guards),
@@ -142,8 +140,9 @@ def _sizes(plan: LoopPlan, shape: Shape, rows: Rows, blocks, limbs: int, ranks: 
     lanes = blocks.lanes if shape.lanes else np.ones_like(blocks.lanes)
     if shape.packs:
         lanes = (lanes + 7) & -8
-    changes = np.flatnonzero(rows.tick[1:] != rows.tick[:-1])
-    tied = int(np.diff(np.concatenate([[-1], changes, [rows.tick.size - 1]])).max())
+    moves, tied = rows.tick[1:] != rows.tick[:-1], 1
+    if not moves.all():
+        tied = int(np.diff(np.concatenate([[-1], np.flatnonzero(moves), [rows.tick.size - 1]])).max())
     nodes = np.zeros_like(counts)
     for kind in (plan.kinds[number] for number in plan.store_kind):
         if kind.method is Way.RANKED:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from textwrap import indent
 
 from trendweave.kernels.inputs import Selection, Way
-from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED, LoopPlan
+from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED, LoopPlan, StoreKind
 from trendweave.kernels.loops.stores import Stores
 from trendweave.kernels.loops.text import INDENT, Text, write_signature
 from trendweave.kernels.loops.vectors import Numbers, Shape, lanes_of
@@ -28,7 +28,7 @@ def write_propagate(plan: LoopPlan, shape: Shape) -> tuple[str, tuple[str, ...]]
     return _Writer(plan, shape).write()
 
 
-_CARRY = '''
+CARRY = '''
 @called
 def carry(vector, at, low, high, step, limbs, bits):
     """Carry between the limbs of one number per lane, `step` apart; not 0 if the highest limb is too large."""
@@ -65,13 +65,21 @@ def carry(vector, at, low, high, step, limbs, bits):
         seen = join_bits(seen, magnitude_bits(x))
     return all_bits(seen) >> (bits - 1)
 '''
-_PRELUDE_LIMBS = '''
+_CLEAR = '''
 @called
 def clear(array, count, width, begin, length):
     """The part [begin, begin + length) of so many vectors becomes 0."""
     for number in range(count):
         for i in range(number * width + begin, number * width + begin + length):
             array[i] = 0
+'''
+ANY_IN = '''
+@called
+def extend(pending, used, result, nodes, used_nodes, width, begin, length):
+    """A limb that no number has used so far becomes 0."""
+    clear(pending, used, width, begin, length)
+    clear(result, 1, width, begin, length)
+    clear(nodes, used_nodes, width, begin, length)
 
 
 @called
@@ -92,7 +100,7 @@ class _Writer(Stores):
         takes = tuple(self.used)
         head = Text()
         if self.limbs:
-            for function in (_CARRY_IN_PACKS if self.shape.packs else _CARRY, _PRELUDE_LIMBS):
+            for function in (_CARRY_IN_PACKS if self.shape.packs else CARRY, _CLEAR, ANY_IN):
                 head.put(*function.strip("\n").split("\n"), "", "")
         head.put("NO_TREND = -(2**63)", "NO_VALUE = NO_TREND + 1", "", "", "@loop")
         return f"{head}{write_signature('propagate', takes)}{indent(str(self.text), INDENT)}", takes
@@ -103,7 +111,8 @@ class _Writer(Stores):
         self.use("row_start"), self.use("row_end"), self.use("tick"), self.use("results")
         put("n = len(tick)")
         if shape.packs:
-            put(f"nothing = spread({self.use('nothing_at_all')})")
+            one = {"float64": "1.0", "largest": "NO_VALUE"}.get(shape.numbers, "1")
+            put(f"nothing = spread({self.zero})", f"one = spread({one})")
         if shape.queries:
             self.use("everyone")
         with self.text.block("for b in range(len(row_start))"):
@@ -120,7 +129,8 @@ class _Writer(Stores):
             if shape.numbers in (Numbers.INT64, Numbers.LIMBS):
                 put(f"bits = {self.at('bits_of_limbs', 'b')}", "seen = 0")
             if self.limbs:
-                put("limbs = 1", f"width = {self.use('most_limbs')} * {lanes_of(shape.components)}")
+                put("limbs = 1", "mask = (1 << bits) - 1", f"step = {lanes_of(shape.components)}")
+                put(f"width = {self.use('most_limbs')} * step")
             elif shape.lanes:
                 put(f"width = {lanes_of(shape.components)}")
             self.empty_stores()
@@ -152,7 +162,7 @@ class _Writer(Stores):
             # Without lanes, rows in no window can be read as no variable.
             with self.text.block_if("low < high" if shape.lanes else None):
                 if shape.words == 1 and not shape.queries:
-                    put(f"mask = {self.at('letters', 'row')}")
+                    put(f"readable = {self.at('letters', 'row')}")
                 if self.unrolled:
                     for q in range(len(plan.variable)):
                         self.vertex(str(q))
@@ -176,12 +186,12 @@ class _Writer(Stores):
         if q == "q":
             variable = self.at("variable", "q")
             if self.shape.words == 1:
-                return f"mask >> {variable} & 1"
+                return f"readable >> {variable} & 1"
             letters = self.at("letters", f"row * {self.shape.words} + ({variable} >> 6)")
             return f"{letters} >> ({variable} & 63) & 1"
         number = self.plan.variable[int(q)]
         if self.shape.words == 1:
-            return f"mask >> {number} & 1" if number else "mask & 1"
+            return f"readable >> {number} & 1" if number else "readable & 1"
         return f"{self.at('letters', f'row * {self.shape.words} + {number // 64}')} >> {number % 64} & 1"
 
     def vertex(self, q: str) -> None:
@@ -194,89 +204,159 @@ class _Writer(Stores):
             if self.arrays:
                 self.use("pending")
                 put("at = used * width")
-            self.predecessors(q)
-            if shape.packs:  # of earlier windows, which the row is not in
-                with self.over_components("for i in range(low & -8, low)") as offsets:
-                    put(*(f"pending[at + {o}] = {self.zero}" for o in offsets))
+            reads, held = self.predecessors(q)
+            if shape.queries and (shape.packs or self.limbs):
+                self.gather(reads, held)
+                reads, held = [], True
             if shape.queries:
-                with self.text.block("if mine != everyone"):
-                    self.each(f"{{x}} = {self.zero}", mask="~mine")
-            self.begin(q)
-            self.finish(q)
-
-    # The vertex itself
-
-    def begin(self, q: str) -> None:
-        """One more trend begins, where the state and its guard let it."""
-        put, shape = self.text.put, self.shape
-        guards = [self.plan.start[int(q)]] if q != "q" else sorted(set(self.plan.start))
-        for guard in guards:
-            if guard == NOT_THERE:
-                continue
-            asked = f"{self.at('start_guard', 'q')} == {guard}" if q == "q" and len(guards) > 1 else None
-            with self.text.block_if(asked):
-                limit = None if guard == UNGUARDED else self.matrix("start_guards", guard, "row")
-                if not self.arrays or not shape.lanes:
-                    window = self.at("window_first", "row")
-                    with self.text.block_if(None if limit is None else f"{limit} <= {window}"):
-                        if self.arrays:
-                            put("i = 0")
-                        self.begin_here()
-                    continue
-                put("begin = low" if limit is None else f"begin = max(low, {limit} - window)")
-                mask = None
-                if shape.queries:
-                    put(f"begins = {self.at('start_mask', q)} & mine")
-                    mask = f"begins >> {self.at('query', 'i')} & 1"
-                if shape.packs and mask is None and shape.sums:
-                    put("first = begin & -8")
-                    with self.text.block("for i in range(first, high, 8)"):
-                        put(f"begun = keep_between(spread({self.use('one_trend')}), i, begin, high)")
-                        put("store(pending, at + i, add(load(nothing, pending, at + i), begun))")
-                    continue
-                with self.text.block("for i in range(begin, high)"), self.text.block_if(mask):
-                    self.begin_here()
-
-    def begin_here(self) -> None:
-        numbers = self.shape.numbers
-        if self.shape.sums:
-            self.text.put(f"{self.x(0)} += {'1.0' if numbers is Numbers.FLOAT64 else '1'}")
-        elif numbers is Numbers.LATEST:
-            self.text.put(self.add(self.x(0), "now"))
-        else:
-            for k in range(self.shape.components):
-                self.text.put(self.add(self.x(k), "NO_VALUE"))
-
-    def finish(self, q: str) -> None:
-        """What the row adds to the aggregates, where a trend ends with it at all."""
-        put, shape = self.text.put, self.shape
-        if self.limbs:
-            self.finish_limbs(q)
-            return
-        found = "found" if self.arrays else "x0"
-        certain = self.begins_always(q)
-        if self.arrays and not (certain and shape.numbers is Numbers.FLOAT64):
-            if shape.packs and shape.numbers is Numbers.FLOAT64:
-                put("sums = nothing")
-                with self.text.block("for i in range(low & -8, high, 8)"):
-                    put("sums = add(sums, load(nothing, pending, at + i))")
-                put("found = any_set(sums)")
+                put(f"begins = {self.at('start_mask', q)} & mine", f"enders = {self.at('final_mask', q)}")
+            if self.limbs:
+                self.sum_limbs(q, reads, held)
             else:
-                put(f"found = {self.zero}")
-                with self.text.block("for i in range(low, high)"):
-                    x = self.x(0)
-                    put(
-                        f"found |= {x}"
-                        if shape.numbers in (Numbers.INT64, Numbers.EXACT)
-                        else f"found = max(found, {x})"
-                    )
-        with self.text.block_if(None if certain else f"{found} != {self.zero}"):
-            if shape.numbers is Numbers.INT64:
-                put(f"seen |= {found}")
-            for k in range(shape.values, shape.components):
-                self.add_value(q, k, found)
-            self.end(q)
+                self.sum_words(q, reads, held)
+
+    # The vertex itself, lane by lane, or in packs of lanes
+
+    def sum_words(self, q: str, reads: list[tuple[str, StoreKind]], held: bool) -> None:
+        """The sum of what the row may follow, one more trend where trends begin, and what the row itself adds; the
+        result += the vertex. All of that in one pass."""
+        put, shape, numbers = self.text.put, self.shape, self.shape.numbers
+        packed, certain = shape.packs and not shape.queries, self.begins_always(q)
+        checked = numbers is Numbers.INT64
+        counted = [k for k in range(shape.values, shape.components) if self.counts(q, k) != ""]
+        begin, ends = self.limits(q, packed)
+        if self.arrays:
+            put(*(f"value{k} = {self.value(k)}" for k in counted))
+            if packed and (checked or not certain):
+                put("most = nothing")
+            elif not certain:
+                put("found = False")
+            if packed and checked and shape.components > 1:
+                put("most_of_sums = nothing")
+        with self.over_lanes(packed) as places:
+            self.sum_reads(reads, held, places)
+            self.begin(q, begin)
+            with self.text.block_if(None if certain or packed else f"x0 != {self.zero}"):
+                if packed and checked:
+                    put("most = join_bits(most, x0)")
+                elif packed and not certain:
+                    put(f"most = {self.plus}(most, x0)")
+                elif not certain and self.arrays:
+                    put("found = True")
+                if checked and not packed:
+                    put("seen |= x0")
+                for k in counted:
+                    self.add_value(q, k)
+                if checked:
+                    for k in range(1, shape.components):
+                        put(
+                            f"most_of_sums = join_bits(most_of_sums, magnitude_bits(x{k}))"
+                            if packed
+                            else f"seen |= x{k} ^ (x{k} >> 63)"
+                        )
+                self.end(places, ends)
+                if not self.arrays:
+                    self.wait(q)
+            if self.arrays and self.is_read(q):
+                for k, place in enumerate(places):
+                    self.packed = packed
+                    self.set("pending", f"at + {place}", f"x{k}")
+        if not self.arrays:
+            return
+        if packed and checked:
+            put("found = all_bits(most)", "seen |= found")
+            if shape.components > 1:
+                put("seen |= all_bits(most_of_sums)")
+            for k in counted:
+                with self.text.block_if(self.counts(q, k)):
+                    with self.text.block(f"if abs(float(value{k})) * float(found) >= {LARGEST}"):
+                        put("seen |= 1 << 62")
+        elif packed and not certain:
+            put("found = any_set(add(most, nothing))")
+        with self.text.block_if(None if certain else "found != 0" if packed and checked else "found"):
             self.wait(q)
+
+    def limits(self, q: str, packed: bool) -> tuple[str | None, str | None]:
+        """Where trends begin and where they end with the vertex: "" for everywhere, None for nowhere, else a condition;
+        in packs the lane from which on, and before which."""
+        plan, put = self.plan, self.text.put
+        found = list[str | None]()
+        for name, guards, column, comparison in (
+            ("start_guard", plan.start, "start_guards", "<="),
+            ("final_guard", plan.final, "final_guards", ">="),
+        ):
+            of_states = sorted({guards[int(q)]} if q != "q" else set(guards))
+            several = len(of_states) > 1
+            window = "window + i" if self.shape.lanes else self.at("window_first", "row") if max(of_states) >= 0 else ""
+            parts = list[str]()
+            lane, nowhere = ("begin", "high") if comparison == "<=" else ("ends", "low")
+            if packed and several:
+                put(f"{lane} = {nowhere}")
+            for guard in of_states:
+                if guard == NOT_THERE:
+                    continue
+                asked = f"{self.at(name, 'q')} == {guard}" if several else None
+                limit = "" if guard == UNGUARDED else self.matrix(column, guard, "row")
+                if packed and (several or guard != UNGUARDED):
+                    with self.text.block_if(asked):
+                        if comparison == "<=":
+                            put(f"begin = max(low, {limit} - window)" if limit else "begin = low")
+                        else:
+                            put(f"ends = min(high, {limit} - window + 1)" if limit else "ends = high")
+                    parts.append(lane)
+                    continue
+                tests = [asked or "", f"{limit} {comparison} {window}" if limit else ""]
+                parts.append(" and ".join(test for test in tests if test))
+            if packed:
+                found.append(parts[0] if parts else None)
+            else:
+                found.append(" or ".join(parts) if parts else None)
+        return found[0], found[1]
+
+    def begin(self, q: str, begin: str | None) -> None:
+        """One more trend begins, where the state and its guard let it; on lanes of windows that the row is not in there
+        are none."""
+        put, shape, numbers = self.text.put, self.shape, self.shape.numbers
+        names = [f"x{k}" for k in range(shape.components)]
+        begun = names if numbers is Numbers.LARGEST else names[:1]
+        if self.packed:
+            if begin is not None:
+                one = f"put_between(one, i, {begin}, high, nothing)" if begin else "one"
+                for name in begun:
+                    self.add_to(name, one)
+            put(*(f"{name} = put_between({name}, i, low, high, nothing)" for name in names))
+            return
+        if shape.queries:
+            with self.text.block(f"if mine >> {self.at('query', 'i')} & 1 == 0"):
+                put(*(f"{name} = {self.zero}" for name in names))
+        if begin is None:
+            return
+        tests = [f"begins >> {self.at('query', 'i')} & 1"] if shape.queries else []
+        tests += [f"({begin})" if " or " in begin and tests else begin] if begin else []
+        one = {"float64": "1.0", "largest": "NO_VALUE", "latest": "now"}.get(numbers, "1")
+        with self.text.block_if(" and ".join(tests) or None):
+            for name in begun:
+                self.add_to(name, one)
+
+    def end(self, places: list[str], ends: str | None) -> None:
+        """The result += the vertex, in those windows in which trends may end with it."""
+        if ends is None:
+            return
+        if self.packed:
+            for k, place in enumerate(places):
+                x = f"put_between(x{k}, i, low, {ends}, nothing)" if ends else f"x{k}"
+                self.add_to_entry("result", place, x)
+            return
+        tests = [f"enders >> {self.at('query', 'i')} & 1"] if self.shape.queries else []
+        tests += [f"({ends})" if " or " in ends and tests else ends] if ends else []
+        with self.text.block_if(" and ".join(tests) or None):
+            for k, place in enumerate(places):
+                if self.arrays:
+                    self.add_to_entry("result", place, f"x{k}")
+                else:
+                    self.text.put(self.add(f"total{k}", f"x{k}"))
+            if self.shape.per_row:
+                self.text.put(f"{self.at('row_results', 'row')} = max(row_results[row], x0)")
 
     def begins_always(self, q: str) -> bool:
         """Whether a row read as a state begins trends in all of its windows, so that some end with it."""
@@ -286,81 +366,68 @@ class _Writer(Stores):
         """Whether a state's rows count for a component: a condition, None for always, "" for never."""
         number = k - self.shape.values
         if self.shape.queries:
-            return f"{self.at('counted_mask', f'{number * len(self.plan.variable)} + {q}')} != 0"
+            return f"{self.counted_mask(q, k)} != 0"
         if q == "q":
             return f"{self.at('counted', f'{number * len(self.plan.variable)} + q')} != 0"
         return None if self.shape.counted[number][int(q)] else ""
+
+    def counted_mask(self, q: str, k: int) -> str:
+        """The queries for which a state's rows count for a component."""
+        return self.at("counted_mask", f"{(k - self.shape.values) * len(self.plan.variable)} + {q}")
 
     def value(self, k: int, digit: int = 0) -> str:
         """The value that a row adds to a component."""
         return self.matrix("values", (k - self.shape.values) * self.shape.digits + digit, "row")
 
-    def add_value(self, q: str, k: int, found: str) -> None:
-        put, shape = self.text.put, self.shape
-        asked = self.counts(q, k)
-        checked = shape.numbers is Numbers.INT64
-        if asked != "":
-            with self.text.block_if(asked):
+    def add_value(self, q: str, k: int) -> None:
+        """A value times the number of trends, or the value as an extremum."""
+        put, shape, numbers = self.text.put, self.shape, self.shape.numbers
+        tests = [self.counts(q, k)]
+        if shape.queries:
+            tests = [f"{self.counted_mask(q, k)} >> {self.at('query', 'i')} & 1"]
+        with self.text.block_if(" and ".join(test for test in tests if test) or None):
+            value = f"value{k}"
+            if not self.arrays:
+                value = "value"
                 put(f"value = {self.value(k)}")
-                if checked:
-                    with self.text.block(f"if abs(float(value)) * float({found}) >= {LARGEST}"):
-                        put("seen |= 1 << 62")
-                mask = None
-                if shape.queries:
-                    put(f"counts = {self.at('counted_mask', f'{(k - shape.values) * len(self.plan.variable)} + {q}')}")
-                    mask = f"counts >> {self.at('query', 'i')} & 1"
-                if shape.packs and not shape.queries:
-                    self.add_value_packs(k)
-                else:
-                    self.add_value_lanes(k, mask)
-        if checked and shape.packs:
-            put("bits_of_all = nothing")
-            with self.text.block("for i in range(low & -8, high, 8)"):
-                numbers = f"load(nothing, pending, at + {lanes_of(k)} + i)"
-                put(f"bits_of_all = join_bits(bits_of_all, magnitude_bits({numbers}))")
-            put("seen |= all_bits(bits_of_all)")
-        elif checked:
-            over = self.text.block("for i in range(low, high)") if self.arrays else self.text.block_if(None)
-            with over:
-                put(f"seen |= {self.x(k)} ^ ({self.x(k)} >> 63)")
+            if numbers is Numbers.INT64 and not self.packed:
+                with self.text.block(f"if abs(float({value})) * float(x0) >= {LARGEST}"):
+                    put("seen |= 1 << 62")
+            if numbers is Numbers.LARGEST:
+                raised = f"raise_others(x{k}, {value}, NO_TREND)"
+                put(f"x{k} = {raised}" if self.packed else f"x{k} = max(x{k}, {value})")
+                return
+            with self.text.block_if(f"{value} != 0" if numbers is Numbers.FLOAT64 else None):
+                self.add_to(f"x{k}", f"times(x0, {value})" if self.packed else f"{value} * x0")
 
-    def add_value_lanes(self, k: int, mask: str | None) -> None:
-        """A value times the number of trends, or the value as an extremum, on each lane."""
+    def sum_limbs(self, q: str, reads: list[tuple[str, StoreKind]], held: bool) -> None:
+        """The same in limbs: the number of trends is summed and carried in one pass, sums are carried and multiplied
+        with the digits of values after it."""
         put, shape = self.text.put, self.shape
-        over = self.text.block("for i in range(low, high)") if self.arrays else self.text.block_if(None)
-        with self.text.block_if("value != 0" if shape.numbers is Numbers.FLOAT64 else None), over:
-            with self.text.block_if(mask):
-                if shape.numbers is Numbers.LARGEST:
-                    with self.text.block_if(f"{self.x(k)} != NO_TREND" if self.arrays else None):
-                        put(self.add(self.x(k), "value"))
-                elif shape.numbers is Numbers.FLOAT64 and self.arrays:
-                    with self.text.block(f"if {self.x(0)} != 0"):
-                        put(f"{self.x(k)} += value * {self.x(0)}")
-                else:
-                    put(f"{self.x(k)} += value * {self.x(0)}")
-
-    def add_value_packs(self, k: int) -> None:
-        """The same eight lanes at a time; what is added of a pack whose count is 0 is 0."""
-        with self.text.block_if("value != 0" if self.shape.numbers is Numbers.FLOAT64 else None):
-            with self.text.block("for i in range(low & -8, high, 8)"):
-                at = "at + i" if k == 0 else f"at + {lanes_of(k)} + i"
-                if self.shape.sums:
-                    product = "times(load(nothing, pending, at + i), value)"
-                    self.text.put(f"store(pending, {at}, add(load(nothing, pending, {at}), {product}))")
-                else:
-                    self.text.put(f"store(pending, {at}, raise_others(load(nothing, pending, {at}), value, NO_TREND))")
-
-    def finish_limbs(self, q: str) -> None:
-        """Carry, and multiply with the digits of values; `grown` is 0 where one more limb is needed than there are."""
-        put, shape = self.text.put, self.shape
-        put(f"step = {lanes_of(shape.components)}")
-        self.settle("at")
-        certain = self.begins_always(q)
-        if not certain:
+        certain, alone = self.begins_always(q), shape.components == 1
+        begin, ends = self.limits(q, shape.lanes)
+        if shape.queries:
+            with self.text.block("if mine != everyone"):
+                self.each("{x} = 0", mask="~mine")
+            if begin is not None:
+                with self.text.block(f"for i in range({begin or 'low'}, high)"):
+                    put(f"pending[at + i] += begins >> {self.at('query', 'i')} & 1")
+            self.settle("at")
             put("found = False")
             with self.text.block("for c in range(0, limbs * step, step)"):
                 with self.text.block("if any_in(pending, at + c + low, at + c + high)"):
                     put("found = True")
+        else:
+            put(*(f"{name} = {'nothing' if shape.packs else 0}" for name in ["more"] + ["most"] * (not certain)))
+            self.sum_counts(reads, held, begin, ends if alone else None, certain)
+            put(*([] if certain else ["found = any_set(most)" if shape.packs else "found = most != 0"]))
+            with self.text.block("if any_set(more)" if shape.packs else "if more != 0"):
+                self.widen()
+                with self.text.block("for i in range(low, high if seen == 0 else low)"):
+                    put("pending[at + (limbs - 1) * step + i] = pending[at + width + i]")
+                    if alone and ends is not None:
+                        with self.text.block_if(f"i < {ends}" if ends and shape.lanes else ends or None):
+                            put("result[(limbs - 1) * step + i] = pending[at + width + i]")
         with self.text.block_if(None if certain else "found"):
             for k in range(1, shape.components):
                 asked = self.counts(q, k)
@@ -369,8 +436,45 @@ class _Writer(Stores):
                         for digit in range(shape.digits):
                             self.multiply(q, k, digit)
                 self.settle(f"at + {lanes_of(k)}")
-            self.end(q)
+            if not alone or shape.queries:
+                self.end_limbs(ends)
             self.wait(q)
+
+    def sum_counts(
+        self, reads: list[tuple[str, StoreKind]], held: bool, begin: str | None, ends: str | None, certain: bool
+    ) -> None:
+        """The sum of what the row may follow, of which numbers of trends are carried from limb to limb; what is carried
+        out of the highest limb is left at the place of the next vector."""
+        put, lanes = self.text.put, self.shape.lanes
+        with self.over_lanes(self.shape.packs) as lane:
+            if begin is None:
+                put(f"over = {'nothing' if self.packed else 0}")
+            elif self.packed:
+                put(f"over = put_between(one, i, {begin or 'low'}, high, nothing)")
+            else:
+                test = f"i >= {begin}" if begin and lanes else begin
+                put(f"over = 1 if {test} else 0" if test else "over = 1")
+            with self.over_limbs(lane) as places:
+                self.sum_reads(reads, held, places)
+                self.add_to("x0", "over")
+                if self.packed:
+                    put(*(f"x{k} = put_between(x{k}, i, low, high, nothing)" for k in range(self.shape.components)))
+                put(
+                    f"over = {self.joined('shift_down', 'x0', 'bits')}",
+                    f"x0 = {self.joined('keep_bits', 'x0', 'mask')}",
+                )
+                if not certain:
+                    put(f"most = {self.joined('join_bits', 'most', 'x0')}")
+                for k, place in enumerate(places):
+                    self.set("pending", f"at + {place}", f"x{k}")
+                if ends is not None and self.packed:
+                    x0 = f"put_between(x0, i, low, {ends}, nothing)" if ends else "x0"
+                    self.add_to_entry("result", places[0], x0)
+                elif ends is not None:
+                    with self.text.block_if(f"i < {ends}" if ends and lanes else ends or None):
+                        self.add_to_entry("result", places[0], "x0")
+            self.set("pending", "at + width + i", "over")
+            put(f"more = {self.joined('join_bits', 'more', 'over')}")
 
     def settle(self, number: str) -> None:
         """Carry between the limbs of a number, and take more of them until it fits."""
@@ -382,7 +486,7 @@ class _Writer(Stores):
         put(f"value = {self.value(k, digit)}")
         with self.text.block("if value != 0 and seen == 0"):
             if shape.queries:
-                put(f"counts = {self.at('counted_mask', f'{(k - 1) * len(self.plan.variable)} + {q}')}")
+                put(f"counts = {self.counted_mask(q, k)}")
             put("limb = 0")
             with self.text.block("while limb < limbs and seen == 0"):
                 put("come = at + limb * step")
@@ -398,7 +502,8 @@ class _Writer(Stores):
                         with self.text.block_if(mask):
                             put("pending[to + i] += value * pending[come + i]")
                 put("limb += 1")
-            self.settle(f"at + {lanes_of(k)}")
+            if digit + 1 < shape.digits:  # else that comes after it, whether there is a value or not
+                self.settle(f"at + {lanes_of(k)}")
 
     def widen(self) -> None:
         """One more limb, 0 in all vectors; or a mark that there is none."""
@@ -406,9 +511,9 @@ class _Writer(Stores):
         with self.text.block("if limbs == most_limbs"):
             put("seen = 1 << 62")
         with self.text.block("else"):
-            put("clear(pending, used + 1, width, limbs * step, step)", "clear(result, 1, width, limbs * step, step)")
-            if any(kind.method is not Way.SCAN for kind in self.plan.kinds):
-                put(f"clear({self.use('nodes')}, used_nodes, width, limbs * step, step)")
+            stored = any(kind.method is not Way.SCAN for kind in self.plan.kinds)
+            nodes = f"{self.use('nodes')}, used_nodes" if stored else "result, 1"
+            put(f"extend(pending, used + 1, result, {nodes}, width, limbs * step, step)")
             if self.has_lists:
                 for s, block in self.over_stores():
                     if s != "s" and self.plan.lists[int(s)] < 0:
@@ -420,47 +525,31 @@ class _Writer(Stores):
                                 put(f"{self.at('vectors', 'i')} = 0")
             put("limbs += 1")
 
-    def end(self, q: str) -> None:
-        """The result += the vertex, in those windows in which trends may end with it."""
-        put, shape = self.text.put, self.shape
-        guards = [self.plan.final[int(q)]] if q != "q" else sorted(set(self.plan.final))
-        for guard in guards:
-            if guard == NOT_THERE:
-                continue
-            asked = f"{self.at('final_guard', 'q')} == {guard}" if q == "q" and len(guards) > 1 else None
-            with self.text.block_if(asked):
-                limit = None if guard == UNGUARDED else self.matrix("final_guards", guard, "row")
-                if not shape.lanes:
-                    window = self.at("window_first", "row")
-                    with self.text.block_if(None if limit is None else f"{limit} >= {window}"):
-                        self.end_here()
-                    continue
-                high = "high"
-                if limit is not None:
-                    high = "ends"
-                    put(f"ends = min(high, {limit} - window + 1)")
-                if not shape.queries:
-                    self.each(self.add("result[{o}]", "{x}"), high=high)
-                    continue
-                put(f"enders = {self.at('final_mask', q)}")
-                with self.text.block("if enders == -1"):
-                    self.each(self.add("result[{o}]", "{x}"), high=high)
-                with self.text.block("else"):
-                    self.each(self.add("result[{o}]", "{x}"), high=high, mask="enders")
-
-    def end_here(self) -> None:
-        if self.arrays:
-            self.each(self.add("result[{o}]", "{x}"))
+    def end_limbs(self, ends: str | None) -> None:
+        """The result += the vertex, limb by limb."""
+        line, lanes = "result[{o}] += {x}", self.shape.lanes
+        if ends is None:
             return
-        for k in range(self.shape.components):
-            self.text.put(self.add(f"total{k}", f"x{k}"))
-        if self.shape.per_row:
-            self.text.put(f"{self.at('row_results', 'row')} = max(row_results[row], x0)")
+        self.use("result")
+        with self.text.block_if(None if lanes else ends or None):
+            high = ends if ends and lanes else "high"
+            if not self.shape.queries:
+                self.each(line, high=high)
+                return
+            with self.text.block("if enders == -1"):
+                self.each(line, high=high)
+            with self.text.block("else"):
+                self.each(line, high=high, mask="enders")
+
+    def is_read(self, q: str) -> bool:
+        """Whether any state follows one."""
+        plan = self.plan
+        return bool(plan.kinds) and (q == "q" or plan.outgoing[int(q)] < plan.outgoing[int(q) + 1])
 
     def wait(self, q: str) -> None:
         """The vertex waits for the end of the tick, if anything reads it."""
         put, shape, plan = self.text.put, self.shape, self.plan
-        if not plan.kinds or (q != "q" and plan.outgoing[int(q)] == plan.outgoing[int(q) + 1]):
+        if not self.is_read(q):
             return
         with self.text.block_if(f"{self.at('outgoing', 'q')} < {self.at('outgoing', 'q + 1')}" if q == "q" else None):
             if len(plan.variable) > 1:

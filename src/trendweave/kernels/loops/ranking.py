@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from trendweave.kernels.columns import make_writable
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.loops.plan import Ranking
 from trendweave.kernels.loops.run import run_kernel
@@ -104,53 +103,54 @@ def sort_by_digit(keys, items, to_keys, to_items, count, low, shift, mask, bucke
 
 @inner
 def rank_blocks(
-    row_start, row_end, places_from, equal, later_equal, order, later_order, sides, inclusive, keys, items, other_keys,
-    other_items, buckets, values, rank, bound, base, reads_from, size, nodes,
+    row_start, row_end, codes, asked, keys, items, other_keys, other_items, buckets, places, nodes,
 ):  # fmt: skip
     """Rank the rows of each block, as earlier rows and, with two sides, apart from that as later ones.
 
-    Columns of which nothing is asked are empty. Items are positions in the block, those of later rows behind all
-    earlier ones.
+    Items are positions in the block, those of later rows behind all earlier ones. `asked` says, in this order, where
+    the codes of an equality begin for earlier and for later rows, and those of an order (-1: there is none), how many
+    sides there are, whether equal keys may follow each other, from what codes are taken away where the order descends
+    (-1: it ascends), and how many places there are of each kind.
     """
+    equal, later_equal, order, later_order, sides = asked[0], asked[1], asked[2], asked[3], asked[4]
+    largest, positions = asked[6], asked[7]
+    place = 0
     for b in range(len(row_start)):
         heed_stop()
         first = row_start[b]
         count = row_end[b] - first
-        place = places_from[b]
         used = 0
         for side in range(sides):
             for i in range(count):
-                rank[place + i] = -1
-                bound[place + i] = 0
-                key = 0
-                if len(order) > 0:
-                    key = order[first + i] if side == 0 else later_order[first + i]
-                value = 0
-                if len(equal) > 0:
-                    value = equal[first + i] if side == 0 else later_equal[first + i]
+                places[place + i] = -1
+                places[positions + place + i] = 0
+                key = value = 0
+                if order >= 0:
+                    key = codes[(order if side == 0 else later_order) + first + i]
+                if equal >= 0:
+                    value = codes[(equal if side == 0 else later_equal) + first + i]
                 if key >= 0 and value >= 0:
-                    keys[used] = key
+                    keys[used] = key if largest < 0 else largest - key
                     items[used] = i + side * count
                     used += 1
-        if len(order) > 0:
+        if order >= 0:
             sort_by_key(keys, items, used, other_keys, other_items, buckets)
-        if len(equal) > 0:
+        if equal >= 0:
             for j in range(used):
                 item = items[j]
-                values[j] = equal[first + item] if item < count else later_equal[first + item - count]
-            sort_by_key(values, items, used, other_keys, other_items, buckets)
-        nodes[b] = number_ranks(
-            first, count, place, used, equal, later_equal, order, later_order, sides, inclusive, items, rank, bound,
-            base, reads_from, size,
-        )  # fmt: skip
+                keys[j] = codes[equal + first + item if item < count else later_equal + first + item - count]
+            sort_by_key(keys, items, used, other_keys, other_items, buckets)
+        nodes[b] = number_ranks(first, count, place, used, codes, asked, items, places)
+        place += count
 
 
 @inner
-def number_ranks(
-    first, count, place, used, equal, later_equal, order, later_order, sides, inclusive, items, rank, bound, base,
-    reads_from, size,
-):  # fmt: skip
+def number_ranks(first, count, place, used, codes, asked, items, places):
     """Number the different keys of each group of sorted items; returns how many there are in all."""
+    equal, later_equal, order, later_order, sides, inclusive = (
+        asked[0], asked[1], asked[2], asked[3], asked[4], asked[5],
+    )  # fmt: skip
+    positions = asked[7]
     here = 0
     node = -1
     group = 0
@@ -160,15 +160,21 @@ def number_ranks(
         if j < used:
             item = items[j]
             i = item if item < count else item - count
-            if len(order) > 0:
-                key = order[first + i] if item < count else later_order[first + i]
-            if len(equal) > 0:
-                value = equal[first + i] if item < count else later_equal[first + i]
+            if order >= 0:
+                key = codes[(order if item < count else later_order) + first + i]
+            if equal >= 0:
+                value = codes[(equal if item < count else later_equal) + first + i]
         if j == used or j == 0 or value != last_value:
-            if len(equal) > 0 and len(order) > 0:  # the size of the group that ends
+            if j > 0 and inclusive == 0 and sides == 1:  # nothing follows the largest keys of the group that ends
+                k = j - 1
+                while k >= group and places[place + items[k]] == node - here:
+                    places[place + items[k]] = -1
+                    k -= 1
+                node -= 1
+            if equal >= 0 and order >= 0:  # its size
                 for k in range(group, j):
                     if items[k] < count:
-                        size[place + items[k]] = node - here + 1
+                        places[4 * positions + place + items[k]] = node - here + 1
             if j == used:
                 break
             here = node + 1
@@ -179,13 +185,13 @@ def number_ranks(
         last_key = key
         last_value = value
         if item < count:
-            rank[place + i] = node - here
-            if len(equal) > 0:
-                base[place + i] = here
+            places[place + i] = node - here
+            if equal >= 0:
+                places[2 * positions + place + i] = here
         if sides == 1 or item >= count:
-            bound[place + i] = node - here + inclusive
-            if len(equal) > 0:
-                reads_from[place + i] = here
+            places[positions + place + i] = node - here + inclusive
+            if equal >= 0:
+                places[3 * positions + place + i] = here
     return node + 1
 
 
@@ -195,33 +201,24 @@ def rank_rows(
     """What a loop reads of a ranking, under the names that it has there.
 
     A row is inserted at `rank` of the tree that begins with node `base` and has `size` nodes, and reads the first
-    `bound` ranks of the tree at node `from`. A rank of -1, or a bound of 0, says that a NULL takes part. Without an
-    equality there is one tree, of `nodes` nodes per block; without an order each tree is one node.
+    `bound` ranks of the tree at node `from`. A rank of -1 says that nothing may follow a row, a bound of 0 that it may
+    follow nothing, as where a NULL takes part. Without an equality there is one tree, of `nodes` nodes per block;
+    without an order each tree is one node.
     """
     counts = row_end - row_start
-    places_from = np.concatenate([[0], np.cumsum(counts)])
-    positions, longest = int(places_from[-1]), int(counts.max(initial=0))
+    positions, longest = int(counts.sum()), int(counts.max(initial=0))
     pairs = [pair for pair in (ranking.equal, ranking.order) if pair is not None]
     sides = 1 if all(earlier == later for earlier, later in pairs) else 2
-    none = np.zeros(0, np.int64)
-    equal, later_equal = (none, none) if ranking.equal is None else (codes[column] for column in ranking.equal)
-    order, later_order = (none, none) if ranking.order is None else (codes[column] for column in ranking.order)
-    if ranking.descending:  # NULLs stay below 0
-        largest = max(int(order.max(initial=0)), int(later_order.max(initial=0)))
-        order, later_order = (np.where(column < 0, -1, largest - column) for column in (order, later_order))
-    places = {
-        "rank": np.empty(positions, np.int32), "bound": np.empty(positions, np.int32),
-        "base": np.zeros(positions if ranking.equal else 0, np.int32),
-        "from": np.zeros(positions if ranking.equal else 0, np.int32),
-        "size": np.zeros(positions if ranking.equal and ranking.order else 0, np.int32),
-        "nodes": np.zeros(counts.size, np.int64),
-    }  # fmt: skip
+    begins = [-1 if pair is None else column * codes.shape[1]
+              for pair in (ranking.equal, ranking.order) for column in pair or (0, 0)]  # fmt: skip
+    largest = -1
+    if ranking.order is not None and ranking.descending:  # NULLs stay below 0
+        largest = max(0, *(int(codes[column].max(initial=0)) for column in set(ranking.order)))
+    names = ["rank", "bound", "base", "from", "size"][: 5 if len(pairs) == 2 else 4 if ranking.equal else 2]
+    places, nodes = np.zeros(len(names) * positions, np.int32), np.zeros(counts.size, np.int64)
+    asked = np.array([*begins, sides, ranking.inclusive, largest, positions], np.int64)
     scratch = (np.empty(sides * longest, kind) for kind in (np.int64, np.int32, np.int64, np.int32))
-    columns = (make_writable(np.ascontiguousarray(column)) for column in (equal, later_equal, order, later_order))
-    run_kernel(
-        rank_blocks,
-        (row_start, row_end, places_from, *columns, sides, int(ranking.inclusive), *scratch,
-         np.empty(DIGITS + 1, np.int64), np.empty(sides * longest if ranking.equal else 0, np.int64)),
-        tuple(places.values()), interpreted,
-    )  # fmt: skip
-    return {f"{name}_{number}": column for name, column in places.items()}
+    reads = row_start, row_end, codes.reshape(-1), asked, *scratch, np.empty(DIGITS + 1, np.int64)
+    run_kernel(rank_blocks, reads, (places, nodes), interpreted)
+    columns = dict(zip(names, places.reshape(len(names), positions), strict=True)) | {"nodes": nodes}
+    return {f"{name}_{number}": column for name, column in columns.items()}

@@ -19,9 +19,6 @@ _COMPARISONS = {"<": "{} < {}", "<=": "{} <= {}", ">": "{} > {}", ">=": "{} >= {
 class Stores(Vectors):
     """The parts of a loop that read and write stores."""
 
-    #: The vector at hand holds nothing yet, and what is read next is what it begins with.
-    is_new = False
-
     def empty_stores(self) -> None:
         """The stores of a new block."""
         put, plan, shape = self.text.put, self.plan, self.shape
@@ -60,59 +57,111 @@ class Stores(Vectors):
 
     # The sum over predecessors
 
-    def predecessors(self, q: str) -> None:
-        plan = self.plan
-        if q != "q":
-            transitions = range(plan.incoming[int(q)], plan.incoming[int(q) + 1])
-            self.is_new = self.shape.packs and any(self.is_plain(plan.steps[plan.step[t]]) for t in transitions[:1])
-            if not self.is_new:
-                self.each(f"{{x}} = {self.zero}")
-            for t in transitions:
-                self.read(str(t), str(plan.store[t]), plan.steps[plan.step[t]])
-                self.is_new = False
-            return
-        self.each(f"{{x}} = {self.zero}")
-        with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
-            self.text.put(f"s = {self.at('store_of', 't')}")
-            for number, step in enumerate(plan.steps):
-                asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
-                with self.text.block_if(asked):
-                    self.read("t", "s", step)
+    def predecessors(self, q: str) -> tuple[list[tuple[str, StoreKind]], bool]:
+        """Look up all that a row may follow. With lanes, what can be summed lane by lane is left to `sum_read`.
 
-    def is_plain(self, step: StepKind) -> bool:
-        """Whether a read is so simple that it can be what a vector begins with."""
-        kind = step.store
-        if kind.guard is not None or self.shape.selection is Selection.CONTIGUOUS:
-            return False
-        ranked = kind.ranking is not None and self.plan.rankings[kind.ranking].order is not None
-        return kind.method is Way.RUNNING or (kind.method is Way.RANKED and ranked)
+        Returns:
+            Those stores, with the endings of the names that they were looked up under; and whether the vector at hand
+            holds what others have.
+        """
+        plan, places = self.plan, [str(k) for k in range(self.shape.components)]
+        if q == "q":
+            self.each(f"{{x}} = {self.zero}")
+            with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
+                self.text.put(f"s = {self.at('store_of', 't')}")
+                for number, step in enumerate(plan.steps):
+                    asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
+                    with self.text.block_if(asked):
+                        if self.look_up("t", "s", step, ""):
+                            self.gather([("", step.store)], True)
+            return [], True
+        transitions = range(plan.incoming[int(q)], plan.incoming[int(q) + 1])
+        steps = {t: plan.steps[plan.step[t]] for t in transitions}
+        held = not self.arrays or any(step.store.method is Way.SCAN for step in steps.values())
+        if held:
+            self.each(f"{{x}} = {self.zero}")
+        reads = list[tuple[str, StoreKind]]()
+        for t in sorted(steps, key=lambda t: steps[t].store.method is not Way.SCAN):
+            name = str(len(reads)) if reads else ""
+            if not self.look_up(str(t), str(plan.store[t]), steps[t], name):
+                continue
+            if self.arrays:
+                reads.append((name, steps[t].store))
+            else:
+                self.sum_read(name, steps[t].store, places)
+        return reads, held
 
-    def read(self, t: str, s: str, step: StepKind) -> None:
-        """The vector at hand += what the row may follow along a transition."""
+    def gather(self, reads: list[tuple[str, StoreKind]], held: bool) -> None:
+        """The vector at hand becomes the sum of what was looked up, and of what it holds."""
+        with self.over_lanes(self.shape.packs) as lane, self.over_limbs(lane) as places:
+            self.sum_reads(reads, held, places)
+            if self.arrays:
+                for k, place in enumerate(places):
+                    self.set("pending", f"at + {place}", f"x{k}")
+
+    def sum_reads(self, reads: list[tuple[str, StoreKind]], held: bool, places: list[str]) -> None:
+        """Local variables become the sum of what was looked up, and of what the vector at hand holds."""
+        if self.arrays:
+            for k, place in enumerate(places):
+                nothing = "nothing" if self.packed else self.zero
+                self.text.put(f"x{k} = {self.get('pending', f'at + {place}') if held else nothing}")
+        for name, kind in reads:
+            self.sum_read(name, kind, places)
+
+    def look_up(self, t: str, s: str, step: StepKind, name: str) -> bool:
+        """Find where the sum of what a row may follow along a transition lies; a list is gone over at once.
+
+        Returns:
+            Whether something is left to be summed.
+        """
         put, shape, kind = self.text.put, self.shape, step.store
         whence = "" if t == "t" else f" in state {self.plan.source[int(t)]}"
         put(f"# + all before it{whence}: {kind.method.name.lower()}")
         if kind.method is Way.SCAN:
             self.scan(t, s, step)
-            return
+            return False
         if shape.selection is Selection.NEXT:
             source = self.at("source", t) if t == "t" else str(self.plan.source[int(t)])
             followed = self.at("followed", source)
             put(f"{followed} |= mine & {self.at('transition_mask', t)}" if shape.queries else f"{followed} = 1")
-        asked = f"{self.at('last_tick', s)} == now - 1" if shape.selection is Selection.CONTIGUOUS else None
-        with self.text.block_if(asked):
-            if kind.guard is not None:
-                self.drop(s, kind)
-            if kind.method is Way.RANKED:
-                self.read_ranked(s, kind)
+        if shape.selection is Selection.CONTIGUOUS:
+            put(f"near{name} = {self.at('last_tick', s)} == now - 1")
+        if kind.guard is not None:
+            self.drop(s, kind)
+        node = self.at("start", s)
+        if kind.ranking is not None:
+            ranking = self.plan.rankings[kind.ranking]
+            put(f"bound{name} = {self.places(kind, 'bound', 'shift + row')}")
+            if ranking.equal is not None:
+                node += f" + {self.places(kind, 'from', 'shift + row')} * {self.width}"
+            if ranking.order is not None:
+                node += f" - {self.width}"
+        put(f"root{name} = {node}")
+        if kind.method is Way.QUEUE:
+            put(f"older{name} = {self.at('head', s)} < {self.at('turn', s)}")
+            put(f"oldest{name} = ({self.list_at(s)} + head[{s}]) * {self.width}")
+        return True
+
+    def sum_read(self, name: str, kind: StoreKind, places: list[str]) -> None:
+        """Local variables += what was looked up under names with that ending."""
+        ranking = None if kind.ranking is None else self.plan.rankings[kind.ranking]
+
+        def add(array: str, at: str) -> None:
+            for k, place in enumerate(places):
+                self.add_to(f"x{k}", self.get(array, at if place == "0" else f"{at} + {place}"))
+
+        with self.text.block_if(f"near{name}" if self.shape.selection is Selection.CONTIGUOUS else None):
+            if ranking is not None and ranking.order is not None:
+                self.text.put(f"k = bound{name}")
+                with self.text.block("while k > 0"):
+                    add("nodes", f"root{name} + k" if self.width == "1" else f"root{name} + k * {self.width}")
+                    self.text.put("k &= k - 1")
                 return
-            put(f"node = {self.at('start', s)}")
-            node = f"{self.use('nodes')}[node + {{o}}]"
-            self.each(f"{{x}} = {node}" if self.is_new else self.add("{x}", node))
+            with self.text.block_if(None if ranking is None else f"bound{name} > 0"):
+                add("nodes", f"root{name}")
             if kind.method is Way.QUEUE:
-                with self.text.block(f"if {self.at('head', s)} < {self.at('turn', s)}"):
-                    put(f"old = ({self.list_at(s)} + head[{s}]) * {self.width}")
-                    self.each(self.add("{x}", f"{self.use('vectors')}[old + {{o}}]"))
+                with self.text.block(f"if older{name}"):
+                    add("vectors", f"oldest{name}")
 
     def list_at(self, s: str) -> str:
         """Where the list of a store begins."""
@@ -124,50 +173,16 @@ class Stores(Vectors):
     def places(self, kind: StoreKind, name: str, place: str) -> str:
         return self.at(f"{name}_{kind.ranking}", place)
 
-    def read_ranked(self, s: str, kind: StoreKind) -> None:
-        put = self.text.put
-        assert kind.ranking is not None
-        ranking = self.plan.rankings[kind.ranking]
-        put(f"j = {self.places(kind, 'bound', 'shift + row')}")
-        with self.text.block_if(None if self.is_new else "j > 0"):
-            node = self.at("start", s)
-            if ranking.equal is not None:
-                node += f" + {self.places(kind, 'from', 'shift + row')} * {self.width}"
-            if ranking.order is None:
-                put(f"node = {node}")
-                self.each(self.add("{x}", f"{self.use('nodes')}[node + {{o}}]"))
-                return
-            put(f"tree = {node} - {self.width}")
-            if self.shape.packs:
-                self.read_tree_in_packs()
-                return
-            with self.text.block("while j > 0"):
-                if self.width == "1":
-                    self.each(self.add("{x}", f"{self.use('nodes')}[tree + j]"))
-                else:
-                    put(f"node = tree + j * {self.width}")
-                    self.each(self.add("{x}", f"{self.use('nodes')}[node + {{o}}]"))
-                put("j &= j - 1")
-
-    def read_tree_in_packs(self) -> None:
-        """The sum of a prefix of ranks stays in a register for each pack."""
-        put = self.text.put
-        with self.over_components("for i in range(low & -8, high, 8)") as offsets:
-            for o in offsets:
-                put("x = nothing" if self.is_new else f"x = load(nothing, pending, at + {o})", "k = j")
-                with self.text.block("while k > 0"):
-                    put(f"x = {self.plus}(x, load(nothing, {self.use('nodes')}, tree + k * width + {o}))", "k &= k - 1")
-                put(f"store(pending, at + {o}, x)")
-
     def add_to_tree_in_packs(self) -> None:
         """A pack of the vector at hand is added to all nodes that its rank is in."""
         put = self.text.put
         with self.over_components("for i in range(low & -8, high, 8)") as offsets:
-            for o in offsets:
-                put(f"x = load(nothing, pending, at + {o})", "k = j")
-                with self.text.block("while k <= size"):
-                    put(f"node = tree + k * width + {o}")
-                    put(f"store(nodes, node, {self.plus}(load(nothing, nodes, node), x))", "k += k & -k")
+            put(*(f"x{k} = load(nothing, pending, at + {o})" for k, o in enumerate(offsets)), "k = j")
+            with self.text.block("while k <= size"):
+                put("node = tree + k * width")
+                for k, o in enumerate(offsets):
+                    put(f"store(nodes, node + {o}, {self.plus}(load(nothing, nodes, node + {o}), x{k}))")
+                put("k += k & -k")
 
     def walk_tree(self, s: str, kind: StoreKind, place: str, line: str, low: str = "low", high: str = "high") -> None:
         """A line for each node of a tree that a rank is in."""

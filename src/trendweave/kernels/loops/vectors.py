@@ -18,6 +18,7 @@ from trendweave.kernels.inputs import Selection
 from trendweave.kernels.loops.plan import LoopPlan
 from trendweave.kernels.loops.text import Text
 
+_OPERATORS = {"shift_down": ">>", "keep_bits": "&", "join_bits": "|"}
 #: Transitions and states that are written one by one; more are gone over in a loop over tables.
 MOST_UNROLLED = 16
 
@@ -79,6 +80,7 @@ class Vectors:
         self.unrolled = max(len(plan.step), len(plan.variable), len(plan.store_kind)) <= MOST_UNROLLED
         self.arrays = shape.lanes or shape.numbers is Numbers.LIMBS
         self.limbs = shape.numbers is Numbers.LIMBS
+        self.packed = False  # what is written is for packs of lanes
         self.zero = {"float64": "0.0", "largest": "NO_TREND", "latest": "NO_TREND"}.get(shape.numbers, "0")
 
     def use(self, name: str) -> str:
@@ -145,20 +147,58 @@ class Vectors:
     def over_components(self, header: str) -> Iterator[list[str]]:
         """A loop over lanes `i`; what is found are the places of all components in a vector."""
         if self.limbs:
-            lanes = "lanes" if self.shape.lanes else "1"
-            with self.text.block(f"for c in range(0, limbs * {self.shape.components} * {lanes}, {lanes})"):
-                with self.text.block(header):
-                    yield ["c + i"]
+            with self.text.block("for c in range(0, limbs * step, lanes)"), self.text.block(header):
+                yield ["c + i"]
             return
         with self.text.block(header):
             yield ["i", *(f"{lanes_of(k)} + i" for k in range(1, self.shape.components))]
 
-    def x(self, component: int) -> str:
-        """A component of the vector at hand; in lane i, with lanes."""
+    # The vector at hand, of which a number per component is in local variables: x0, x1 ...
+
+    @contextmanager
+    def over_lanes(self, packed: bool) -> Iterator[list[str]]:
+        """A loop over lanes `i`, or over packs of eight of them, if vectors have lanes at all; what is found are the
+        places of all components in a vector."""
         if not self.arrays:
-            return f"x{component}"
-        at = {0: "at + i", 1: "at + lanes + i"}.get(component, f"at + {component} * lanes + i")
-        return f"pending[{at}]"
+            yield [str(k) for k in range(self.shape.components)]
+            return
+        self.packed = packed
+        with self.text.block("for i in range(low & -8, high, 8)" if packed else "for i in range(low, high)"):
+            yield ["i", *(f"{lanes_of(k)} + i" for k in range(1, self.shape.components))]
+        self.packed = False
+
+    @contextmanager
+    def over_limbs(self, places: list[str]) -> Iterator[list[str]]:
+        """A loop over the limbs of numbers at such places, if they have any."""
+        if not self.limbs:
+            yield places
+            return
+        with self.text.block("for c in range(0, limbs * step, step)"):
+            yield [f"c + {place}" for place in places]
+
+    def get(self, array: str, place: str) -> str:
+        """A number of an array, or the pack that begins with it."""
+        self.use(array)
+        return f"load(nothing, {array}, {place})" if self.packed else f"{array}[{place}]"
+
+    def set(self, array: str, place: str, value: str) -> None:
+        self.use(array)
+        self.text.put(f"store({array}, {place}, {value})" if self.packed else f"{array}[{place}] = {value}")
+
+    def joined(self, function: str, *operands: str) -> str:
+        """What a function of packs, or the operator in its place, makes of two numbers or packs."""
+        return f"{function}({', '.join(operands)})" if self.packed else f" {_OPERATORS[function]} ".join(operands)
+
+    def add_to(self, name: str, value: str) -> None:
+        """Add to a number or pack in a local variable."""
+        self.text.put(f"{name} = {self.plus}({name}, {value})" if self.packed else self.add(name, value))
+
+    def add_to_entry(self, array: str, place: str, value: str) -> None:
+        """Add to a number or pack of an array."""
+        if self.packed:
+            self.set(array, place, f"{self.plus}({self.get(array, place)}, {value})")
+        else:
+            self.text.put(self.add(f"{self.use(array)}[{place}]", value))
 
     @property
     def width(self) -> str:

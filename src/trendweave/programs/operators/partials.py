@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
-from trendweave.programs.operators.exact_sums import ExactSums, join, trimmed
-from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
-from trendweave.programs.operators.measured import Measured, codes_of, is_float
+from trendweave.programs.operators.measured import LEAST, MOST, Measured, codes_of
+from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
 
 
 @dataclass(frozen=True)
@@ -22,14 +20,14 @@ class ColumnPart:
         high: Codes of the largest values that are no NaN.
         known: How many values are not NULL.
         nans: How many of these are NaN.
-        sums: Exact sums of finite values.
+        sums: Their sums.
     """
 
     low: np.ndarray
     high: np.ndarray
     known: np.ndarray
     nans: np.ndarray
-    sums: ExactSums
+    sums: Sums
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Partials:
 def nothing(columns: int) -> Partials:
     """No slice at all."""
     none = np.empty(0, np.int64)
-    empty = ColumnPart(none, none, none, none, ExactSums(np.zeros((1, 0), np.int64), 0))
+    empty = ColumnPart(none, none, none, none, no_sums(0, of_floats=False))
     return Partials(none, none, none, none, (empty,) * columns)
 
 
@@ -96,7 +94,7 @@ def _join(parts: Sequence[Partials]) -> Partials:
             np.concatenate([own.high for own in owns]),
             np.concatenate([own.known for own in owns]),
             np.concatenate([own.nans for own in owns]),
-            join([own.sums for own in owns]),
+            join_sums([own.sums for own in owns]),
         )
         for owns in zip(*(part.columns for part in parts), strict=True)
     ]
@@ -145,7 +143,6 @@ def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
 def summarise(
     times: np.ndarray,
     measured: Sequence[Measured],
-    kinds: Sequence[pa.DataType],
     starts: np.ndarray,
     numbers: np.ndarray,
 ) -> Partials:
@@ -154,17 +151,35 @@ def summarise(
     Args:
         times: Ascending.
         measured: Columns in the same order.
-        kinds: Their types.
         starts: Where slices begin, and the end of the last one.
         numbers: The slices.
     """
-    parts = []
-    for own, kind in zip(measured, kinds, strict=True):
-        if is_float(kind):
-            limbs, base, low, high, known, nans = summarise_floats(own.values, own.valid, starts)
-        else:
-            limbs, low, high, known = summarise_whole(own.values, own.valid, starts)
-            base, nans = 0, np.zeros(known.size, np.int64)
-        sums = trimmed(np.ascontiguousarray(limbs.T), base)
-        parts.append(ColumnPart(codes_of(low), codes_of(high), known, nans, sums))
+    parts = [summarise_column(own, starts) for own in measured]
+    parts = [replace(part, low=codes_of(part.low), high=codes_of(part.high)) for part in parts]
     return Partials(numbers, np.diff(starts), times[starts[:-1]], times[starts[1:] - 1], tuple(parts))
+
+
+def summarise_column(column: Measured, starts: np.ndarray) -> ColumnPart:
+    """A column in slices, with values instead of codes as bounds.
+
+    Args:
+        column: In order.
+        starts: Where slices begin, and the end of the last one; none is empty.
+    """
+    values, valid, starts = column.values, column.valid, starts[:-1]
+    is_float = values.dtype == np.float64
+    none = np.zeros(starts.size, np.int64)
+    if not starts.size:
+        return ColumnPart(values[:0], values[:0], none, none, no_sums(0, is_float))
+    known = np.ones(values.size, np.bool_) if valid is None else valid
+    added = values if valid is None else np.where(valid, values, values.dtype.type(0))
+    bounded = known & ~np.isnan(values) if is_float else known
+    least, most = (-np.inf, np.inf) if is_float else (LEAST, MOST)
+    low, high = (values, values) if bounded.all() else (np.where(bounded, values, end) for end in (most, least))
+    return ColumnPart(
+        np.minimum.reduceat(low, starts),
+        np.maximum.reduceat(high, starts),
+        np.add.reduceat(known, starts, dtype=np.int64),
+        np.add.reduceat(known & ~bounded, starts, dtype=np.int64) if is_float else none,
+        sums_of(added).add_runs(starts),
+    )

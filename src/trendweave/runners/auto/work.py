@@ -14,7 +14,7 @@ from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
 from trendweave.programs.operators.joins.pair_tests import FEW
 from trendweave.programs.operators.joins.ways import NARROW
-from trendweave.programs.trends.linked.served import why_not_linked
+from trendweave.programs.trends.lists.edges import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
 _SCANNED = frozenset({Way.SCAN})

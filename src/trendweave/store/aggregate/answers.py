@@ -1,4 +1,4 @@
-"""Slices added up to windows, and written as a table. No sum is rounded before the last step."""
+"""Slices added up to windows, and written as a table."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.partial_answers import aggregate_slices, sum_between
 from trendweave.programs.operators.partials import Partials
+from trendweave.programs.operators.sums import count_between
+from trendweave.programs.operators.windows.aggregates import SlicedColumn, write_aggregate
+from trendweave.results.types import single_aggregate_type
 from trendweave.rows.times import TimeType, as_times
 from trendweave.store.aggregate.question import Wanted
 from trendweave.store.aggregate.windows import Windows
@@ -43,15 +45,16 @@ def write_aggregates(
     slices: Partials, wanted: Sequence[Wanted], columns: Sequence[str], low: np.ndarray, high: np.ndarray
 ) -> dict[str, pa.Array]:
     """The aggregates of windows, each of which has the slices low[i] <= place < high[i]; both ascend."""
-    events = sum_between(slices.count, low, high)
+    events = count_between(slices.count, low, high)
     made = {}
     for one in wanted:
         if one.column is None:
             made[one.name] = pa.array(events, pa.int64())
         else:
-            made[one.name] = aggregate_slices(
-                one.function, one.kind, slices.columns[list(columns).index(one.column)], low, high
-            )
+            part = slices.columns[list(columns).index(one.column)]
+            result = single_aggregate_type(one.function, one.kind, "decimal")
+            column = SlicedColumn(one.kind, part, low, high)
+            made[one.name] = write_aggregate(one.function, result, column, one.column)
     return made
 
 

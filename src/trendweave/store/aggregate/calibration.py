@@ -55,8 +55,7 @@ def measure_costs(store: Snapshot) -> Costs:
 def _read(store: Snapshot, numbers: np.ndarray, columns: tuple[str, ...], windows: Windows) -> int:
     """Read some row groups as a replay does; how many slices they have."""
     reader = GroupRows(store.open_files, store.schema, store.time, store.kind, columns)
-    kinds = [store.schema.field(name).type for name in columns]
-    return sum(fold(rows, windows, kinds).size for rows in reader.read(group_files(store, numbers)))
+    return sum(fold(rows, windows).size for rows in reader.read(group_files(store, numbers)))
 
 
 def _seconds(work: Callable[[], object]) -> float:

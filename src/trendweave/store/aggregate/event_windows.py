@@ -119,7 +119,7 @@ def _fold(rows: Rows, stretches: _Stretches, begins: np.ndarray, question: Quest
     place = np.arange(own.size) - np.searchsorted(own, own)
     slices = windows.slice_of(begins[own] + place)
     starts = np.flatnonzero(np.concatenate(([True], slices[1:] != slices[:-1])))
-    return summarise(rows.times, rows.columns, question.kinds, np.append(starts, own.size), slices[starts])
+    return summarise(rows.times, rows.columns, np.append(starts, own.size), slices[starts])
 
 
 def _add_up(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.programs.operators.partials import ColumnPart, Partials
+from trendweave.programs.operators.sums import Sums
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 
 _OWN = ("number", "count", "first", "last")
@@ -16,12 +16,10 @@ _OF_COLUMN = ("low", "high", "known", "nans")
 def to_bytes(part: Partials) -> bytes:
     """Write slices."""
     columns = {key: getattr(part, key) for key in _OWN}
-    bases = []
     for place, own in enumerate(part.columns):
         columns |= {f"{key}/{place}": getattr(own, key) for key in _OF_COLUMN}
-        columns |= {f"limb/{place}/{limb}": words for limb, words in enumerate(own.sums.limbs)}
-        bases.append(f"{own.sums.base}:{own.sums.limbs.shape[0]}")
-    return as_stream(pa.table(columns).replace_schema_metadata({"bases": ",".join(bases)}))
+        columns |= {f"sum/{place}/{number}": words for number, words in enumerate(own.sums.parts)}
+    return as_stream(pa.table(columns))
 
 
 def from_bytes(data: bytes) -> Partials:
@@ -31,12 +29,11 @@ def from_bytes(data: bytes) -> Partials:
     def column(name: str) -> np.ndarray:
         return table.column(name).to_numpy()
 
-    written = (table.schema.metadata or {}).get(b"bases", b"").decode()
-    columns = []
-    for place, pair in enumerate(written.split(",") if written else ()):
-        base, width = map(int, pair.split(":"))
-        limbs = np.stack([column(f"limb/{place}/{limb}") for limb in range(width)])
+    columns: list[ColumnPart] = []
+    while f"low/{len(columns)}" in table.column_names:
+        place = len(columns)
+        parts = [column(name) for name in table.column_names if name.startswith(f"sum/{place}/")]
         low, high, known, nans = (column(f"{key}/{place}") for key in _OF_COLUMN)
-        columns.append(ColumnPart(low, high, known, nans, ExactSums(limbs, base)))
+        columns.append(ColumnPart(low, high, known, nans, Sums(np.stack(parts))))
     number, count, first, last = (column(key) for key in _OWN)
     return Partials(number, count, first, last, tuple(columns))

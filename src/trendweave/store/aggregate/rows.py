@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -131,7 +131,6 @@ class GroupRows:
 def fold(
     rows: Rows,
     windows: Windows | None,
-    kinds: Sequence[pa.DataType],
     kept: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Partials:
     """The slices of some events.
@@ -139,12 +138,11 @@ def fold(
     Args:
         rows: In any order; with `kept`, in order of time inside each row group.
         windows: Of time; None for one slice over all.
-        kinds: The types of their columns.
         kept: Where rows begin and end that are wanted, where others lie between them.
     """
     times, order = in_time_order(rows.times)
     if kept is not None and order is not None:
-        return fold(keep_stretches(rows, kept), windows, kinds)
+        return fold(keep_stretches(rows, kept), windows)
     if windows is None:
         starts = np.array([0, times.size]) if times.size else np.zeros(1, np.int64)
         numbers = np.zeros(starts.size - 1, np.int64)
@@ -153,12 +151,12 @@ def fold(
         starts, numbers = cut_slices(times, windows.slide, windows.rest)
     measured = [own if order is None else own.take(order) for own in rows.columns]
     if kept is None:
-        return summarise(times, measured, kinds, starts, numbers)
+        return summarise(times, measured, starts, numbers)
     # Runs end with slices and with stretches; those that begin outside of all stretches are left out.
     edges = np.unique(np.concatenate((starts, *kept)))
     numbers = numbers[np.searchsorted(starts, edges[:-1], "right") - 1]
     inside = np.searchsorted(kept[0], edges[:-1], "right") > np.searchsorted(kept[1], edges[:-1], "right")
-    return choose(summarise(times, measured, kinds, edges, numbers), np.flatnonzero(inside))
+    return choose(summarise(times, measured, edges, numbers), np.flatnonzero(inside))
 
 
 def keep_stretches(rows: Rows, kept: tuple[np.ndarray, np.ndarray]) -> Rows:
@@ -172,7 +170,6 @@ def keep_stretches(rows: Rows, kept: tuple[np.ndarray, np.ndarray]) -> Rows:
 def fold_by_key(
     rows: Rows,
     windows: Windows | None,
-    kinds: Sequence[pa.DataType],
     keys: np.ndarray,
     count: int,
 ) -> Partials:
@@ -181,7 +178,6 @@ def fold_by_key(
     Args:
         rows: In any order.
         windows: Of time; None for one slice over all.
-        kinds: The types of their columns.
         keys: The group of each event.
         count: More than the highest of these.
     """
@@ -194,5 +190,5 @@ def fold_by_key(
     own = keys[order]
     changes = (slices[1:] != slices[:-1]) | (own[1:] != own[:-1])
     starts = np.flatnonzero(np.concatenate(([True], changes, [True]))) if times.size else np.zeros(1, np.int64)
-    found = summarise(times, [column.take(order) for column in rows.columns], kinds, starts, slices[starts[:-1]])
+    found = summarise(times, [column.take(order) for column in rows.columns], starts, slices[starts[:-1]])
     return replace(found, group=own[starts[:-1]])

@@ -157,12 +157,12 @@ def fold_groups(
     for some in rows:
         own, stretches = kept.find(some)
         if grouped is None:
-            part = fold(own, question.windows, question.kinds, stretches)
+            part = fold(own, question.windows, stretches)
         else:
             own = own if stretches is None else keep_stretches(own, stretches)
             assert own.keys is not None, "columns that events are grouped by were read"
             keys = grouped.of_rows(own.keys)
-            part = fold_by_key(own, question.windows, question.kinds, keys, max(1, grouped.size))
+            part = fold_by_key(own, question.windows, keys, max(1, grouped.size))
         parts.append(part)
         held += part.size
         if held > _MERGED:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.exact_sums import ExactSums, join, trimmed
 from trendweave.programs.operators.measured import NAN_CODE, codes_of, is_float, is_measured, is_text, measure
+from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
 from trendweave.rows.times import TimeType
 from trendweave.store.index.array_file import DamagedIndex
 from trendweave.store.index.footers import FileGroups
@@ -34,7 +34,7 @@ class BlockColumn:
         nulls: How many values are NULL; where blocks are not exact, at most so many.
         nans: How many are NaN.
         known: Whether the rest is known. Where it is not, values may be anything.
-        sums: The exact sums of finite values; zero where nothing is known.
+        sums: Their sums; zero where nothing is known.
     """
 
     low: np.ndarray
@@ -42,7 +42,7 @@ class BlockColumn:
     nulls: np.ndarray
     nans: np.ndarray
     known: np.ndarray
-    sums: ExactSums
+    sums: Sums
 
 
 class Blocks:
@@ -176,7 +176,7 @@ class Blocks:
             else np.concatenate([np.empty(0, np.int64), *(getattr(column, key) for column in columns)])[self._order]
             for key in ("low", "high", "known", "nans")
         )
-        sums = join([column.sums for column in columns]).take(self._order) if self.size else join([])
+        sums = join_sums([no_sums(0, is_float(kind)), *(column.sums for column in columns)]).take(self._order)
         told = np.concatenate([np.empty(0, np.bool_), *(whether for _, whether in parts)])[self._order]
         return BlockColumn(low.astype(dtype), high.astype(dtype), self.count - known, nans, told, sums)
 
@@ -216,11 +216,8 @@ def _same_value(text: str | None, count: np.ndarray, kind: pa.DataType) -> Numbe
     if found is None:
         return None
     value = int(found.values[0])
-    sums = [value * events for events in count.tolist()]
-    limbs = np.array([[total & 0xFFFFFFFF, total >> 32 & 0xFFFFFFFF, total >> 64] for total in sums], np.int64)
-    exact = trimmed(np.ascontiguousarray(limbs.reshape(-1, 3).T), 0)
     same = np.full(count.size, value)
-    return NumberColumn(same, same, count, np.zeros(count.size, np.int64), exact)
+    return NumberColumn(same, same, count, np.zeros(count.size, np.int64), sums_of(same).times(count))
 
 
 def _all_null(size: int, kind: pa.DataType) -> NumberColumn:
@@ -230,4 +227,4 @@ def _all_null(size: int, kind: pa.DataType) -> NumberColumn:
     else:
         low, high = np.full(size, 2**63 - 1), np.full(size, -(2**63))
     none = np.zeros(size, np.int64)
-    return NumberColumn(low, high, none, none, ExactSums(np.zeros((1, size), np.int64), 0))
+    return NumberColumn(low, high, none, none, no_sums(size, is_float(kind)))

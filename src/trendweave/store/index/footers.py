@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trendweave.errors import DataError
-from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.programs.operators.measured import is_float, measure
+from trendweave.programs.operators.sums import no_sums
 from trendweave.rows.times import TimeType, as_steps
 from trendweave.store.index.light import compressed_size, own_schema
 from trendweave.store.index.light_index import NumberColumn
@@ -87,4 +87,4 @@ class FileGroups:
         none = np.zeros(self.size, np.int64)
         at_least = np.array([self._count_known(number, name) for number in range(self.size)], np.int64)
         nans = np.where(told, self.count, 0) if floats and name in self.schema.names else none
-        return NumberColumn(low, high, at_least, nans, ExactSums(np.zeros((1, self.size), np.int64), 0)), told
+        return NumberColumn(low, high, at_least, nans, no_sums(self.size, floats)), told

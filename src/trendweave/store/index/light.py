@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from trendweave.programs.operators.exact_sums import ExactSums, join, stored, trimmed
-from trendweave.programs.operators.kernels.summaries import summarise_floats, summarise_whole
-from trendweave.programs.operators.measured import is_float, is_measured, is_text, measure
+from trendweave.programs.operators.measured import is_measured, is_text, measure
+from trendweave.programs.operators.partials import ColumnPart, summarise_column
+from trendweave.programs.operators.sums import join_sums
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.store.index.texts import TextSets
 from trendweave.store.kernels.cutting import cut_blocks
@@ -34,20 +34,15 @@ _OWN, _OF_NUMBER, _OF_TEXT = 28, 36, 8
 class _Column:
     """What is gathered of a column of numbers."""
 
-    low: list[np.ndarray] = field(default_factory=list)
-    high: list[np.ndarray] = field(default_factory=list)
-    known: list[np.ndarray] = field(default_factory=list)
-    nans: list[np.ndarray] = field(default_factory=list)
-    sums: list[ExactSums] = field(default_factory=list)
+    parts: list[ColumnPart] = field(default_factory=list)
 
-    def arrays(self) -> tuple[dict[str, np.ndarray], int]:
-        sums = join(self.sums)
-        made = {"low": np.concatenate(self.low), "high": np.concatenate(self.high), "sum": stored(sums)}
-        known, nans = np.concatenate(self.known), np.concatenate(self.nans)
-        made["known"] = known.astype(np.uint32)
-        if nans.any():
-            made["nans"] = nans.astype(np.uint32)
-        return made, sums.base
+    def arrays(self) -> dict[str, np.ndarray]:
+        low, high, known, nans = (
+            np.concatenate([getattr(part, name) for part in self.parts]) for name in ("low", "high", "known", "nans")
+        )
+        sums = join_sums([part.sums for part in self.parts])
+        made = {"low": low, "high": high, "sum": sums.parts.reshape(-1), "known": known.astype(np.uint32)}
+        return made | ({"nans": nans.astype(np.uint32)} if nans.any() else {})
 
 
 @dataclass
@@ -131,11 +126,9 @@ def build_light(
         "rows": rows,
         "bytes": sizes,
     }
-    bases = {}
     for name, column in columns.items():
-        if column is not None and column.low:
-            made, bases[name] = column.arrays()
-            arrays |= {f"number/{name}/{key}": array for key, array in made.items()}
+        if column is not None and column.parts:
+            arrays |= {f"number/{name}/{key}": array for key, array in column.arrays().items()}
     for name, gathered in sets.items():
         arrays |= {f"text/{name}/{key}": array for key, array in gathered.arrays().items()}
     facts = {
@@ -143,7 +136,6 @@ def build_light(
         "no_time": no_time,
         "events_per_block": events,
         "pace": pace.told() if not no_time else (-1, -1),
-        "bases": bases,
         "schema": schema.serialize().to_pybytes().hex(),
     }
     return facts, arrays
@@ -188,16 +180,7 @@ def _gather(
     if column is None or measured is None:
         return None  # some value does not fit: nothing is known of this column in this file
     measured = measured if order is None else measured.take(order)
-    if is_float(values.type):
-        limbs, base, low, high, known, nans = summarise_floats(measured.values, measured.valid, starts)
-    else:
-        limbs, low, high, known = summarise_whole(measured.values, measured.valid, starts)
-        base, nans = 0, np.zeros(known.size, np.int64)
-    column.low.append(low)
-    column.high.append(high)
-    column.known.append(known)
-    column.nans.append(nans)
-    column.sums.append(trimmed(np.ascontiguousarray(limbs.T), base))
+    column.parts.append(summarise_column(measured, starts))
     return column
 
 

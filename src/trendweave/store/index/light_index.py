@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.exact_sums import ExactSums, loaded
+from trendweave.programs.operators.sums import Sums
 from trendweave.store.index.array_file import ArrayFile, DamagedIndex
 from trendweave.store.index.texts import compare_texts, from_bytes, may_hold_text, may_hold_words
 
@@ -22,14 +22,14 @@ class NumberColumn:
         high: The largest one.
         known: How many values are not NULL.
         nans: How many of these are NaN.
-        sums: The exact sums of the finite ones.
+        sums: Their sums.
     """
 
     low: np.ndarray
     high: np.ndarray
     known: np.ndarray
     nans: np.ndarray
-    sums: ExactSums
+    sums: Sums
 
 
 class LightIndex:
@@ -72,7 +72,7 @@ class LightIndex:
             return None
         low, high, known = (source.array(start + key) for key in ("low", "high", "known"))
         nans = source.array(f"{start}nans") if f"{start}nans" in source else np.zeros(self.size, np.uint32)
-        sums = loaded(source.array(f"{start}sum"), int(source.facts["bases"][name]), self.size)
+        sums = Sums(source.array(f"{start}sum").reshape(1 if low.dtype == np.float64 else 2, self.size))
         return NumberColumn(low, high, known.astype(np.int64), nans.astype(np.int64), sums)
 
     def may_hold_text(self, name: str, operator: str, value: str) -> np.ndarray:

@@ -22,7 +22,7 @@ from trendweave.store.layout.places import OWN_FOLDER, Place
 _LOG = logging.getLogger("trendweave")
 _FOLDER = f"{OWN_FOLDER}/index"
 _LIGHT, _BY, _END = ".light", ".by-", ".twx"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.programs.operators.measured import codes_of
+from trendweave.programs.operators.sums import Sums
 from trendweave.store.index.blocks import Blocks
 
 #: Nodes below a node.
@@ -49,7 +49,7 @@ class ColumnLevel:
         high: Codes of the largest values that are no NaN.
         known: How many values are not NULL.
         nans: How many of these are NaN.
-        sums: Exact sums of finite values.
+        sums: Their sums.
         told: Whether the rest is known.
     """
 
@@ -57,7 +57,7 @@ class ColumnLevel:
     high: np.ndarray
     known: np.ndarray
     nans: np.ndarray
-    sums: ExactSums
+    sums: Sums
     told: np.ndarray
 
 

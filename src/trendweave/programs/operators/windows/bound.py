@@ -52,7 +52,9 @@ class BoundWindows:
     @property
     def facts(self) -> tuple[str, ...]:
         asked = (repr(self.plan.window), repr(self.plan.outputs), *self.plan.keys, "by", *self.plan.order_by)
-        return ("windows", self.plan.text, self.time, self.numbers, *asked)
+        # States of windows of time hold sums of floats, where earlier ones held limbs.
+        kind = "windows" if isinstance(self.window, RowCount) else "windows of slices"
+        return (kind, self.plan.text, self.time, self.numbers, *asked)
 
     @property
     def work(self) -> Work:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.programs.carry import FOLDED
-from trendweave.programs.operators.partial_answers import aggregate_slices, sum_between
+from trendweave.programs.operators.sums import count_between
+from trendweave.programs.operators.windows.aggregates import SlicedColumn, write_aggregate
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, WindowEdges, time_windows
 from trendweave.programs.operators.windows.ordered_rows import order_rows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
@@ -94,10 +95,11 @@ class FoldedSteps:
     def _value(self, slices: Slices, edges: WindowEdges, number: int) -> pa.Array:
         asked = self.program.outputs.asked[number]
         if asked.path is None:
-            return pa.array(sum_between(slices.parts.count, edges.low, edges.high))
+            return pa.array(count_between(slices.parts.count, edges.low, edges.high))
         place = self.program.folded_paths.index(asked.path)
         kind = self.program.folded_columns[place][1]
-        return aggregate_slices(asked.function, kind, slices.parts.columns[place], edges.low, edges.high)
+        column = SlicedColumn(kind, slices.parts.columns[place], edges.low, edges.high)
+        return write_aggregate(asked.function, asked.result, column, ".".join(asked.path))
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         return 0, 0

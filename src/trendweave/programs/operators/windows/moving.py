@@ -1,48 +1,38 @@
-"""What computes sums and extremes of windows: compiled loops of this process, or a graphics card."""
+"""Counts, sums and extremes between the edges of windows: by loops of this process, or on a GPU."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from trendweave.gpu.card import Card, find_card, memory_told
-from trendweave.gpu.windows import (
-    LimbSums,
-    count_flags,
-    extremes,
-    put_stretches,
-    sum_floats,
-    sum_whole,
-)
-from trendweave.gpu.windows import mean_whole as mean_whole_on_card
-from trendweave.programs.operators.exact_sums import settled
-from trendweave.programs.operators.kernels.rounding import round_quotients
-from trendweave.programs.operators.kernels.sliding import largest_between, smallest_between
+from trendweave.gpu.windows import Stretches, count_flags, extremes, ordered_codes, put_stretches, sum_floats, sum_whole
+from trendweave.programs.operators.measured import codes_of
+from trendweave.programs.operators.sums import Sums, fold_between, sums_of, sums_of_words
 from trendweave.programs.operators.windows.edges import WindowEdges
-from trendweave.programs.operators.windows.sums import mean_whole, sum_or_mean, sum_words
 
 
 class Moving(Protocol):
-    """Sums, means and extremes of values with a place each, over the places of windows."""
+    """What is computed of values with a place each, over the places of windows; no window is empty. Values lie where
+    they are computed: in arrays of `xp`."""
 
-    def count(self, flags: np.ndarray) -> np.ndarray:
-        """How many flags are set in each window."""
+    xp: Any
 
-    def sum_words(self, values: np.ndarray) -> np.ndarray:
-        """Sums of int64 values: int64[windows, 2], the lower word first."""
+    def lengths(self) -> np.ndarray:
+        """How many places each window has."""
 
-    def mean_whole(self, values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
-        """The same divided by whole numbers from 1 to 2**32 - 1, rounded once."""
+    def count(self, flags: Any) -> np.ndarray:
+        """How many flags are set in each window, or the sums of whole numbers that 64 bits hold."""
 
-    def sum_or_mean(self, values: np.ndarray, divisors: np.ndarray | None) -> np.ndarray:
-        """Sums of finite floats, divided where there are divisors, rounded once."""
+    def sum(self, values: Any) -> Sums:
+        """Sums of floats, or of whole numbers."""
 
-    def smallest(self, values: np.ndarray) -> np.ndarray:
-        """The smallest int64 value of each window, which has one."""
+    def codes(self, values: Any) -> Any:
+        """Floats as int64 numbers of the same order."""
 
-    def largest(self, values: np.ndarray) -> np.ndarray:
-        """The largest one."""
+    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
+        """The smallest or the largest int64 number of each window."""
 
 
 def moving(device: str, edges: WindowEdges) -> Moving:
@@ -51,83 +41,81 @@ def moving(device: str, edges: WindowEdges) -> Moving:
     Raises:
         ExecutionError: There is no card, and one is asked for.
     """
-    return MovingOnCard(find_card(), edges) if device == "gpu" else MovingHere(edges)
+    if device != "gpu":
+        return MovingHere(edges)
+    card = find_card()
+    with memory_told(card):
+        return MovingOnCard(card, put_stretches(card, edges.low, edges.high))
 
 
 class MovingHere:
-    """By compiled loops."""
+    """By loops of this process."""
+
+    xp: Any = np
 
     def __init__(self, edges: WindowEdges) -> None:
+        self._edges = edges
         self._low, self._high = edges.low, edges.high
+
+    def lengths(self) -> np.ndarray:
+        return self._high - self._low
 
     def count(self, flags: np.ndarray) -> np.ndarray:
         total = np.zeros(flags.size + 1, np.int64)
         np.cumsum(flags, out=total[1:])
-        return total[self._high] - total[self._low]
+        return self._edges.last(total[1:]) - self._edges.first(total[:-1])
 
-    def sum_words(self, values: np.ndarray) -> np.ndarray:
-        return sum_words(values, self._low, self._high)
+    def sum(self, values: np.ndarray) -> Sums:
+        if values.dtype == np.float64:
+            return Sums(fold_between("sum", values, self._low, self._high)[None])
+        longest = int(self.lengths().max(initial=0))
+        largest = max(-int(values.min(initial=0)), int(values.max(initial=0)))
+        if largest * longest < 2**63:  # differences of totals are right even where totals have wrapped around
+            return Sums(self.count(values)[None])
+        return sums_of(values).between(self._low, self._high)
 
-    def mean_whole(self, values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
-        return mean_whole(values, self._low, self._high, divisors)
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        return codes_of(values)
 
-    def sum_or_mean(self, values: np.ndarray, divisors: np.ndarray | None) -> np.ndarray:
-        return sum_or_mean(values, self._low, self._high, divisors)
-
-    def smallest(self, values: np.ndarray) -> np.ndarray:
-        return smallest_between(values, self._low, self._high)
-
-    def largest(self, values: np.ndarray) -> np.ndarray:
-        return largest_between(values, self._low, self._high)
+    def extreme(self, codes: np.ndarray, largest: bool) -> np.ndarray:
+        return fold_between("most" if largest else "least", codes, self._low, self._high)
 
 
 class MovingOnCard:
-    """On a graphics card, the same numbers: sums are exact there, too."""
+    """On a GPU. Values that lie in this process are put there."""
 
-    def __init__(self, card: Card, edges: WindowEdges) -> None:
-        self._card = card
+    def __init__(self, card: Card, stretches: Stretches) -> None:
+        self._card, self._stretches, self.xp = card, stretches, card.xp
+
+    def _put(self, values: Any) -> Any:
+        return self._card.put(values) if isinstance(values, np.ndarray) else values
+
+    def lengths(self) -> np.ndarray:
+        return self._card.get(self._stretches.lengths(self._card))
+
+    def count(self, flags: Any) -> np.ndarray:
+        with memory_told(self._card):
+            return self._card.get(count_flags(self._card, self._put(flags).astype(np.uint8), self._stretches))
+
+    def sum(self, values: Any) -> Sums:
+        card, stretches = self._card, self._stretches
         with memory_told(card):
-            self._stretches = put_stretches(card, edges.low, edges.high)
+            values = self._put(values)
+            if values.dtype.kind != "f":
+                return sums_of_words(card.get(sum_whole(card, values.astype(np.int64), None, stretches)))
+            found = sum_floats(card, values, None, stretches)
+            if found is not None:
+                return Sums(card.get(found)[None])
+            # Floats too far apart for whole numbers of two words.
+            low, high = (card.get(ends) for ends in stretches.ends(card))
+        order = np.lexsort((high, low))
+        sums = np.empty(low.size)
+        sums[order] = fold_between("sum", card.get(values).astype(np.float64), low[order], high[order])
+        return Sums(sums[None])
 
-    def count(self, flags: np.ndarray) -> np.ndarray:
-        card = self._card
-        with memory_told(card):
-            return card.get(count_flags(card, card.put(flags.astype(np.uint8)), self._stretches))
+    def codes(self, values: Any) -> Any:
+        return ordered_codes(self._card, self._put(values))
 
-    def sum_words(self, values: np.ndarray) -> np.ndarray:
-        card = self._card
-        with memory_told(card):
-            return card.get(sum_whole(card, card.put(values), None, self._stretches))
-
-    def mean_whole(self, values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
-        card = self._card
-        with memory_told(card):
-            means = mean_whole_on_card(card, card.put(values), None, self._stretches, card.put(_whole(divisors)))
-            return card.get(means)
-
-    def sum_or_mean(self, values: np.ndarray, divisors: np.ndarray | None) -> np.ndarray:
-        card = self._card
-        with memory_told(card):
-            by = None if divisors is None else card.put(_whole(divisors))
-            found = sum_floats(card, card.put(values), None, self._stretches, by)
-            if not isinstance(found, LimbSums):
-                return card.get(found)
-        # Floats so far apart that two words do not hold them are rounded here.
-        sums = settled(found.limbs, 0)
-        divisors = np.ones(sums.size, np.int64) if divisors is None else divisors
-        return round_quotients(sums.limbs, found.unit + 32 * sums.base, divisors)
-
-    def smallest(self, values: np.ndarray) -> np.ndarray:
-        return self._extreme(values, largest=False)
-
-    def largest(self, values: np.ndarray) -> np.ndarray:
-        return self._extreme(values, largest=True)
-
-    def _extreme(self, values: np.ndarray, largest: bool) -> np.ndarray:
-        card = self._card
-        with memory_told(card):
-            return card.get(extremes(card, card.put(values), self._stretches, largest))
-
-
-def _whole(divisors: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(divisors, np.int64)
+    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
+        with memory_told(self._card):
+            return self._card.get(extremes(self._card, self._put(codes), self._stretches, largest))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from trendweave.errors import Problem
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
 from trendweave.planning.plan import Path
-from trendweave.programs.operators.windows.aggregates import WindowColumn, count_rows
+from trendweave.programs.operators.windows.aggregates import Windowed, read_column, write_aggregate
 from trendweave.programs.operators.windows.bound import BoundWindows
 from trendweave.programs.operators.windows.edges import (
     ALL_WINDOWS,
@@ -58,16 +58,17 @@ class WindowAggregates(BoundWindows):
 
     def write(self, rows: OrderedRows, edges: WindowEdges, counted: bool = False) -> pa.Table:
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
-        seen: dict[Path, WindowColumn] = {}
+        seen: dict[Path, Windowed] = {}
         means = moving(self.device, edges)
         values = []
         for asked in self.outputs.asked:
             if asked.path is None:
-                values.append(count_rows(edges))
+                values.append(pa.array(edges.high - edges.low))
                 continue
+            shown = ".".join(asked.path)
             if asked.path not in seen:
-                seen[asked.path] = WindowColumn(rows, self.columns[asked.path], ".".join(asked.path), edges, means)
-            values.append(seen[asked.path].write(asked.function, asked.result))
+                seen[asked.path] = read_column(rows, self.columns[asked.path], shown, means)
+            values.append(write_aggregate(asked.function, asked.result, seen[asked.path], shown))
         return self.finish(rows, edges, values, counted)
 
     def finish(

@@ -3,41 +3,26 @@ result rows come back."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.gpu.card import Card
 from trendweave.gpu.columns import CardColumn
-from trendweave.gpu.ordering import Order, key_numbers, order_rows, value_codes
+from trendweave.gpu.ordering import Order, key_numbers, order_rows
 from trendweave.gpu.tables import CardTable, get_values
-from trendweave.gpu.windows import (
-    LimbSums,
-    Stretches,
-    add_infinities,
-    count_flags,
-    extremes,
-    mean_whole,
-    ordered_codes,
-    sum_floats,
-    sum_whole,
-)
+from trendweave.gpu.windows import Stretches
 from trendweave.language.syntax_tree import CalculatedName
 from trendweave.planning.operator_plans import RowCount
-from trendweave.programs.operators.exact_sums import settled
-from trendweave.programs.operators.kernels.rounding import round_quotients
 from trendweave.programs.operators.measured import is_float
 from trendweave.programs.operators.value_order import value_order
-from trendweave.programs.operators.windows.aggregates import WindowColumn
+from trendweave.programs.operators.windows.aggregates import MeasuredColumn, write_aggregate
 from trendweave.programs.operators.windows.edges import check_windows, last_moments
+from trendweave.programs.operators.windows.moving import MovingOnCard
 from trendweave.programs.operators.windows.program import WindowAggregates, shown_key
 from trendweave.rows.ordering import take_rows
 from trendweave.rows.times import as_times
 from trendweave.rows.window_arrays import count_window_edges, time_window_edges
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def is_resident(program: WindowAggregates) -> bool:
@@ -116,15 +101,19 @@ def _write(
     start: np.ndarray,
     end: np.ndarray,
 ) -> pa.Table:
-    card, seen, values = table.card, {}, []
+    card, seen, values = table.card, dict[str, MeasuredColumn](), []
+    moving = MovingOnCard(card, stretches)
     for asked in program.outputs.asked:
         if asked.path is None:
-            values.append(pa.array(card.get(stretches.lengths(card))))
+            values.append(pa.array(moving.lengths()))
             continue
         name = asked.path[0]
         if name not in seen:
-            seen[name] = ResidentColumn(card, table.columns[name], ".".join(asked.path), order, stretches)
-        values.append(seen[name].write(asked.function, asked.result))
+            column = table.columns[name]
+            whole = column.values if is_float(column.kind) else column.values.astype(np.int64)
+            valid = None if column.valid is None else order.arrange(column.valid) != 0
+            seen[name] = MeasuredColumn(column.kind, order.arrange(whole), valid, moving)
+        values.append(write_aggregate(asked.function, asked.result, seen[name], name))
     first = order.starts[key]
     rows = first if order.order is None else order.order[first]
     keys = [shown_key(_values_of(table, name, rows)) for name in program.plan.keys]
@@ -145,59 +134,3 @@ def _values_of(table: CardTable, name: str, rows: Any) -> pa.Array:
     origin = card.get(rows if table.origin is None else table.origin[rows])
     column = take_rows(table.rest.column(name), origin)
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-class ResidentColumn(WindowColumn):
-    """A column on the card, as windows see it."""
-
-    def __init__(self, card: Card, column: CardColumn, shown: str, order: Order, stretches: Stretches) -> None:
-        self._card, self._shown, self.kind = card, shown, column.kind
-        self._values = order.arrange(column.values)
-        self._flags = None if column.valid is None else order.arrange(column.valid)
-        self._stretches = stretches
-        self._moving = cast(Any, self)  # sums are asked of it by name
-
-    @cached_property
-    def _valid(self) -> Any | None:
-        return self._flags
-
-    @cached_property
-    def known(self) -> np.ndarray:
-        stretches = self._stretches
-        if self._flags is None:
-            return self._card.get(stretches.lengths(self._card))
-        return self._card.get(count_flags(self._card, self._flags, stretches))
-
-    @cached_property
-    def _measured(self) -> Any:
-        return value_codes(self._card, CardColumn(pa.int64(), self._values, None))
-
-    def sum_words(self, values: Any) -> np.ndarray:
-        """Exact sums of whole numbers."""
-        return self._card.get(sum_whole(self._card, values, self._flags, self._stretches))
-
-    def mean_whole(self, values: Any, divisors: np.ndarray) -> np.ndarray:
-        """The same, divided."""
-        by = self._card.put(np.ascontiguousarray(divisors, np.int64))
-        return self._card.get(mean_whole(self._card, values, self._flags, self._stretches, by))
-
-    def _sum_floats(self, mean: bool) -> np.ndarray:
-        card = self._card
-        divisors = np.ascontiguousarray(self._divisors, np.int64) if mean else None
-        by = None if divisors is None else card.put(divisors)
-        found = sum_floats(card, self._values, self._flags, self._stretches, by)
-        if not isinstance(found, LimbSums):
-            return card.get(found)
-        sums = settled(found.limbs, 0)
-        divisors = np.ones(sums.size, np.int64) if divisors is None else divisors
-        rounded = round_quotients(sums.limbs, found.unit + 32 * sums.base, divisors)
-        if not found.infinite:
-            return rounded
-        return card.get(add_infinities(card, self._values, self._flags, self._stretches, card.put(rounded)))
-
-    def _extreme(self, function: str) -> pa.Array:
-        card, largest = self._card, function == "MAX"
-        codes = ordered_codes(card, self._values) if is_float(self.kind) else self._measured
-        if self._flags is not None:
-            codes = card.xp.where(self._flags != 0, codes, _LEAST if largest else _MOST)
-        return self._as_column(card.get(extremes(card, codes, self._stretches, largest)))

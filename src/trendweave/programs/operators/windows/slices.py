@@ -1,7 +1,7 @@
 """Slices of time, which windows are made of: where windows begin and where they end.
 
 Slices of one key become a row each, whatever number of events they have: how many there are, and of each column how
-many values it has, their exact sum, the smallest and the largest one.
+many values it has, their sum, the smallest and the largest one.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.planning.plan import Path
-from trendweave.programs.operators.exact_sums import ExactSums
 from trendweave.programs.operators.measured import Measured, measure
 from trendweave.programs.operators.partials import ColumnPart, Partials, choose, merge, summarise
+from trendweave.programs.operators.sums import Sums
 from trendweave.programs.operators.windows.edges import StepSpan
 from trendweave.programs.operators.windows.ordered_rows import OrderedRows
 from trendweave.rows.codes import first_of_each, key_codes
 
 #: The column with the beginning of a slice, in steps, and that with how many events it has.
 BEGIN, COUNT = "begin", "count"
+#: The columns with sums; floats have one.
+_SUMS = ("sum", "upper sum")
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,13 @@ class Slices:
         columns = {name: self.keys.column(name) for name in self.keys.column_names if name != COUNT}
         columns |= {BEGIN: pa.array(self.parts.number), COUNT: pa.array(self.parts.count)}
         for number, part in enumerate(self.parts.columns):
-            limbs = np.ascontiguousarray(part.sums.limbs.T)
-            sums = pa.FixedSizeListArray.from_arrays(pa.array(limbs.reshape(-1)), limbs.shape[1])
             columns |= {
                 f"known {number}": pa.array(part.known),
                 f"nans {number}": pa.array(part.nans),
                 f"low {number}": pa.array(part.low),
                 f"high {number}": pa.array(part.high),
-                f"sums {number}": sums,
-                f"base {number}": pa.array(np.full(part.known.size, part.sums.base, np.int32)),
             }
+            columns |= {f"{name} {number}": pa.array(own) for name, own in zip(_SUMS, part.sums.parts, strict=False)}
         return pa.table(columns)
 
     @staticmethod
@@ -82,11 +81,11 @@ class Slices:
 
         parts = []
         for number in range(columns):
-            sums = table.column(f"sums {number}").combine_chunks()
-            limbs = np.asarray(sums.flatten()).reshape(-1, sums.type.list_size).T
-            base = int(table.column(f"base {number}")[0].as_py()) if table.num_rows else 0
+            sums = Sums(
+                np.stack([get(f"{name} {number}") for name in _SUMS if f"{name} {number}" in table.column_names])
+            )
             low, high, known, nans = (get(f"{name} {number}") for name in ("low", "high", "known", "nans"))
-            parts.append(ColumnPart(low, high, known, nans, ExactSums(np.ascontiguousarray(limbs), base)))
+            parts.append(ColumnPart(low, high, known, nans, sums))
         none = np.zeros(table.num_rows, np.int64)
         return Slices(table.select([*keys, COUNT]), Partials(get(BEGIN), get(COUNT), none, none, tuple(parts)))
 
@@ -112,8 +111,7 @@ def fold_rows(rows: OrderedRows, columns: Sequence[tuple[str, pa.DataType]], win
     changes[rows.starts] = True
     starts = np.flatnonzero(changes) if begin.size else np.zeros(1, np.int64)
     measured = [_measure(rows, name, kind) for name, kind in columns]
-    kinds = [kind for _, kind in columns]
-    parts = summarise(rows.moment, measured, kinds, starts, begin[starts[:-1]])
+    parts = summarise(rows.moment, measured, starts, begin[starts[:-1]])
     key = np.searchsorted(rows.starts, starts[:-1], side="right") - 1
     named = {name: rows.of_keys(name, key) for name in rows.keys}
     return Slices(pa.table({**named, COUNT: pa.array(parts.count)}), parts)

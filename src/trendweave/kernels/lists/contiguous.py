@@ -1,0 +1,294 @@
+"""The writers of loops over contiguous trends, where no two rows of a segment have one time.
+
+A row has at most one successor, the row after it, so an edge is a bit: `steps[row]` says which transitions lead from
+the row before to this one, conditions included, and `begins[row]` in which states a trend can begin. Nothing is
+searched and no graph is built. A *range* is a window in a segment, the rows low:high; a trend that begins at a row ends
+before its range does, and before row `until[row]` where each trend has a window of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from trendweave.kernel_cache.kernel import Kernel, load_text
+from trendweave.kernels.compiling import inner
+from trendweave.kernels.lists.folds import IMPORTS, Fold, FoldText
+from trendweave.kernels.loops.text import Text
+from trendweave.kernels.searching import first_not_below
+
+#: Larger than every row: no end can be reached.
+NO_END = np.iinfo(np.int32).max
+#: Which beginnings a trend that is taken takes away: its own, all up to its last event, those before its first or last
+#: event of a variable.
+TO_NEXT, PAST_LAST, TO_FIRST, TO_LAST = range(4)
+#: Where a search begins: in the first range, which is new, with no row on its path that was not looked at.
+BEGINNING = (0, -1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A template: the variable of each state, the states in which trends begin and end, ascending by variable, and its
+    transitions (source, target), ascending by source and then by the variable of the target."""
+
+    variable: tuple[int, ...]
+    starting: tuple[int, ...]
+    final: tuple[int, ...]
+    transitions: tuple[tuple[int, int], ...]
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return len(self.variable)
+
+
+@inner
+def find_ranges(segment_starts, window_first, window_last, segment, window, low, high):
+    """List the windows of each segment that hold rows of it. Returns how many there are; more than fit are counted."""
+    found = 0
+    for s in range(segment_starts.size - 1):
+        start, stop = segment_starts[s], segment_starts[s + 1]
+        for row in range(start, stop):
+            fresh = window_first[row]
+            if row > start:
+                fresh = max(fresh, window_last[row - 1] + 1)
+            for w in range(fresh, window_last[row] + 1):
+                if found < low.size:
+                    segment[found], window[found], low[found] = s, w, row
+                    high[found] = first_not_below(window_first, row, stop, w + 1)
+                found += 1
+    return found
+
+
+@inner
+def find_bounds(segment_starts, window_first, window_last, segment, window, low, high):
+    """Where the windows of some segments begin and end."""
+    for i in range(segment.size):
+        start, stop = segment_starts[segment[i]], segment_starts[segment[i] + 1]
+        low[i] = first_not_below(window_last, start, stop, window[i])
+        high[i] = first_not_below(window_first, low[i], stop, window[i] + 1)
+
+
+def _load(text: Text, name: str, automaton: Automaton | None = None) -> Kernel:
+    tables = ""
+    if automaton is not None:
+        targets, sources = [t for _, t in automaton.transitions], [s for s, _ in automaton.transitions]
+        leaving = [sum(1 << t for t, s in enumerate(sources) if s == state) for state in range(automaton.states)]
+        first = [sources.index(state) if state in sources else 0 for state in range(automaton.states)]
+        final = [state in automaton.final for state in range(automaton.states)]
+        names = {"VARIABLE": automaton.variable, "TARGET": targets or [0], "LEAVING": leaving, "FIRST": first}
+        tables = "".join(f"{name} = {tuple(values)!r}\n" for name, values in (names | {"IS_FINAL": final}).items())
+    return load_text(IMPORTS + tables + str(text), name, _nrt=False, no_cfunc_wrapper=True)
+
+
+def _totals(name: str, values: list[str]) -> str:
+    return "; ".join(f"{name}{state} = {value}" for state, value in enumerate(values))
+
+
+@lru_cache(64)
+def write_count(automaton: Automaton, prunes: bool) -> Kernel:
+    """The loop that counts the trends of each range: floats, exact below 2^53. From late to early, `w` is how many ways
+    to an end each state has. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are
+    taken out."""
+    text, states = Text(), range(automaton.states)
+    with text.block_of("count_contiguous", ("steps", "begins", "low", "high", "counts")):
+        with text.block("for r in range(low.size)"):
+            text.put("heed_stop()", "total = 0.0", _totals("w", ["0.0" for _ in states]))
+            with text.block("for row in range(high[r] - 1, low[r] - 1, -1)"):
+                text.put("bits = steps[row + 1] if row + 1 < high[r] else 0")
+                text.put(_totals("b", [f"w{state}" for state in states]))
+                text.put(_totals("w", ["1.0" if state in automaton.final else "0.0" for state in states]))
+                with text.block("if bits"):
+                    for t, (source, target) in enumerate(automaton.transitions):
+                        with text.block(f"if bits & {1 << t}"):
+                            text.put(f"w{source} += b{target}")
+                            if prunes:
+                                with text.block(f"if b{target} == 0.0"):
+                                    text.put(f"bits ^= {1 << t}")
+                    if prunes:
+                        text.put("steps[row + 1] = bits")
+                text.put("bits = begins[row]")
+                with text.block("if bits"):
+                    for state in automaton.starting:
+                        with text.block(f"if bits & {1 << state}"):
+                            text.put(f"total += w{state}")
+                            if prunes:
+                                with text.block(f"if w{state} == 0.0"):
+                                    text.put(f"bits ^= {1 << state}")
+                    if prunes:
+                        text.put("begins[row] = bits")
+            text.put("counts[r] = total")
+    return _load(text, "count_contiguous")
+
+
+@lru_cache(64)
+def write_ends(automaton: Automaton) -> Kernel:
+    """The loop that finds, per row and state, the first row at which a trend can end that has got there, or NO_END."""
+    text, states = Text(), range(automaton.states)
+    with text.block_of("find_ends", ("steps", "ahead")):
+        text.put(_totals("e", [str(NO_END) for _ in states]))
+        with text.block("for row in range(steps.size - 1, -1, -1)"):
+            text.put("bits = steps[row + 1] if row + 1 < steps.size else 0")
+            text.put(_totals("b", [f"e{state}" for state in states]))
+            text.put(_totals("e", ["row" if state in automaton.final else str(NO_END) for state in states]))
+            with text.block("if bits"):
+                for t, (source, target) in enumerate(automaton.transitions):
+                    with text.block(f"if bits & {1 << t} and b{target} < e{source}"):
+                        text.put(f"e{source} = b{target}")
+            text.put(*(f"ahead[row, {state}] = e{state}" for state in states))
+    return _load(text, "find_ends")
+
+
+@lru_cache(64)
+def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> Kernel:
+    """The loop that fills buffers with all trends, by their first rows; it returns how many, 0 when there are no more,
+    and `place` is where it stands: the range, the first row (-1: the range is new), the beginnings of it that are left,
+    the rows on the path, and whether the last one was just reached.
+
+    Of each trend the range and its last row are written and, with folds, what is folded while the trend grows;
+    otherwise its variables. Its rows are as many as lead up to the last.
+    """
+    text = Text()
+    folding = FoldText(text, folds or ())
+    takes = ["steps", "begins", "low", "high", "ends_from", "state", "left", "place", "found_range", "found_last"]
+    takes += ["ahead"] * looks_ahead + ["until"] * has_until
+    takes += ["starts", "variables"] if folds is None else [*folding.takes, "stack", "stack_real", "whole", "real"]
+
+    def stack(depth: str):
+        return lambda array, cell: f"{'stack' if array == 'whole' else 'stack_real'}[{cell}, {depth}]"
+
+    def reaches(row: str, state: str) -> str:
+        return f"ahead[{row}, {state}] < stop" if looks_ahead else "True"
+
+    save = "place[0], place[1], place[2], place[3], place[4] = r, first, begun, depth, {}"
+    stop = "stop = min(high[r], until[first])" if has_until else "stop = high[r]"
+    with text.block_of("walk_contiguous", tuple(takes)):
+        text.put("r, first, begun, depth, arrived = place[0], place[1], place[2], place[3], place[4]", "stop = 0")
+        with text.block("if first >= 0"):
+            text.put(stop)
+        text.put("trends, used = 0, 0", *["starts[0] = 0"] * (folds is None))
+        with text.block("while r < low.size"):
+            with text.block("if first < 0"):
+                text.put("first, depth, begun = low[r], 0, np.int64(begins[low[r]])", stop)
+            with text.block("while first < high[r]"):
+                text.put("heed_stop()")
+                with text.block("if depth == 0"):
+                    with text.block("if begun == 0"):
+                        text.put("first += 1")
+                        with text.block("while first < high[r] and begins[first] == 0"):
+                            text.put("first += 1")
+                        with text.block("if first < high[r]"):
+                            text.put("begun = np.int64(begins[first])", stop)
+                        text.put("continue")
+                    text.put("now = 0")
+                    with text.block("while not (begun >> now) & 1"):
+                        text.put("now += 1")
+                    text.put("begun &= begun - 1")
+                    with text.block_if(f"not {reaches('first', 'now')}" if looks_ahead else None):
+                        text.put(*["continue"] * looks_ahead)
+                    text.put("depth, arrived = 1, 1", "state[0] = now")
+                    folding.begin(stack("0"))
+                    folding.grow(stack("0"), "first", "VARIABLE[now]")
+                text.put("now = state[depth - 1]")
+                with text.block("if arrived"):
+                    with text.block("if IS_FINAL[now] and first + depth > ends_from[r]"):
+                        full = " or used + depth > variables.size" if folds is None else ""
+                        with text.block(f"if trends == found_range.size{full}"):
+                            text.put(save.format(1), "return trends")
+                        text.put("found_range[trends], found_last[trends] = r, first + depth - 1")
+                        if folds is None:
+                            with text.block("for i in range(depth)"):
+                                text.put("variables[used + i] = VARIABLE[state[i]]")
+                            text.put("used += depth", "starts[trends + 1] = used")
+                        folding.copy(stack("depth - 1"), lambda array, cell: f"{array}[{cell}, trends]")
+                        text.put("trends += 1")
+                    text.put("arrived = 0", "left[depth - 1] = 0")
+                    with text.block("if first + depth < stop"):
+                        text.put("left[depth - 1] = steps[first + depth] & LEAVING[now]")
+                text.put("bits = left[depth - 1]")
+                with text.block("if bits == 0"):
+                    text.put("depth -= 1", "continue")
+                text.put("left[depth - 1] = bits & (bits - 1)", "t = FIRST[now]")
+                with text.block("while not (bits >> t) & 1"):
+                    text.put("t += 1")
+                with text.block_if(reaches("first + depth", "TARGET[t]") if looks_ahead else None):
+                    text.put("state[depth] = TARGET[t]")
+                    folding.copy(stack("depth - 1"), stack("depth"))
+                    folding.grow(stack("depth"), "first + depth", "VARIABLE[TARGET[t]]")
+                    text.put("depth += 1", "arrived = 1")
+            text.put("r += 1", "first = -1")
+        text.put(save.format(0), "return trends")
+    return _load(text, "walk_contiguous", automaton)
+
+
+@lru_cache(64)
+def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -> Kernel:
+    """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
+    the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
+
+    When a range is new it is gone over from late to early: `onward` is then the state that a trend goes on with, -1
+    where it ends, -2 where no end can be reached; `end` is the row of the end per state in which trends begin. Returns
+    as the walk does; `place` is the range and the first row.
+    """
+    text, states = Text(), range(automaton.states)
+    takes = (
+        "steps",
+        "begins",
+        "low",
+        "high",
+        "onward",
+        "end",
+        "place",
+        "found_range",
+        "found_last",
+        "starts",
+        "variables",
+    )
+    with text.block_of("take_contiguous", takes):
+        text.put("r, first = place[0], place[1]", "trends, used = 0, 0", "starts[0] = 0")
+        with text.block("while r < low.size"):
+            text.put("base, stop = low[r], high[r]")
+            with text.block("if first < 0"):
+                text.put("first = base", _totals("e", ["-1" for _ in states]))
+                with text.block("for row in range(stop - 1, base - 1, -1)"):
+                    text.put("heed_stop()", "bits = steps[row + 1] if row + 1 < stop else 0")
+                    text.put(_totals("b", [f"e{state}" for state in states]))
+                    text.put(_totals("e", ["-1" for _ in states]), _totals("n", ["-2" for _ in states]))
+                    for t, (source, target) in enumerate(automaton.transitions):
+                        better = f"b{target} > e{source}"
+                        if shortest:
+                            better = f"b{target} >= 0 and (e{source} < 0 or b{target} < e{source})"
+                        with text.block(f"if bits & {1 << t} and {better}"):
+                            text.put(f"e{source}, n{source} = b{target}, {target}")
+                    for state in automaton.final:
+                        with text.block_if(None if shortest else f"e{state} < 0"):
+                            text.put(f"e{state}, n{state} = row, -1")
+                    text.put(*(f"onward[row - base, {state}] = n{state}" for state in states))
+                    text.put(*(f"end[row - base, {i}] = e{state}" for i, state in enumerate(automaton.starting)))
+            with text.block("while first < stop"):
+                text.put("heed_stop()", "bits, now, far = begins[first], -1, -1")
+                for i, state in enumerate(automaton.starting):
+                    text.put(f"last = end[first - base, {i}]")
+                    better = "last < far" if shortest else "last > far"
+                    with text.block(f"if bits & {1 << state} and last >= 0 and (now < 0 or {better})"):
+                        text.put(f"now, far = {state}, last")
+                with text.block("if now < 0"):
+                    text.put("first += 1", "continue")
+                text.put("depth = far - first + 1")
+                with text.block("if trends == found_range.size or used + depth > variables.size"):
+                    text.put("place[0], place[1] = r, first", "return trends")
+                text.put("found_range[trends], found_last[trends] = r, far", "named = -1")
+                with text.block("for i in range(depth)"):
+                    text.put("variables[used + i] = VARIABLE[now]")
+                    if kind in (TO_FIRST, TO_LAST):
+                        once = " and named < 0" if kind == TO_FIRST else ""
+                        with text.block(f"if VARIABLE[now] == {variable}{once}"):
+                            text.put("named = first + i")
+                    text.put("now = np.int64(onward[first - base + i, now])")
+                text.put("trends += 1", "used += depth", "starts[trends] = used")
+                text.put("first += depth" if kind == PAST_LAST else "first = max(first + 1, named)")
+            text.put("r += 1", "first = -1")
+        text.put("place[0], place[1] = r, first", "return trends")
+    return _load(text, "take_contiguous", automaton)

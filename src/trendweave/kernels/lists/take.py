@@ -1,0 +1,476 @@
+"""The writers of loops that find the trends which AFTER MATCH SKIP and PER START take, and no others.
+
+From late to early each vertex learns how the first of its trends goes on (`onward`) and where it ends (`end`), so a
+beginning costs as much as the trend that is taken of it, and one that is taken away costs nothing. Where each trend has
+a window that stands at its first event, that is done once for a segment, and a beginning whose trend does not end in
+its window is searched inside of it.
+
+Where conditions on whole matches choose among the trends of a beginning, the first of each is folded and judged
+elsewhere; only where it fails are the others walked, folded as they grow. A *candidate* is a trend of a beginning,
+numbered in the order of that walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from trendweave.kernel_cache.kernel import Kernel, load_text
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.folds import IMPORTS, Fold, FoldText
+from trendweave.kernels.loops.text import Text
+
+#: The last tick at which no trend may begin, where all may: before every tick.
+NOTHING_TAKEN = -1
+#: How a trend is found again: onward from its beginning, or by a search; candidates have numbers from 0 on.
+ONWARD, SEARCHED = -1, -2
+#: Later than all windows.
+_NEVER = 2**63 - 1
+#: What loops know of vertices: what follows each in order of time, variable and place; and per vertex `onward` and
+#: `end`, or -1.
+_GRAPH = ("tick", "window_first", "end_until", "follow_starts", "follow", "row", "variable")
+_WAYS = ("onward", "end", "soonest", "near_onward", "near_end", "seen")
+_ENTRIES = ("start_from", "entry_segment", "entry_window", "entry_low", "entry_high", "limit", "segment_starts")
+
+
+@dataclass(frozen=True)
+class TakeShape:
+    """Which beginnings a trend takes away, before which events of a variable; whether the trend of a beginning is taken
+    that ends first; whether windows stand at first events; whether something is asked of whole trends; and what is
+    folded over the events, which are then not listed."""
+
+    kind: int
+    variable: int
+    shortest: bool
+    from_first: bool
+    judged: bool
+    folds: tuple[Fold, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A written loop, and the names of what it takes."""
+
+    kernel: Kernel
+    takes: tuple[str, ...]
+
+    def run(self, values: Mapping[str, Any]) -> int:
+        """Run it over some of the values."""
+        return int(self.kernel(*(values[name] for name in self.takes)))
+
+
+def _cells(array: str, real: str, place: str):
+    return lambda kind, cell: f"{array if kind == 'whole' else real}[{cell}, {place}]"
+
+
+def _ahead(place: str):
+    return _cells("ahead", "ahead_real", place)
+
+
+def _stack(depth: str):
+    return _cells("stack", "stack_real", depth)
+
+
+class _Writer:
+    def __init__(self, shape: TakeShape) -> None:
+        self.shape, self.text = shape, Text()
+        self.folds = FoldText(self.text, shape.folds)
+        self.is_inside = "window_first[{0}] <= window and window <= end_until[{0}]"
+
+    def load(self, name: str, takes: tuple[str, ...]) -> Loop:
+        return Loop(load_text(IMPORTS + str(self.text), name, _nrt=False, no_cfunc_wrapper=True), takes)
+
+    def better(self, one: str, other: str) -> str:
+        return f"tick[{one}] {'<' if self.shape.shortest else '>'} tick[{other}]"
+
+    def write_ways(self, folds: FoldText) -> None:
+        """From late to early over the vertices `first` to `stop`, ends in a window."""
+        text, from_first = self.text, self.shape.from_first
+        with text.block("for v in range(stop - 1, first - 1, -1)"):
+            text.put("heed_stop()")
+            text.put(f"ends = end_until[v] != {-_NEVER}" if from_first else "ends = end_until[v] >= window")
+            text.put("best, last = -1, -1")
+            if from_first:
+                text.put(f"sooner = window_first[v] if ends else {_NEVER}")
+            with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
+                text.put("w = np.int64(follow[i])")
+                with text.block("if w < stop and end[w] >= 0"):
+                    if from_first:
+                        text.put("sooner = min(sooner, soonest[w])")
+                    with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
+                        text.put("best, last = w, np.int64(end[w])")
+            with text.block("if ends" if self.shape.shortest else "if ends and best < 0"):
+                text.put("best, last = -1, v")
+            text.put("onward[v], end[v] = best, last", *["soonest[v] = sooner"] * from_first)
+            if folds.shape and not from_first:
+                with text.block("if last >= 0"):
+                    with text.block("if best >= 0"):
+                        folds.copy(_ahead("best"), _ahead("v"))
+                    with text.block("else"):
+                        folds.begin(_ahead("v"))
+                    folds.grow(_ahead("v"), "row[v]", "variable[v]", in_front=True)
+
+    def open_entry(self, known: str, folds: FoldText) -> None:
+        """Find the ways of a new entry, unless it is known."""
+        text = self.text
+        if self.shape.from_first:
+            with text.block(f"if {known} != segment"):
+                text.put("first, stop = segment_starts[segment], segment_starts[segment + 1]")
+                self.write_ways(folds)
+                text.put(f"{known} = segment")
+        else:
+            with text.block(f"if {known} != entry"):
+                text.put("first, stop = low, high")
+                self.write_ways(folds)
+                text.put(f"{known} = entry")
+
+    def write_search(self) -> None:
+        """The end of the first trend from a vertex inside a window, or -1; `near` then has its way. The soonest ends
+        keep the search from going where no trend of the window ends."""
+        text = self.text
+        with text.block_of("search", ("start", "window", "number", *_GRAPH[:5], *_WAYS[2:])):
+            text.put("seen[start] = number", "far, v, best = start, start, -1")
+            sooner = " and not (best >= 0 and tick[v] > best)" if self.shape.shortest else ""
+            with text.block(f"while v <= far{sooner}"):
+                with text.block("if seen[v] == number"):
+                    with text.block(f"if {self.is_inside.format('v')}"):
+                        text.put("best = tick[v]")
+                    with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
+                        text.put("w = np.int64(follow[i])")
+                        with text.block("if window_first[w] <= window and soonest[w] <= window"):
+                            text.put("seen[w] = number", "far = max(far, w)")
+                text.put("v += 1")
+            with text.block("if best < 0"):
+                text.put("return -1")
+            with text.block("for v in range(far, start - 1, -1)"):
+                with text.block("if seen[v] != number or tick[v] > best"):
+                    text.put("continue")
+                text.put("near_onward[v], near_end[v] = -1, -1")
+                with text.block("if tick[v] == best"):
+                    with text.block(f"if {self.is_inside.format('v')}"):
+                        text.put("near_end[v] = v")
+                    text.put("continue")
+                with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
+                    text.put("w = np.int64(follow[i])")
+                    # All that are left end at one tick, and come in order.
+                    with text.block(
+                        "if near_end[v] < 0 and seen[w] == number and tick[w] <= best and near_end[w] >= 0"
+                    ):
+                        text.put("near_onward[v], near_end[v] = w, near_end[w]")
+            text.put("return np.int64(near_end[start])")
+        text.put("", "")
+
+    def find_end(self, v: str) -> None:
+        """The end of the first trend of a beginning, `last`, and how it is found, `how`."""
+        text = self.text
+        text.put(f"last, how = np.int64(end[{v}]), {ONWARD}")
+        if self.shape.from_first:
+            with text.block(f"if last >= 0 and not ({self.is_inside.format('last')})"):
+                text.put("last = -1")
+                with text.block(f"if soonest[{v}] <= window"):
+                    text.put("state[3] += 1", f"last, how = {self.search(v)}, {SEARCHED}")
+
+    def search(self, v: str) -> str:
+        return f"search({v}, window, state[3], {', '.join((*_GRAPH[:5], *_WAYS[2:]))})"
+
+    def write_advance(self, folds: FoldText) -> None:
+        """From a path of so many vertices to the next candidate; how many it has, 0 where there is none."""
+        text = self.text
+        takes = ("depth", "window", *_GRAPH, "reach", "path", "cursor", *_fold_takes(folds))
+        with text.block_of("advance", takes):
+            with text.block("while depth > 0"):
+                text.put("heed_stop()", "v, w = path[depth - 1], -1")
+                text.put("i, stop = cursor[depth - 1], follow_starts[v + 1]")
+                with text.block("while i < stop and w < 0"):
+                    with text.block("if window_first[follow[i]] <= window and reach[follow[i]] <= window"):
+                        text.put("w = np.int64(follow[i])")
+                    text.put("i += 1")
+                text.put("cursor[depth - 1] = i")
+                with text.block("if w < 0"):
+                    text.put("depth -= 1", "continue")
+                text.put("path[depth], cursor[depth] = w, follow_starts[w]")
+                folds.copy(_stack("depth - 1"), _stack("depth"))
+                folds.grow(_stack("depth"), "row[w]", "variable[w]")
+                text.put("depth += 1")
+                with text.block(f"if {self.is_inside.format('w')}"):
+                    text.put("return depth")
+            text.put("return 0")
+        text.put("", "")
+
+    def begin_path(self, v: str, folds: FoldText) -> None:
+        """Begin a path with its first candidate."""
+        text = self.text
+        text.put(f"path[0], cursor[0], depth = {v}, follow_starts[{v}], 1")
+        folds.begin(_stack("0"))
+        folds.grow(_stack("0"), f"row[{v}]", f"variable[{v}]")
+        with text.block(f"if not ({self.is_inside.format(v)})"):
+            self.advance(folds)
+
+    def advance(self, folds: FoldText) -> None:
+        asked = ", ".join(("window", *_GRAPH, "reach", "path", "cursor", *_fold_takes(folds)))
+        self.text.put(f"depth = advance(depth, {asked})")
+
+    def write_ticks(self) -> None:
+        self.text.put("stop = at + 1")
+        with self.text.block("while stop < high and tick[stop] == tick[at]"):
+            self.text.put("stop += 1")
+
+    def write_take(self) -> Loop:
+        shape, text, folds = self.shape, self.text, self.folds
+        if shape.from_first:
+            self.write_search()
+        if shape.judged:
+            self.write_advance(folds)
+        takes = [*_GRAPH, "place", *_WAYS, *_ENTRIES, "gone", "path", "state", "found_entry", "starts", "vertices"]
+        if shape.folds:
+            takes += [*folds.takes, "ahead", "ahead_real", "whole", "real"]
+        if shape.judged:
+            takes += ["reach", "cursor", "decided", "decided_end", "decided_how"]
+            takes += ["stack", "stack_real"] * bool(shape.folds)
+        with text.block_of("take", tuple(takes)):
+            text.put("entry, at, until, known, skipped = state[0], state[1], state[2], state[4], state[5]")
+            text.put("trends, used, room, d = 0, 0, found_entry.size, 0", "starts[0] = 0")
+            with text.block("while entry < entry_low.size"):
+                text.put("segment, window = entry_segment[entry], entry_window[entry]")
+                text.put("low, high = entry_low[entry], entry_high[entry]")
+                with text.block("if at < 0"):
+                    text.put("at = low")
+                    with text.block_if("known != segment" if shape.from_first else None):
+                        text.put("until = limit[entry]")
+                    self.open_entry("known", folds)
+                # In windows that stand at first events nothing begins later.
+                with text.block(f"while at < high{' and tick[at] == tick[low]' if shape.from_first else ''}"):
+                    text.put("heed_stop()")
+                    if shape.judged:
+                        with text.block("if entry * (tick.size + 1) + at >= state[6]"):
+                            self.leave()
+                    self.write_ticks()
+                    with text.block("if tick[at] <= until"):
+                        text.put("skipped += stop - at", "at = stop", "continue")
+                    self.find_first()
+                    with text.block("if best < 0"):
+                        text.put("at = stop", "continue")
+                    self.write_trend()
+                    if shape.kind == TO_NEXT:
+                        text.put("at = v")
+                    elif shape.kind == PAST_LAST:
+                        text.put("until = max(until, tick[best_end])")
+                    else:
+                        self.take_away()
+                text.put("limit[entry] = until", "entry += 1", "at = -1")
+            self.leave()
+        return self.load("take", tuple(takes))
+
+    def leave(self) -> None:
+        self.text.put("state[0], state[1], state[2], state[4], state[5] = entry, at, until, known, skipped")
+        self.text.put("return trends")
+
+    def find_first(self) -> None:
+        """The first trend that begins at a tick; where each takes only its own beginning away, rows are taken as they
+        come."""
+        shape, text = self.shape, self.text
+        text.put(f"best, best_end, best_how, v = -1, -1, {ONWARD}, at")
+        with text.block(f"while v < stop{' and best < 0' if shape.kind == TO_NEXT else ''}"):
+            text.put(f"own, own_end, own_how, of = -1, -1, {ONWARD}, row[v]")
+            with text.block("while v < stop and row[v] == of"):
+                gone = " and gone[v] != entry" if shape.kind in (TO_FIRST, TO_LAST) else ""
+                with text.block(f"if start_from[v] <= window{gone}"):
+                    if shape.judged:
+                        text.put(f"last, how, key = -1, {ONWARD}, entry * (tick.size + 1) + v")
+                        # Rows of one tick may be looked at again.
+                        with text.block("while d > 0 and decided[d - 1] >= key"):
+                            text.put("d -= 1")
+                        with text.block("while d < decided.size and decided[d] < key"):
+                            text.put("d += 1")
+                        with text.block("if d < decided.size and decided[d] == key"):
+                            text.put("last, how = decided_end[d], decided_how[d]")
+                    else:
+                        self.find_end("v")
+                    tie = "tick[last] == tick[own_end] and variable[v] < variable[own]"
+                    with text.block(f"if last >= 0 and (own < 0 or {self.better('last', 'own_end')} or ({tie}))"):
+                        text.put("own, own_end, own_how = v, last, how")
+                text.put("v += 1")
+            with text.block("if own < 0"):
+                text.put("continue")
+            tie = f"{self.better('own_end', 'best_end')} or "
+            tie += "(tick[own_end] == tick[best_end] and place[own] < place[best])"
+            with text.block(
+                f"if best < 0 or variable[own] < variable[best] or (variable[own] == variable[best] and ({tie}))"
+            ):
+                text.put("best, best_end, best_how = own, own_end, own_how")
+
+    def write_trend(self) -> None:
+        """Write the trend that is taken, if there is room for it."""
+        shape, text, folds = self.shape, self.text, self.folds
+        text.put("depth = 0")
+        if shape.judged:
+            with text.block("if best_how >= 0"):
+                self.begin_path("best", folds)
+                with text.block("for i in range(best_how)"):
+                    self.advance(folds)
+        if not shape.folds:
+            if shape.from_first:
+                with text.block(f"if best_how == {SEARCHED}"):
+                    text.put("state[3] += 1", self.search("best"))
+            with text.block("if best_how < 0"):
+                text.put("w = best")
+                with text.block("while w >= 0"):
+                    text.put("path[depth] = w", "depth += 1")
+                    near = f"near_onward[w] if best_how == {SEARCHED} else onward[w]"
+                    text.put(f"w = np.int64({near if shape.from_first else 'onward[w]'})")
+        with text.block("if trends == room" + ("" if shape.folds else " or used + depth > vertices.size")):
+            self.leave()
+        if shape.folds:
+            with text.block_if("best_how < 0" if shape.judged else None):
+                folds.copy(_ahead("best"), _cells("whole", "real", "trends"))
+            if shape.judged:
+                with text.block("else"):
+                    folds.copy(_stack("depth - 1"), _cells("whole", "real", "trends"))
+        else:
+            with text.block("for i in range(depth)"):
+                text.put("vertices[used + i] = path[i]")
+            text.put("used += depth")
+        text.put("found_entry[trends] = entry", "trends += 1", "starts[trends] = used")
+
+    def take_away(self) -> None:
+        """Take away what begins before the event that the clause names; where none is named after the first event, no
+        more than what begins with that."""
+        text = self.text
+        text.put(f"named = {NOTHING_TAKEN}")
+        once = " and named < 0" if self.shape.kind == TO_FIRST else ""
+        with text.block("for i in range(depth)"):
+            with text.block(f"if variable[path[i]] == {self.shape.variable}{once}"):
+                text.put("named = tick[path[i]]")
+        with text.block("if named > tick[best]"):
+            text.put("until = max(until, named - 1)")
+        with text.block("for v in range(at, stop)"):
+            with text.block("if row[v] == row[best]"):
+                text.put("gone[v] = entry")
+
+    def write_collect(self) -> Loop:
+        """Collect beginnings from where taking stands, about `most`, with the folds of the trend of each that ends
+        last; returns how many, and `state` has the key of what comes next."""
+        text, from_first, folds = self.text, self.shape.from_first, self.folds
+        if from_first:
+            self.write_search()
+        takes = [*_GRAPH, *_WAYS, *_ENTRIES, "state", "most", "start_key", "start_vertex", "start_window", "start_end"]
+        takes += ["start_how", "path"]
+        if folds.shape:
+            takes += [*folds.takes, *([] if from_first else ["ahead", "ahead_real"]), "whole", "real"]
+        with text.block_of("collect", tuple(takes)):
+            text.put("entry, at, until, known, found = state[0], state[1], state[2], state[4], 0")
+            with text.block("while entry < entry_low.size"):
+                text.put("segment, window = entry_segment[entry], entry_window[entry]")
+                text.put("low, high = entry_low[entry], entry_high[entry]")
+                with text.block("if at < 0"):
+                    text.put("at = low")
+                    fresh = "entry == 0 or segment != entry_segment[entry - 1]"
+                    with text.block_if(fresh if from_first else None):
+                        text.put("until = limit[entry]")
+                self.open_entry("known", folds)
+                with text.block(f"while at < high{' and tick[at] == tick[low]' if from_first else ''}"):
+                    text.put("heed_stop()")
+                    self.write_ticks()
+                    with text.block("if found > 0 and found + stop - at > most"):
+                        text.put("state[4], state[6] = known, entry * (tick.size + 1) + at", "return found")
+                    with text.block("for v in range(at, stop if tick[at] > until else at)"):
+                        with text.block("if start_from[v] > window"):
+                            text.put("continue")
+                        self.find_end("v")
+                        with text.block("if last < 0"):
+                            text.put("continue")
+                        text.put("start_key[found], start_vertex[found] = entry * (tick.size + 1) + v, v")
+                        text.put("start_window[found], start_end[found], start_how[found] = window, last, how")
+                        now = _cells("whole", "real", "found")
+                        if folds.shape and from_first:
+                            folds.begin(now)
+                            text.put("w = v")
+                            with text.block("while w >= 0"):
+                                folds.grow(now, "row[w]", "variable[w]")
+                                text.put(f"w = np.int64(near_onward[w] if how == {SEARCHED} else onward[w])")
+                        elif folds.shape:
+                            folds.copy(_ahead("v"), now)
+                        text.put("found += 1")
+                    text.put("at = stop")
+                text.put("entry += 1", "at = -1")
+            text.put("state[4], state[6] = known, entry * (tick.size + 1)", "return found")
+        return self.load("collect", tuple(takes))
+
+    def write_candidates(self) -> Loop:
+        """Walk the candidates of some beginnings, from those on that were walked before, as many as are wanted: per
+        beginning `came` and whether these were the last. Returns how many came; what has no room any more is left for
+        another call."""
+        text, folds = self.text, self.folds
+        self.write_advance(folds)
+        takes = [*_GRAPH, "reach", "path", "cursor", "of_vertex", "of_window", "before", "wanted", "came", "is_over"]
+        takes += ["found_start", "found_number", "found_end"]
+        takes += [*folds.takes, "stack", "stack_real", "whole", "real"] if folds.shape else []
+        with text.block_of("walk_candidates", tuple(takes)):
+            text.put("used = 0")
+            with text.block("for s in range(of_vertex.size)"):
+                text.put("window, number = of_window[s], 0")
+                self.begin_path("of_vertex[s]", folds)
+                with text.block("while depth > 0 and came[s] < wanted[s]"):
+                    with text.block("if number >= before[s]"):
+                        with text.block("if used == found_start.size"):
+                            text.put("return used")
+                        text.put("found_start[used], found_number[used], found_end[used] = s, number, path[depth - 1]")
+                        folds.copy(_stack("depth - 1"), _cells("whole", "real", "used"))
+                        text.put("came[s] += 1", "used += 1")
+                    text.put("number += 1")
+                    self.advance(folds)
+                text.put("is_over[s] = depth == 0")
+            text.put("return used")
+        return self.load("walk_candidates", tuple(takes))
+
+
+def _fold_takes(folds: FoldText) -> tuple[str, ...]:
+    return (*folds.takes, "stack", "stack_real") if folds.shape else ()
+
+
+@lru_cache(64)
+def write_take(shape: TakeShape) -> Loop:
+    """The loop that fills buffers with the trends that are taken, one after the other, from beginnings that no earlier
+    one has taken away; it returns how many.
+
+    `state` is where it stands: the entry, the next vertex (-1: the entry is new), the last tick at which no trend may
+    begin, the number of searches, what `onward` is known of (-1: nothing), vertices that were taken away, and the key
+    up to which it is decided which trend of a beginning is taken. A key is an entry and a vertex as one number.
+    """
+    return _Writer(shape).write_take()
+
+
+@lru_cache(64)
+def write_judging(shape: TakeShape) -> tuple[Loop, Loop]:
+    """The loops that collect beginnings to be judged, and walk their candidates; see `write_collect`. The trend that
+    ends last is looked at first, whatever is taken."""
+    return _Writer(shape).write_collect(), _Writer(shape).write_candidates()
+
+
+@lru_cache(1)
+def write_reach() -> Loop:
+    """The loop that finds per vertex the first window in which a trend from here can end, and whether one path alone
+    leads on, so that its trends are beginnings of one another."""
+    text, takes = Text(), ("window_first", "end_until", "follow_starts", "follow", "reach", "is_single")
+    with text.block_of("find_reach", takes):
+        with text.block("for v in range(reach.size - 1, -1, -1)"):
+            text.put("heed_stop()", f"sooner, ways = {_NEVER}, 0", "is_single[v] = True")
+            with text.block(f"if end_until[v] != {-_NEVER}"):
+                text.put("sooner = window_first[v]")
+            with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
+                text.put("w = follow[i]")
+                with text.block(f"if reach[w] != {_NEVER}"):
+                    text.put("sooner = min(sooner, reach[w])", "ways += 1", "is_single[v] &= is_single[w]")
+            text.put("reach[v] = sooner", "is_single[v] &= ways <= 1")
+        text.put("return 0")
+    return Loop(load_text(IMPORTS + str(text), "find_reach", _nrt=False, no_cfunc_wrapper=True), takes)
+
+
+def new_ways(vertices: int) -> dict[str, np.ndarray]:
+    """Make room for how trends go on from so many vertices, by the names of loops."""
+    small = {name: np.empty(vertices, np.int32) for name in ("onward", "end", "near_onward", "near_end")}
+    return small | {"soonest": np.empty(vertices, np.int64), "seen": np.full(vertices, -1, np.int64)}
